@@ -1,0 +1,112 @@
+"""The error tree: what a user sees when a statement cannot be answered.
+
+In: a stable code, a message, and, where the statement is at fault, the SQL text with a span and a hint.
+Out: exceptions whose text underlines the place with carets. Nothing here knows Spark or sqlglot.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Span:
+    """Half-open range ``[start, end)`` of character offsets in the SQL text of the statement."""
+
+    start: int
+    end: int
+
+    def to(self, other: Span) -> Span:
+        """The range from the start of this span to the end of ``other``."""
+        return Span(self.start, other.end)
+
+
+class CepError(Exception):
+    """Base of every error sparkcep raises on purpose.
+
+    ``code`` is stable (``CEP_SYNTAX``, or ``CEP_UNSUPPORTED_KLEENE``); ``sql`` and ``span`` locate the fault;
+    ``hint`` says what to write instead.
+    """
+
+    kind = "CEP_ERROR"
+
+    def __init__(
+        self,
+        message: str,
+        *,
+        code: str = "",
+        sql: str | None = None,
+        span: Span | None = None,
+        hint: str | None = None,
+    ) -> None:
+        self.message = message
+        self.code = f"{self.kind}_{code}" if code else self.kind
+        self.sql = sql
+        self.span = span
+        self.hint = hint
+        super().__init__(self.render())
+
+    def in_sql(self, sql: str) -> CepError:
+        """The same error with the statement's text attached (kept if it has one already)."""
+        if self.sql is not None:
+            return self
+        return type(self)(
+            self.message, code=self.code[len(self.kind) + 1 :], sql=sql, span=self.span, hint=self.hint
+        )
+
+    def render(self) -> str:
+        """``[CODE] message``, the line of SQL with carets under the span, and the hint."""
+        parts = [f"[{self.code}] {self.message}"]
+        if self.sql is not None and self.span is not None:
+            parts.append(_underline(self.sql, self.span))
+        if self.hint:
+            parts.append(f"Hint: {self.hint}")
+        return "\n".join(parts)
+
+
+class CepSyntaxError(CepError):
+    """The text of a clause does not follow its grammar."""
+
+    kind = "CEP_SYNTAX"
+
+
+class CepAnalysisError(CepError):
+    """The clause parses, but a name, a type or a rule of the standard does not hold."""
+
+    kind = "CEP_ANALYSIS"
+
+
+class CepUnsupportedError(CepError):
+    """The clause means something that no engine here runs (yet); the message names the feature."""
+
+    kind = "CEP_UNSUPPORTED"
+
+
+class CepDataError(CepError):
+    """A value in the data makes the answer undefined (a NULL event time, an overflow)."""
+
+    kind = "CEP_DATA"
+
+
+class CepLimitError(CepError):
+    """A named limit was reached; the message says which, and what to change."""
+
+    kind = "CEP_LIMIT"
+
+
+class CepInternalError(CepError):
+    """A broken promise inside sparkcep."""
+
+    kind = "CEP_INTERNAL"
+
+
+def _underline(sql: str, span: Span) -> str:
+    start = min(span.start, len(sql))
+    line_start = sql.rfind("\n", 0, start) + 1
+    line_end = sql.find("\n", start)
+    line_end = len(sql) if line_end < 0 else line_end
+    line_number = sql.count("\n", 0, start) + 1
+    width = max(1, min(span.end, line_end) - start)
+    prefix = f"line {line_number}: "
+    margin = "".join("\t" if c == "\t" else " " for c in sql[line_start:start])
+    return f"{prefix}{sql[line_start:line_end]}\n{' ' * len(prefix)}{margin}{'^' * width}"

@@ -1,0 +1,130 @@
+"""Event patterns (SASE section 2, SASE+ section 2, A-Seq section 2): the tree inside MATCH PATTERN ( … ).
+
+``str(node)`` is the pattern as SQL; ``variables`` lists the variables left to right.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+from sparkcep.errors import Span
+from sparkcep.pattern.row import quantifier_text
+
+
+def _span() -> Span | None:
+    return field(default=None, compare=False, repr=False)  # type: ignore[no-any-return]
+
+
+@dataclass(frozen=True, slots=True)
+class Element:
+    """``Type variable``: one event, or a Kleene closure of events.
+
+    ``types`` are the admissible values of the EVENT TYPE column (empty: ANY, every event). ``low``/``high`` count the
+    events of the closure (1, 1: a single event; ``high`` None: no bound).
+    """
+
+    variable: str
+    types: tuple[str, ...]
+    low: int = 1
+    high: int | None = 1
+    span: Span | None = _span()
+
+    @property
+    def kleene(self) -> bool:
+        """Whether the variable's value is an array of events (``+ * {n,m}``); ``?`` is a single event or NULL."""
+        return (self.low, self.high) not in ((1, 1), (0, 1))
+
+    def __str__(self) -> str:
+        if not self.types:
+            type_text = "ANY"
+        elif len(self.types) == 1:
+            type_text = quoted_type(self.types[0])
+        else:
+            type_text = f"ANY({', '.join(quoted_type(name) for name in self.types)})"
+        quantifier = "" if (self.low, self.high) == (1, 1) else quantifier_text(self.low, self.high)
+        return f"{type_text}{quantifier} {self.variable}"
+
+
+@dataclass(frozen=True, slots=True)
+class Seq:
+    """The items in strictly increasing ORDER BY order; negated items may stand anywhere."""
+
+    items: tuple[EventItem, ...]
+    span: Span | None = _span()
+
+    def __str__(self) -> str:
+        return f"SEQ({', '.join(str(item) for item in self.items)})"
+
+
+@dataclass(frozen=True, slots=True)
+class And:
+    """All items, in any order."""
+
+    items: tuple[EventItem, ...]
+    span: Span | None = _span()
+
+    def __str__(self) -> str:
+        return f"AND({', '.join(str(item) for item in self.items)})"
+
+
+@dataclass(frozen=True, slots=True)
+class Or:
+    """The union of the items' matches."""
+
+    items: tuple[EventItem, ...]
+    span: Span | None = _span()
+
+    def __str__(self) -> str:
+        return f"OR({', '.join(str(item) for item in self.items)})"
+
+
+@dataclass(frozen=True, slots=True)
+class Not:
+    """No match of the item in the interval its position names."""
+
+    item: EventPattern
+    span: Span | None = _span()
+
+    def __str__(self) -> str:
+        return f"NOT {self.item}"
+
+
+EventPattern = Element | Seq | And | Or
+EventItem = EventPattern | Not
+
+
+def children(node: EventItem) -> tuple[EventItem, ...]:
+    """The direct parts of ``node``, left to right."""
+    if isinstance(node, Seq | And | Or):
+        return node.items
+    if isinstance(node, Not):
+        return (node.item,)
+    return ()
+
+
+def walk(node: EventItem) -> Iterator[EventItem]:
+    """``node`` and everything below it, parents first, left to right."""
+    yield node
+    for child in children(node):
+        yield from walk(child)
+
+
+def elements(node: EventItem, *, negated: bool | None = None) -> tuple[Element, ...]:
+    """The elements left to right; ``negated`` True or False keeps those below, or not below, a NOT."""
+    return tuple(element for element, below in _elements(node, False) if negated is None or below is negated)
+
+
+def quoted_type(name: str) -> str:
+    """An event type as an identifier, or as a quoted string where it is not one."""
+    if name.isidentifier() and name.isascii():
+        return name
+    escaped = name.replace("\\", "\\\\").replace("'", "\\'")
+    return f"'{escaped}'"
+
+
+def _elements(node: EventItem, below: bool) -> Iterator[tuple[Element, bool]]:
+    if isinstance(node, Element):
+        yield node, below
+    for child in children(node):
+        yield from _elements(child, below or isinstance(node, Not))

@@ -1,0 +1,85 @@
+"""MatchSpec ↔ JSON.
+
+A dataclass becomes ``{"is": "ClassName", field: value, …}`` with default values left out, a tuple a list. Spans (fields that
+do not compare) stay behind: they belong to one SQL text. Decoding accepts only the classes registered here.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import MISSING, Field, fields, is_dataclass
+from types import ModuleType
+from typing import Any
+
+from sparkcep.errors import CepInternalError
+from sparkcep.pattern import event as event_pattern
+from sparkcep.pattern import row as row_pattern
+from sparkcep.spec import event, expression, row
+
+SPEC_VERSION = 1
+"""Raised when the meaning of a field changes; a stored view with another version is refused, never misread."""
+
+
+def to_json(spec: row.RowPatternSpec | event.EventPatternSpec) -> str:
+    """The spec as one line of JSON, deterministic for equal specs."""
+    return json.dumps({"version": SPEC_VERSION, "spec": _encode(spec)}, separators=(",", ":"))
+
+
+def from_json(text: str) -> row.RowPatternSpec | event.EventPatternSpec:
+    """The spec that ``to_json`` wrote. Raises CepInternalError for another version or an unknown class."""
+    document = json.loads(text)
+    if document.get("version") != SPEC_VERSION:
+        raise CepInternalError(
+            f"a MatchSpec of version {document.get('version')} met a sparkcep that reads version {SPEC_VERSION}",
+            hint="create the view again, or install the same sparkcep on driver and workers",
+        )
+    spec: row.RowPatternSpec | event.EventPatternSpec = _decode(document["spec"])
+    return spec
+
+
+def _classes(*modules: ModuleType) -> dict[str, dict[str, type]]:
+    return {
+        module.__name__: {
+            name: value
+            for name, value in vars(module).items()
+            if isinstance(value, type) and is_dataclass(value) and value.__module__ == module.__name__
+        }
+        for module in modules
+    }
+
+
+_PREFIX = {row_pattern.__name__: "row.", event_pattern.__name__: "event."}
+_REGISTRY = {
+    _PREFIX.get(module, "") + name: cls
+    for module, classes in _classes(row_pattern, event_pattern, expression, row, event).items()
+    for name, cls in classes.items()
+}
+_NAMES = {cls: name for name, cls in _REGISTRY.items()}
+
+
+def _encode(value: Any) -> Any:
+    if isinstance(value, tuple):
+        return [_encode(item) for item in value]
+    if not is_dataclass(value):
+        return value
+    encoded = {"is": _NAMES[type(value)]}
+    for part in fields(value):
+        item = getattr(value, part.name)
+        if part.compare and not _is_default(part, item):
+            encoded[part.name] = _encode(item)
+    return encoded
+
+
+def _is_default(part: Field[Any], value: Any) -> bool:
+    return part.default is not MISSING and value == part.default and type(value) is type(part.default)
+
+
+def _decode(value: Any) -> Any:
+    if isinstance(value, list):
+        return tuple(_decode(item) for item in value)
+    if not isinstance(value, dict):
+        return value
+    cls = _REGISTRY.get(value["is"])
+    if cls is None:
+        raise CepInternalError(f"a MatchSpec holds the unknown class {value['is']!r}")
+    return cls(**{name: _decode(item) for name, item in value.items() if name != "is"})

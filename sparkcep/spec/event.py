@@ -1,0 +1,99 @@
+"""EventPatternSpec: a MATCH PATTERN clause as an engine reads it.
+
+Engine input: events of whole partitions, partition after partition, each in ORDER BY order. Bit 0 of the first mask column is set on
+the first row of a partition; bit ``1 + i`` of the masks (62 bits each, BIGINT) says that the event has a type of ``variables[i]`` and
+satisfies its local predicates. ``rank`` (INT or BIGINT) is one more than the number of events strictly earlier in the partition:
+concurrent events share it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+from sparkcep.pattern.event import EventPattern
+from sparkcep.spec.expression import Expression
+
+Strategy = Literal["any", "next", "partition_contiguity", "strict_contiguity"]
+MatchOutput = Literal["all", "non_overlapping", "compressed"]
+
+
+@dataclass(frozen=True, slots=True)
+class WithinTime:
+    """``last.ts - first.ts < W``: the latest event's ``time`` is less than the earliest event's ``deadline`` (= time + W, computed by Spark).
+
+    Both columns are BIGINT (microseconds, days, or the numeric time itself) or DOUBLE.
+    """
+
+    time: str
+    deadline: str
+
+
+@dataclass(frozen=True, slots=True)
+class WithinEvents:
+    """``rank(last) - rank(first) < count``."""
+
+    count: int
+
+
+@dataclass(frozen=True, slots=True)
+class Predicate:
+    """A conjunct of WHERE over two or more variables; ``text`` is the user's own, for messages and EXPLAIN."""
+
+    condition: Expression
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class FirstEvent:
+    """The input column in the earliest event of the match (match_start, PARTITION BY columns)."""
+
+    column: str
+
+
+@dataclass(frozen=True, slots=True)
+class LastEvent:
+    """The input column in the latest event of the match (match_end)."""
+
+    column: str
+
+
+@dataclass(frozen=True, slots=True)
+class EventStruct:
+    """The event that ``variable`` took, as a STRUCT of ``fields`` (name, input column); NULL where it took none."""
+
+    variable: str
+    fields: tuple[tuple[str, str], ...]
+
+
+Source = FirstEvent | LastEvent | EventStruct
+
+
+@dataclass(frozen=True, slots=True)
+class Output:
+    """One column of the engine's output table."""
+
+    name: str
+    source: Source
+
+
+@dataclass(frozen=True, slots=True)
+class EventPatternSpec:
+    """A bound MATCH PATTERN clause.
+
+    ``schema`` is the output as Spark's StructType JSON, in the order of ``outputs``. ``text`` is the pattern as the user
+    wrote it.
+    """
+
+    variables: tuple[str, ...]
+    pattern: EventPattern
+    masks: tuple[str, ...]
+    rank: str
+    outputs: tuple[Output, ...]
+    schema: str
+    predicates: tuple[Predicate, ...] = ()
+    within: WithinTime | WithinEvents | None = None
+    strategy: Strategy = "any"
+    matches: MatchOutput = "all"
+    partition: tuple[str, ...] = ()
+    text: str = ""

@@ -1,0 +1,118 @@
+"""RowPatternSpec: a MATCH_RECOGNIZE clause as an engine reads it.
+
+Engine input: rows of whole partitions, partition after partition, each in ORDER BY order. Bit 0 of the first mask column is set on the
+first row of a partition; bit ``1 + i`` of the masks (62 bits each, all BIGINT) says that the row satisfies the DEFINE
+condition of ``variables[i]`` (a condition that is NULL does not hold).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+from sparkcep.pattern.row import RowPattern
+
+MASK_BITS = 62
+"""Bits used per BIGINT mask column: the sign bit and one spare stay clear."""
+
+RowsPerMatch = Literal["one", "all_show_empty", "all_omit_empty", "all_with_unmatched"]
+SkipTo = Literal["past_last_row", "next_row", "first", "last"]
+AggregateFunction = Literal["count", "sum", "min", "max", "array_agg"]
+
+
+@dataclass(frozen=True, slots=True)
+class Skip:
+    """AFTER MATCH SKIP. ``variables`` (a primary variable, or the members of a SUBSET) for ``first`` and ``last``."""
+
+    to: SkipTo = "past_last_row"
+    variables: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Navigation:
+    """A row of the match (ISO 19075-5, 4.13): which row a value is taken from.
+
+    Among the rows mapped to ``variables`` (None: all rows of the match) up to the current row (``running``) or of the
+    whole match, the last (or first), ``logical`` rows back (or on) among those; then ``physical`` rows on in the partition (PREV is negative).
+    NULL where there is no such row.
+    """
+
+    variables: tuple[str, ...] | None = None
+    last: bool = True
+    running: bool = False
+    logical: int = 0
+    physical: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class CurrentRow:
+    """The input column of the output row itself; with ONE ROW PER MATCH, of the row where the match starts."""
+
+    column: str
+
+
+@dataclass(frozen=True, slots=True)
+class ColumnAt:
+    """The input column in the row that ``at`` names."""
+
+    column: str
+    at: Navigation
+
+
+@dataclass(frozen=True, slots=True)
+class ClassifierAt:
+    """The name of the variable that the row at ``at`` is mapped to (STRING); NULL on no row, an unmatched row, or a variable outside ``at.variables``."""
+
+    at: Navigation
+
+
+@dataclass(frozen=True, slots=True)
+class MatchNumber:
+    """1 for the partition's first match, counted on (BIGINT); empty matches count."""
+
+
+@dataclass(frozen=True, slots=True)
+class Aggregate:
+    """An aggregate over rows of the match mapped to ``variables`` (None: all rows), running or final.
+
+    ``column`` None: COUNT of rows. ``filter`` is a BOOLEAN input column. NULLs of ``column`` are skipped (array_agg: as Spark,
+    skipped too).
+    """
+
+    function: AggregateFunction
+    column: str | None = None
+    variables: tuple[str, ...] | None = None
+    running: bool = False
+    distinct: bool = False
+    filter: str | None = None
+
+
+Source = CurrentRow | ColumnAt | ClassifierAt | MatchNumber | Aggregate
+
+
+@dataclass(frozen=True, slots=True)
+class Output:
+    """One column of the engine's output table."""
+
+    name: str
+    source: Source
+
+
+@dataclass(frozen=True, slots=True)
+class RowPatternSpec:
+    """A bound MATCH_RECOGNIZE clause.
+
+    ``schema`` is the output as Spark's StructType JSON, in the order of ``outputs``. ``partition`` names input columns
+    with the PARTITION BY values where they were sent (for error messages). ``text`` is the pattern as the user wrote it.
+    """
+
+    variables: tuple[str, ...]
+    pattern: RowPattern
+    masks: tuple[str, ...]
+    outputs: tuple[Output, ...]
+    schema: str
+    rows_per_match: RowsPerMatch = "one"
+    skip: Skip = Skip()
+    initial: bool = False
+    partition: tuple[str, ...] = ()
+    text: str = ""
