@@ -37,22 +37,18 @@ def from_json(text: str) -> row.RowPatternSpec | event.EventPatternSpec:
     return spec
 
 
-def _classes(*modules: ModuleType) -> dict[str, dict[str, type]]:
-    return {
-        module.__name__: {
-            name: value
-            for name, value in vars(module).items()
-            if isinstance(value, type) and is_dataclass(value) and value.__module__ == module.__name__
-        }
-        for module in modules
-    }
-
-
-_PREFIX = {row_pattern.__name__: "row.", event_pattern.__name__: "event."}
+_MODULES: dict[str, ModuleType] = {
+    "row_pattern": row_pattern,
+    "event_pattern": event_pattern,
+    "expression": expression,
+    "row": row,
+    "event": event,
+}
 _REGISTRY = {
-    _PREFIX.get(module, "") + name: cls
-    for module, classes in _classes(row_pattern, event_pattern, expression, row, event).items()
-    for name, cls in classes.items()
+    f"{prefix}.{name}": cls
+    for prefix, module in _MODULES.items()
+    for name, cls in vars(module).items()
+    if isinstance(cls, type) and is_dataclass(cls) and cls.__module__ == module.__name__
 }
 _NAMES = {cls: name for name, cls in _REGISTRY.items()}
 
