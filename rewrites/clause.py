@@ -1,0 +1,172 @@
+"""Clauses as parsed: what the user wrote between the parentheses, cut into parts, nothing resolved yet.
+
+In: built by ``rewrites.dialect`` from SQL text. Every span is an offset range in the whole statement, so that errors underline
+the place and the user's own expressions are spliced, never regenerated.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+from sqlglot import exp
+
+from sparkcep.errors import Span
+from sparkcep.pattern.event import EventPattern
+from sparkcep.pattern.row import RowPattern
+from sparkcep.spec.event import MatchOutput, Strategy
+from sparkcep.spec.row import RowsPerMatch, SkipTo
+
+ClauseKind = Literal["MATCH_RECOGNIZE", "MATCH PATTERN", "MATCH PATTERNS", "MATCH AUTOMATON"]
+
+
+@dataclass(frozen=True, slots=True)
+class Name:
+    """An identifier: its value without backticks, and where it stands."""
+
+    value: str
+    span: Span
+
+
+@dataclass(frozen=True, slots=True)
+class Expr:
+    """A user's expression: its syntax tree (each node knows its span, see ``dialect.span_of``) and its place."""
+
+    node: exp.Expression
+    span: Span
+
+
+@dataclass(frozen=True, slots=True)
+class Site:
+    """Where a pattern clause stands in a statement.
+
+    ``span`` runs from the first character of the input table reference to the clause's closing parenthesis: this is what the
+    rewrite replaces (an alias behind it stays). ``input`` is the table reference, ``body`` the text inside the parentheses
+    (without them). ``scopes``: for each enclosing WITH, outermost first, the definitions (``name [(columns)] AS (…)``) that
+    the input may name. ``lateral``: the clause stands inside a LATERAL subquery.
+    """
+
+    kind: ClauseKind
+    span: Span
+    input: Span
+    keyword: Span
+    body: Span
+    alias: Name | None = None
+    scopes: tuple[tuple[Span, ...], ...] = ()
+    recursive: tuple[bool, ...] = ()
+    lateral: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class PartitionItem:
+    """A PARTITION BY expression, with the name MATCH PATTERN may give it."""
+
+    expr: Expr
+    name: Name | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class OrderItem:
+    """An ORDER BY item; ``span`` covers the expression and its direction, ready to splice."""
+
+    expr: Expr
+    span: Span
+    descending: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Measure:
+    """``[RUNNING|FINAL] expr [AS] name``; ``running`` None where nothing is said."""
+
+    expr: Expr
+    name: Name
+    running: bool | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class SkipClause:
+    """AFTER MATCH SKIP; ``variable`` for TO [FIRST|LAST] variable (plain TO means LAST)."""
+
+    to: SkipTo
+    span: Span
+    variable: Name | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Subset:
+    """``name = (variable, …)``."""
+
+    name: Name
+    variables: tuple[Name, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Define:
+    """``variable AS condition``."""
+
+    variable: Name
+    condition: Expr
+
+
+@dataclass(frozen=True, slots=True)
+class MatchRecognizeClause:
+    """ISO SQL:2016 R010, with WITHIN as Flink SQL has it."""
+
+    site: Site
+    pattern: RowPattern
+    pattern_span: Span
+    partition_by: tuple[PartitionItem, ...] = ()
+    order_by: tuple[OrderItem, ...] = ()
+    measures: tuple[Measure, ...] = ()
+    rows_per_match: RowsPerMatch = "one"
+    rows_per_match_span: Span | None = None
+    skip: SkipClause | None = None
+    initial: Span | None = None
+    within: Expr | None = None
+    subsets: tuple[Subset, ...] = ()
+    defines: tuple[Define, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Within:
+    """``WITHIN``: an interval or number (``length``), or a number of events (``events``)."""
+
+    span: Span
+    length: Expr | None = None
+    events: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Equivalence:
+    """``[attr]`` or ``[attr = literal]`` in WHERE: all variables agree on the attribute."""
+
+    attribute: Name
+    span: Span
+    value: Expr | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class MatchPatternClause:
+    """SASE / SASE+ / A-Seq. ``conjuncts`` are WHERE's top-level AND operands, ``equivalences`` its ``[attr]`` ones.
+
+    ``patterns`` has one unnamed pattern for MATCH PATTERN, several named ones for MATCH PATTERNS.
+    """
+
+    site: Site
+    patterns: tuple[tuple[Name | None, EventPattern, Span], ...]
+    order_by: tuple[OrderItem, ...]
+    event_type: Name | None = None
+    partition_by: tuple[PartitionItem, ...] = ()
+    strategy: Strategy = "any"
+    strategy_span: Span | None = None
+    where: Span | None = None
+    conjuncts: tuple[Expr, ...] = ()
+    equivalences: tuple[Equivalence, ...] = ()
+    within: Within | None = None
+    matches: MatchOutput = "all"
+    matches_span: Span | None = None
+    measures: tuple[Measure, ...] = ()
+    emit_changes: Span | None = None
+
+
+Clause = MatchRecognizeClause | MatchPatternClause
