@@ -1,0 +1,9 @@
+"""SQL text with pattern clauses → SQL text that Spark understands. Knows no engine and no session.
+
+``rewrite`` is the whole way: dialect → clause → bound clause → MatchSpec and SQL.
+"""
+
+from rewrites.parameters import positional_name
+from rewrites.rewrite import Options, has_clause, rewrite
+
+__all__ = ["Options", "has_clause", "positional_name", "rewrite"]

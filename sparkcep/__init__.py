@@ -1,0 +1,18 @@
+"""Pattern matching on Spark SQL: MATCH_RECOGNIZE and MATCH PATTERN.
+
+>>> spark = sparkcep.session(app_name="clicks")
+>>> spark.sql("SELECT * FROM clicks MATCH PATTERN (SEQ(View v, Buy b) PARTITION BY user_id ORDER BY ts WITHIN 1 hour)").show()
+"""
+
+from importlib import import_module
+from typing import Any
+
+_SESSION = ("session", "install", "uninstall", "rewrite", "match", "match_recognize")
+__all__ = [*_SESSION, "errors"]
+
+
+def __getattr__(name: str) -> Any:
+    """The session functions, imported when they are asked for: workers import this package too, and need no Spark session."""
+    if name in _SESSION:
+        return getattr(import_module("sparkcep.session"), name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -1,0 +1,165 @@
+"""DEFINE conditions: what looks at the row under test and its neighbours becomes SQL for Spark.
+
+``B.v > PREV(B.v)`` in B's own condition → ``v > `__cep_n0``` with ``LAG(v, 1)`` as column ``__cep_n0``. A condition that looks at
+other rows of the match is match-dependent: no engine runs it yet, and it is refused by name.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from sqlglot import exp
+
+from rewrites.bind.names import Variables, has_query, reference, row_text
+from rewrites.builder import quoted, string
+from rewrites.clause import Define
+from rewrites.dialect import span_of
+from rewrites.dialect.nodes import Classifier, MatchNumber, MatchSequenceNumber, Navigation, Semantics
+from rewrites.source import Source, replaced
+from sparkcep.errors import CepAnalysisError, CepUnsupportedError, Span
+
+
+@dataclass(slots=True)
+class Columns:
+    """Columns added to the input, one for each distinct SQL text: text → name."""
+
+    prefix: str
+    texts: dict[str, str] = field(default_factory=dict)
+
+    def name(self, text: str) -> str:
+        """The column that holds ``text``, added when it is new."""
+        return self.texts.setdefault(text, f"{self.prefix}{len(self.texts)}")
+
+
+@dataclass(frozen=True, slots=True)
+class Condition:
+    """A row-only condition as SQL over the input and the neighbour columns."""
+
+    text: str
+    span: Span
+    has_query: bool
+
+
+@dataclass(frozen=True, slots=True)
+class ConditionBinder:
+    """Binds the conditions of one clause; ``neighbours`` collects ``LAG``/``LEAD`` calls (without their OVER)."""
+
+    variables: Variables
+    source: Source
+    neighbours: Columns
+
+    def bind(self, define: Define) -> Condition:
+        """The condition as SQL. Errors: match-dependent parts (unsupported), FINAL, PREV with a bad offset."""
+        node = define.condition.node
+        own = self.variables.require(define.variable)[0]
+        edits = list(replaced(node, lambda part: self._replacement(part, own)))
+        text = self.source.splice(define.condition.span, edits)
+        query = has_query(node)
+        if query and any(isinstance(part, Navigation) for part in node.walk()):
+            raise CepUnsupportedError(
+                f"the condition of {own} has both a subquery and navigation",
+                code="SUBQUERY_WITH_NAVIGATION",
+                span=define.condition.span,
+                hint="compute the subquery's result as a column of the input",
+            )
+        return Condition(text, define.condition.span, query)
+
+    def _replacement(self, node: exp.Expression, own: str) -> str | None:
+        if isinstance(node, Semantics):
+            _refuse_final(node.running, node)
+            return None
+        if isinstance(node, Navigation):
+            return self._navigation(node, own)
+        if isinstance(node, Classifier):
+            return self._classifier(node, own)
+        if isinstance(node, MatchNumber | MatchSequenceNumber | exp.AggFunc):
+            raise _match_dependent(node, own)
+        found = reference(node, self.variables)
+        if found is None:
+            return None
+        if own not in found.members:
+            raise _match_dependent(node, own)
+        return self.source.text(found.rest)
+
+    def _navigation(self, node: Navigation, own: str) -> str:
+        _refuse_final(node.running, node)
+        offset = offset_of(node)
+        if node.function in ("FIRST", "LAST"):
+            if node.function == "FIRST" or offset:
+                raise _match_dependent(node, own)
+            return f"({self._row(node.this, own)})"
+        inner = node.this
+        if isinstance(inner, Navigation):
+            if inner.function != "LAST" or offset_of(inner):
+                raise _match_dependent(node, own)
+            inner = inner.this
+        return self._neighbour(node, inner, own, offset)
+
+    def _neighbour(self, node: Navigation, inner: exp.Expression, own: str, offset: int | None) -> str:
+        text = self._row(inner, own)
+        distance = 1 if offset is None else offset
+        if distance == 0:
+            return f"({text})"
+        function = "LAG" if node.function == "PREV" else "LEAD"
+        return quoted(self.neighbours.name(f"{function}({text}, {distance})"))
+
+    def _row(self, node: exp.Expression, own: str) -> str:
+        """The argument of a navigation: an expression over the row under test."""
+        for part in node.walk():
+            if isinstance(part, Navigation | Classifier | MatchNumber | exp.AggFunc):
+                raise nested(part)
+            found = reference(part, self.variables)
+            if found is not None and own not in found.members:
+                raise _match_dependent(part, own)
+        return row_text(node, self.variables, self.source)
+
+    def _classifier(self, node: Classifier, own: str) -> str:
+        """In A's own condition the row under test is mapped to A already."""
+        if node.this is not None:
+            members = self.variables.members(node.this.name)
+            if members is None or own not in members:
+                raise _match_dependent(node, own)
+        return string(own)
+
+
+def offset_of(node: Navigation) -> int | None:
+    """The navigation's offset, None where none is written. Errors: no literal, negative, more than two arguments."""
+    offset = node.args.get("offset")
+    if node.args.get("extra"):
+        raise CepAnalysisError(f"{node.function} takes one or two arguments", code="NAVIGATION", span=span_of(node))
+    if offset is None:
+        return None
+    if not isinstance(offset, exp.Literal) or offset.is_string or not offset.name.isdigit():
+        raise CepAnalysisError(
+            f"the offset of {node.function} must be a whole number, zero or more",
+            code="NAVIGATION_OFFSET",
+            span=span_of(offset),
+            hint=f"write {node.function}(…, 1)",
+        )
+    return int(offset.name)
+
+
+def nested(node: exp.Expression) -> CepAnalysisError:
+    """The error for a nesting that the standard forbids."""
+    return CepAnalysisError(
+        "navigation, CLASSIFIER, MATCH_NUMBER and aggregates may not stand here inside a navigation",
+        code="NESTED_NAVIGATION",
+        span=span_of(node),
+        hint="allowed is PREV or NEXT around FIRST or LAST: PREV(LAST(A.x, 1), 2)",
+    )
+
+
+def _refuse_final(running: bool | None, node: exp.Expression) -> None:
+    if running is False:
+        raise CepAnalysisError(
+            "DEFINE conditions are RUNNING only", code="FINAL_IN_DEFINE", span=span_of(node), hint="leave FINAL out"
+        )
+
+
+def _match_dependent(node: exp.Expression, own: str) -> CepUnsupportedError:
+    return CepUnsupportedError(
+        f"the condition of {own} looks at other rows of the match",
+        code="MATCH_DEPENDENT_CONDITION",
+        span=span_of(node),
+        hint="conditions may look at the row under test and, with PREV and NEXT, at its neighbours",
+    )

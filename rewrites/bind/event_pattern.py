@@ -1,0 +1,256 @@
+"""MatchPatternClause → BoundEventPattern: names resolved, WHERE divided between Spark and the engine."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from pyspark.sql.types import BooleanType, DataType
+from sqlglot import exp
+
+from rewrites.bind.conditions import Columns
+from rewrites.bind.names import Variables, references, row_text
+from rewrites.bind.row_pattern import Key, bind_keys, plain_column
+from rewrites.bind.within import Window, bind_window
+from rewrites.builder import quoted, string
+from rewrites.clause import Equivalence, Expr, MatchPatternClause, OrderItem
+from rewrites.dialect import column_path
+from rewrites.predicates import ConditionTranslator, spans_variables
+from rewrites.relation import Relation, suggestion
+from rewrites.source import Source
+from sparkcep.errors import CepAnalysisError, CepUnsupportedError, Span
+from sparkcep.pattern import event as pattern
+from sparkcep.spec import event
+
+DEFAULT_TYPE_COLUMNS = ("event_type", "type")
+
+
+@dataclass(frozen=True, slots=True)
+class BoundEventPattern:
+    """A MATCH PATTERN clause ready to be emitted.
+
+    ``order``: (SQL, direction) of each item. ``tests``: for each variable the SQL condition that says whether an event can be its event (None: any). ``equivalences``:
+    columns that partition beside ``keys``. ``columns``: SQL text → name of the columns that engine conditions read.
+    ``residual``: conjuncts that Spark applies to the matches. ``types``: the event types of the pattern; empty where ANY takes all.
+    """
+
+    relation: Relation
+    keys: tuple[Key, ...]
+    equivalences: tuple[str, ...]
+    order: tuple[tuple[str, str], ...]
+    time: str
+    time_type: DataType
+    time_column: str | None
+    pattern: pattern.EventPattern
+    text: str
+    variables: tuple[str, ...]
+    tests: dict[str, str | None]
+    type_column: str | None
+    types: tuple[str, ...]
+    columns: dict[str, str]
+    conditions: tuple[event.Predicate, ...]
+    residual: tuple[Expr, ...]
+    window: Window | None
+    strategy: event.Strategy
+    matches: event.MatchOutput
+
+
+def bind_event_pattern(clause: MatchPatternClause, relation: Relation, source: Source) -> BoundEventPattern:
+    """Resolve a MATCH PATTERN clause. Raises CepAnalysisError and CepUnsupportedError with spans."""
+    _refuse(clause)
+    _, tree, span = clause.patterns[0]
+    elements = pattern.elements(tree)
+    variables = Variables(tuple(element.variable for element in elements))
+    keys = bind_keys(clause.partition_by, relation, source)
+    _check_names(clause, keys, elements)
+    type_column = _type_column(clause, relation, elements)
+    first = clause.order_by[0]
+    if first.descending:
+        raise CepAnalysisError("event time runs forward: the first ORDER BY item cannot be DESC", code="ORDER", span=first.span)
+    time = source.text(first.expr.span)
+    time_type = relation.types_of([(time, first.expr.span)])[0]
+    where = _Where(clause, variables, relation, source)
+    tests = {element.variable: where.test(element, type_column) for element in elements}
+    columns = Columns("__cep_p")
+    conditions, residual = where.divide(tests, columns, tree)
+    return BoundEventPattern(
+        relation=relation,
+        keys=keys,
+        equivalences=tuple(relation.require(item.attribute) for item in clause.equivalences if item.value is None),
+        order=tuple(_order_item(item, source) for item in clause.order_by),
+        time=time,
+        time_type=time_type,
+        time_column=plain_column(first.expr.node, relation),
+        pattern=tree,
+        text=source.text(span),
+        variables=variables.primary,
+        tests=tests,
+        type_column=type_column,
+        types=_types(elements),
+        columns=columns.texts,
+        conditions=conditions,
+        residual=residual,
+        window=bind_window(clause.within, time, time_type, relation, source),
+        strategy=clause.strategy,
+        matches=clause.matches,
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class _Where:
+    """WHERE of one clause, conjunct by conjunct."""
+
+    clause: MatchPatternClause
+    variables: Variables
+    relation: Relation
+    source: Source
+
+    def test(self, element: pattern.Element, type_column: str | None) -> str | None:
+        """Type test, then the variable's local conjuncts, each guarded by what stands before it."""
+        tests = [_type_test(element, type_column)] if element.types and type_column else []
+        tests += [self._literal(item) for item in self.clause.equivalences if item.value is not None]
+        local = [c for c in self.clause.conjuncts if spans_variables(c, self.variables) == (element.variable,)]
+        texts = [(row_text(conjunct, self.variables, self.source), conjunct.span) for conjunct in local]
+        for (_, span), data_type in zip(texts, self.relation.types_of(texts), strict=True):
+            _require_boolean(data_type, span)
+        for text, _ in texts:
+            tests.append(f"CASE WHEN {' AND '.join(tests)} THEN ({text}) END" if tests else f"({text})")
+        return tests[-1] if tests and texts else " AND ".join(tests) or None
+
+    def divide(
+        self, tests: dict[str, str | None], columns: Columns, tree: pattern.EventPattern
+    ) -> tuple[tuple[event.Predicate, ...], tuple[Expr, ...]]:
+        """Conjuncts over several variables: (engine conditions, residual)."""
+        guards = {name: test or "true" for name, test in tests.items()}
+        translator = ConditionTranslator(self.variables, self.source, self.relation, columns, guards)
+        engine, residual = [], []
+        for conjunct in self.clause.conjuncts:
+            seen = spans_variables(conjunct, self.variables)
+            self._require_known(conjunct, bool(seen))
+            if len(seen) == 1:
+                continue
+            condition = translator.translate(conjunct) if seen else None
+            if condition is None:
+                self._require_positive(conjunct, seen, tree)
+                residual.append(conjunct)
+            else:
+                engine.append(event.Predicate(condition, self.source.text(conjunct.span)))
+        return tuple(engine), tuple(residual)
+
+    def _literal(self, item: Equivalence) -> str:
+        assert item.value is not None
+        return f"({quoted(self.relation.require(item.attribute))} = {self.source.text(item.value.span)})"
+
+    def _require_known(self, conjunct: Expr, any_variable: bool) -> None:
+        """Columns in WHERE are a variable's: a bare input column, or an unknown variable, is an error."""
+        inside = [ref.span for ref in references(conjunct.node, self.variables)]
+        for node in _outside_queries(conjunct.node):
+            path = column_path(node)
+            if path is None or any(span.start <= path[0].span.start < span.end for span in inside):
+                continue
+            if len(path) > 1:
+                self.variables.require(path[0])
+            if self.relation.column(path[0].value):
+                raise CepAnalysisError(
+                    f"whose {path[0].value}? WHERE compares the pattern's variables",
+                    code="UNQUALIFIED_COLUMN",
+                    span=path[0].span,
+                    hint=f"write {self.variables.primary[0]}.{path[0].value}",
+                )
+
+    def _require_positive(self, conjunct: Expr, seen: tuple[str, ...], tree: pattern.EventPattern) -> None:
+        negated = {element.variable for element in pattern.elements(tree, negated=True)}
+        if negated.intersection(seen) or any(isinstance(node, pattern.Or) for node in pattern.walk(tree)):
+            raise CepUnsupportedError(
+                "a condition of this form over a negated variable or an OR",
+                code="CONDITION",
+                span=conjunct.span,
+                hint="comparison, +, -, * and AND, OR, NOT between columns of the same type can be used there",
+            )
+
+
+def _outside_queries(node: exp.Expression) -> Iterator[exp.Expression]:
+    """Column references that are not inside a subquery or a lambda, whose names are their own."""
+    if isinstance(node, exp.Query | exp.Lambda):
+        return
+    if isinstance(node, exp.Column | exp.Dot):
+        yield node
+        return
+    for child in node.iter_expressions():
+        yield from _outside_queries(child)
+
+
+def _refuse(clause: MatchPatternClause) -> None:
+    if clause.measures:
+        raise CepUnsupportedError(
+            "MEASURES in MATCH PATTERN",
+            code="MEASURES",
+            span=clause.measures[0].expr.span,
+            hint="aggregate the matches: SELECT COUNT(*) FROM t MATCH PATTERN (…)",
+        )
+    if clause.emit_changes is not None:
+        raise CepUnsupportedError("EMIT CHANGES", code="EMIT_CHANGES", span=clause.emit_changes)
+
+
+def _order_item(item: OrderItem, source: Source) -> tuple[str, str]:
+    return source.text(item.expr.span), source.text(Span(item.expr.span.end, item.span.end))
+
+
+def _check_names(clause: MatchPatternClause, keys: tuple[Key, ...], elements: tuple[pattern.Element, ...]) -> None:
+    """A variable becomes a result column: it may not be named like another one."""
+    taken = {key.name.lower(): f"the PARTITION BY column {key.name}" for key in keys}
+    taken |= {"match_start": "the result column match_start", "match_end": "the result column match_end"}
+    if clause.site.alias is not None:
+        taken[clause.site.alias.value.lower()] = f"the table alias {clause.site.alias.value}"
+    for element in elements:
+        clash = taken.get(element.variable.lower())
+        if clash:
+            raise CepAnalysisError(
+                f"the variable {element.variable} has the name of {clash}",
+                code="DUPLICATE_NAME",
+                span=element.span,
+                hint="name the variable: SEQ(Type variable, …)",
+            )
+
+
+def _type_column(
+    clause: MatchPatternClause, relation: Relation, elements: tuple[pattern.Element, ...]
+) -> str | None:
+    if clause.event_type is not None:
+        return relation.require(clause.event_type)
+    if not _typed(elements):
+        return None
+    found = next((column for name in DEFAULT_TYPE_COLUMNS if (column := relation.column(name))), None)
+    if found is None:
+        raise CepAnalysisError(
+            "the input has no column event_type or type",
+            code="EVENT_TYPE",
+            span=clause.site.input,
+            hint=f"say which column holds the event type: EVENT TYPE column; {suggestion('event_type', relation.schema.names)}",
+        )
+    return found
+
+
+def _typed(elements: tuple[pattern.Element, ...]) -> bool:
+    return any(element.types for element in elements)
+
+
+def _types(elements: tuple[pattern.Element, ...]) -> tuple[str, ...]:
+    if not all(element.types for element in elements):
+        return ()
+    return tuple(dict.fromkeys(name for element in elements for name in element.types))
+
+
+def _type_test(element: pattern.Element, type_column: str) -> str:
+    return type_in(type_column, element.types)
+
+
+def type_in(type_column: str, types: tuple[str, ...]) -> str:
+    """``type = 'A'`` or ``type IN ('A', 'B')``."""
+    literals = ", ".join(string(name) for name in types)
+    return f"{quoted(type_column)} = {literals}" if len(types) == 1 else f"{quoted(type_column)} IN ({literals})"
+
+
+def _require_boolean(data_type: DataType, span: Span) -> None:
+    if not isinstance(data_type, BooleanType):
+        raise CepAnalysisError(f"a condition is {data_type.simpleString()}, not boolean", code="CONDITION", span=span)

@@ -1,0 +1,311 @@
+"""MEASURES: each value taken from a row of the match becomes an engine output; what stands around it stays Spark's.
+
+``LAST(up.price) - FIRST(down.price)`` → ``__cep_m0 - __cep_m1`` over the outputs ``ColumnAt(price, LAST up)`` and
+``ColumnAt(price, FIRST down)``.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import get_args
+
+from pyspark.sql.types import ArrayType, DataType, DecimalType, DoubleType, FractionalType, IntegralType, LongType, StringType
+from sqlglot import exp
+
+from rewrites.bind.conditions import Columns, Condition, nested, offset_of
+from rewrites.bind.names import Reference, Variables, has_query, reference, references, row_text
+from rewrites.builder import quoted
+from rewrites.clause import Measure, Name
+from rewrites.dialect import column_path, span_of
+from rewrites.dialect.nodes import Classifier, MatchNumber, MatchSequenceNumber, Navigation, Semantics
+from rewrites.relation import Relation, suggestion
+from rewrites.source import Source, lambda_names, replaced
+from sparkcep.errors import CepAnalysisError, CepUnsupportedError
+from sparkcep.spec import row
+
+_FUNCTIONS: dict[type[exp.Expression], row.AggregateFunction] = {
+    exp.Count: "count",
+    exp.Sum: "sum",
+    exp.Min: "min",
+    exp.Max: "max",
+    exp.ArrayAgg: "array_agg",
+}
+
+
+@dataclass(slots=True)
+class Outputs:
+    """The engine's output columns for measures, one for each distinct source, with their Spark types."""
+
+    sources: dict[row.Source, str] = field(default_factory=dict)
+    types: dict[str, DataType] = field(default_factory=dict)
+
+    def name(self, source: row.Source, data_type: DataType) -> str:
+        """The output column for ``source``, added when it is new."""
+        name = self.sources.setdefault(source, f"__cep_m{len(self.sources)}")
+        self.types[name] = data_type
+        return name
+
+
+@dataclass(frozen=True, slots=True)
+class MeasureBinder:
+    """Binds the measures of one clause.
+
+    ``arguments`` collects expressions over one row that become input columns, ``early`` those with a subquery. ``running``: what a
+    measure means where it says nothing (ALL ROWS PER MATCH: RUNNING).
+    """
+
+    variables: Variables
+    source: Source
+    relation: Relation
+    conditions: dict[str, Condition]
+    running: bool
+    arguments: Columns
+    early: Columns
+    outputs: Outputs
+
+    def bind(self, measure: Measure) -> str:
+        """The measure as SQL over the engine's outputs."""
+        running = self.running if measure.running is None else measure.running
+        return self._text(measure.expr.node, running)
+
+    def _text(self, node: exp.Expression, running: bool) -> str:
+        return self.source.splice(span_of(node), replaced(node, lambda part: self._replacement(part, running)))
+
+    def _replacement(self, node: exp.Expression, running: bool) -> str | None:
+        if isinstance(node, exp.Query):
+            return None
+        if isinstance(node, Semantics):
+            return self._text(node.this, node.running and self.running)
+        if isinstance(node, Navigation):
+            return self._navigation(node, running)
+        if isinstance(node, Classifier):
+            at = row.Navigation(self._classifier_members(node), running=self._is_running(node.args.get("running"), running))
+            return self._output(row.ClassifierAt(at), StringType())
+        if isinstance(node, MatchNumber):
+            return self._output(row.MatchNumber(), LongType())
+        if isinstance(node, MatchSequenceNumber):
+            return self._output(row.Aggregate("count", running=True), LongType())
+        if isinstance(node, exp.AggFunc | exp.Filter):
+            return self._aggregate(node, running)
+        return self._column(node, running)
+
+    def _column(self, node: exp.Expression, running: bool) -> str | None:
+        """A bare column: the value in the last row of its variable, or of all rows."""
+        path = column_path(node)
+        if path is None or path[0].value.lower() in lambda_names(node):
+            return None
+        found = reference(node, self.variables)
+        if found is not None:
+            tail = "" if found.tail is None else self.source.text(found.tail)
+            column, data_type = self._input(self.relation.require(found.column))
+            return self._at(column, data_type, row.Navigation(found.members, running=running)) + tail
+        column = self.relation.column(path[0].value)
+        if column is None:
+            return self._unknown(path)
+        tail = self.source.sql[path[0].span.end : span_of(node).end]
+        return self._at(*self._input(column), row.Navigation(None, running=running)) + tail
+
+    def _unknown(self, path: tuple[Name, ...]) -> None:
+        """A qualified name must mean a variable; a bare one may be Spark's (current_date)."""
+        if len(path) > 1:
+            raise CepAnalysisError(
+                f"the pattern has no variable {path[0].value}",
+                code="UNKNOWN_VARIABLE",
+                span=path[0].span,
+                hint=suggestion(path[0].value, [*self.variables.primary, *self.variables.subsets]),
+            )
+
+    def _at(self, column: str, data_type: DataType, at: row.Navigation) -> str:
+        return self._output(row.ColumnAt(column, at), data_type)
+
+    def _navigation(self, node: Navigation, running: bool) -> str:
+        inner, physical = node, 0
+        if node.function in ("PREV", "NEXT"):
+            distance = offset_of(node)
+            distance = 1 if distance is None else distance
+            physical = -distance if node.function == "PREV" else distance
+            inner = node.this
+        last, logical, argument = True, 0, inner
+        if isinstance(inner, Navigation):
+            if inner.function in ("PREV", "NEXT"):
+                raise nested(inner)
+            last, logical, argument = inner.function == "LAST", offset_of(inner) or 0, inner.this
+            running = self._is_running(inner.running, running)
+        if isinstance(argument, Classifier):
+            at = row.Navigation(self._classifier_members(argument), last, running, logical, physical)
+            return self._output(row.ClassifierAt(at), StringType())
+        members = self._members(argument)
+        column, data_type = self._argument(argument, members if physical == 0 else None)
+        return self._at(column, data_type, row.Navigation(members, last, running, logical, physical))
+
+    def _aggregate(self, node: exp.Expression, running: bool) -> str:
+        call = node.this if isinstance(node, exp.Filter) else node
+        filtered = self._filter(node) if isinstance(node, exp.Filter) else None
+        argument = call.this
+        distinct = isinstance(argument, exp.Distinct)
+        if distinct:
+            argument = self._single(argument)
+        if isinstance(call, exp.Avg):
+            return self._average(argument, running, distinct, filtered)
+        function = _FUNCTIONS.get(type(call))
+        if function is None:
+            raise _unsupported_aggregate(call)
+        return self._aggregate_output(function, argument, running, distinct, filtered)
+
+    def _aggregate_output(
+        self,
+        function: row.AggregateFunction,
+        argument: exp.Expression,
+        running: bool,
+        distinct: bool,
+        filtered: str | None,
+        cast: str | None = None,
+    ) -> str:
+        if function == "count" and _is_star(argument):
+            members = self._star_members(argument)
+            return self._output(row.Aggregate("count", None, members, running, False, filtered), LongType())
+        members = self._members(argument)
+        column, data_type = self._argument(argument, members, cast)
+        result = aggregate_type(function, data_type, argument)
+        return self._output(row.Aggregate(function, column, members, running, distinct, filtered), result)
+
+    def _average(self, argument: exp.Expression, running: bool, distinct: bool, filtered: str | None) -> str:
+        """AVG as SUM / COUNT, divided by Spark: doubles for numbers, DECIMAL(p + 4, s + 4) for decimals, as Spark's own AVG."""
+        data_type = self._argument_type(argument)
+        decimal = isinstance(data_type, DecimalType)
+        cast = None if decimal or isinstance(data_type, DoubleType) else "DOUBLE"
+        total = self._aggregate_output("sum", argument, running, distinct, filtered, cast)
+        count = self._aggregate_output("count", argument, running, distinct, filtered)
+        ratio = f"({total} / NULLIF({count}, 0))"
+        if not isinstance(data_type, DecimalType):
+            return ratio
+        return f"CAST({ratio} AS DECIMAL({min(data_type.precision + 4, 38)}, {min(data_type.scale + 4, 38)}))"
+
+    def _filter(self, node: exp.Filter) -> str:
+        condition = node.expression.this if isinstance(node.expression, exp.Where) else node.expression
+        return self._argument(condition, self._members(condition))[0]
+
+    def _single(self, distinct: exp.Distinct) -> exp.Expression:
+        if len(distinct.expressions) != 1:
+            raise CepUnsupportedError(
+                "DISTINCT over several expressions", code="DISTINCT", span=span_of(distinct), hint="use one struct(…)"
+            )
+        return distinct.expressions[0]
+
+    def _members(self, node: exp.Expression) -> tuple[str, ...] | None:
+        """The variable that all references in an argument share; None for all rows."""
+        for part in node.walk():
+            if isinstance(part, Navigation | Classifier | MatchNumber | exp.AggFunc):
+                raise nested(part)
+        found = references(node, self.variables)
+        first = found[0].members if found else None
+        mixed = next((ref for ref in found if ref.members != first), None) or self._bare(node, found)
+        if mixed is not None:
+            raise CepAnalysisError(
+                "one navigation or aggregate may look at one variable only",
+                code="MIXED_VARIABLES",
+                span=span_of(node),
+                hint="write a navigation for each: LAST(A.x) + LAST(B.x)",
+            )
+        return first
+
+    def _bare(self, node: exp.Expression, found: list[Reference]) -> exp.Expression | None:
+        """A bare input column beside a variable's column."""
+        if not found:
+            return None
+        inside = {(ref.span.start, ref.span.end) for ref in found}
+        for part in node.find_all(exp.Column):
+            span = span_of(part)
+            if (span.start, span.end) not in inside and self.relation.column(part.name) and not part.table:
+                return part
+        return None
+
+    def _argument(
+        self, node: exp.Expression, members: tuple[str, ...] | None, cast: str | None = None
+    ) -> tuple[str, DataType]:
+        """The input column that holds an argument (the column itself, or an added one) and its type."""
+        column = self._plain_column(node)
+        if column is not None and cast is None:
+            return self._input(column)
+        text = row_text(node, self.variables, self.source)
+        if cast is not None:
+            text = f"CAST({text} AS {cast})"
+        data_type = self.relation.types_of([(text, span_of(node))])[0]
+        if has_query(node):
+            return self.early.name(text), data_type
+        return self.arguments.name(self._guarded(text, members)), data_type
+
+    def _plain_column(self, node: exp.Expression) -> str | None:
+        """The input column that ``node`` names, with or without a variable before it; None for any other expression."""
+        found, path = reference(node, self.variables), column_path(node)
+        if found is not None:
+            return None if found.tail else self.relation.require(found.column)
+        return self.relation.require(path[0]) if path is not None and len(path) == 1 else None
+
+    def _argument_type(self, node: exp.Expression) -> DataType:
+        column = self._plain_column(node)
+        if column is not None:
+            return self._input(column)[1]
+        return self.relation.types_of([(row_text(node, self.variables, self.source), span_of(node))])[0]
+
+    def _input(self, column: str) -> tuple[str, DataType]:
+        return column, self.relation.schema[column].dataType
+
+    def _guarded(self, text: str, members: tuple[str, ...] | None) -> str:
+        """Only rows that can be the variable's may run its expression: on others an ANSI cast could fail."""
+        tests = [self.conditions[member].text for member in members or () if member in self.conditions]
+        if not members or len(tests) < len(members) or any(self.conditions[member].has_query for member in members):
+            return text
+        return f"CASE WHEN ({') OR ('.join(tests)}) THEN {text} END"
+
+    def _star_members(self, argument: exp.Expression) -> tuple[str, ...] | None:
+        if not isinstance(argument, exp.Column):
+            return None
+        table = argument.args["table"]
+        return self.variables.require(Name(table.name, span_of(argument)))
+
+    def _classifier_members(self, node: Classifier) -> tuple[str, ...] | None:
+        return None if node.this is None else self.variables.require(Name(node.this.name, span_of(node)))
+
+    def _is_running(self, said: bool | None, default: bool) -> bool:
+        """What a navigation says of itself counts; with ONE ROW PER MATCH running and final are the same."""
+        return self.running and (default if said is None else said)
+
+    def _output(self, source: row.Source, data_type: DataType) -> str:
+        return quoted(self.outputs.name(source, data_type))
+
+
+def aggregate_type(function: row.AggregateFunction, argument: DataType, node: exp.Expression) -> DataType:
+    """Spark's result type of an aggregate over ``argument``."""
+    if function == "count":
+        return LongType()
+    if function == "array_agg":
+        return ArrayType(argument, containsNull=False)
+    if function in ("min", "max"):
+        return argument
+    if isinstance(argument, DecimalType):
+        return DecimalType(min(argument.precision + 10, 38), argument.scale)
+    if isinstance(argument, IntegralType):
+        return LongType()
+    if isinstance(argument, FractionalType):
+        return DoubleType()
+    raise CepUnsupportedError(
+        f"SUM or AVG over {argument.simpleString()}",
+        code="AGGREGATE_TYPE",
+        span=span_of(node),
+        hint="cast the argument to a number",
+    )
+
+
+def _is_star(node: exp.Expression) -> bool:
+    return isinstance(node, exp.Star) or isinstance(node, exp.Column) and isinstance(node.this, exp.Star)
+
+
+def _unsupported_aggregate(call: exp.Expression) -> CepUnsupportedError:
+    names = ", ".join(name.upper() for name in get_args(row.AggregateFunction))
+    return CepUnsupportedError(
+        f"the aggregate {call.sql_name()} in MEASURES",
+        code="AGGREGATE",
+        span=span_of(call),
+        hint=f"there are {names} and AVG; others can be computed from ARRAY_AGG",
+    )

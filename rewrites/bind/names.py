@@ -1,0 +1,102 @@
+"""Which row an expression looks at: pattern variables, SUBSETs, and the references to them.
+
+Names compare without case, as Spark's identifiers do; results use the spelling of the pattern.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+
+from sqlglot import exp
+
+from rewrites.clause import Expr, Name
+from rewrites.dialect import column_path, span_of
+from rewrites.relation import suggestion
+from rewrites.source import Source, lambda_names, replaced
+from sparkcep.errors import CepAnalysisError, Span
+
+
+@dataclass(frozen=True, slots=True)
+class Variables:
+    """The variables of a clause: primary ones, and SUBSETs as their members."""
+
+    primary: tuple[str, ...]
+    subsets: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+
+    def members(self, name: str) -> tuple[str, ...] | None:
+        """The primary variables a name stands for; None where it names no variable."""
+        key = name.lower()
+        for variable in self.primary:
+            if variable.lower() == key:
+                return (variable,)
+        return next((members for subset, members in self.subsets.items() if subset.lower() == key), None)
+
+    def require(self, name: Name) -> tuple[str, ...]:
+        """Like ``members``; an error with a suggestion where there is none."""
+        members = self.members(name.value)
+        if members is None:
+            raise CepAnalysisError(
+                f"the pattern has no variable {name.value}",
+                code="UNKNOWN_VARIABLE",
+                span=name.span,
+                hint=suggestion(name.value, [*self.primary, *self.subsets]),
+            )
+        return members
+
+
+@dataclass(frozen=True, slots=True)
+class Reference:
+    """``A.price.cents``: the variable's members, the column, and the span of what stands behind the variable."""
+
+    members: tuple[str, ...]
+    column: Name
+    rest: Span
+    tail: Span | None
+    span: Span
+
+
+def reference(node: exp.Expression, variables: Variables) -> Reference | None:
+    """The reference to a pattern variable's column that ``node`` is, if it is one."""
+    path = column_path(node)
+    if path is None or len(path) < 2:
+        return None
+    members = variables.members(path[0].value)
+    if members is None or path[0].value.lower() in lambda_names(node):
+        return None
+    span = span_of(node)
+    tail = Span(path[1].span.end, span.end) if len(path) > 2 else None
+    return Reference(members, path[1], Span(path[1].span.start, span.end), tail, span)
+
+
+def references(node: exp.Expression, variables: Variables) -> list[Reference]:
+    """All references to pattern variables in ``node``, left to right."""
+    found = reference(node, variables)
+    if found is not None:
+        return [found]
+    return [ref for child in node.iter_expressions() for ref in references(child, variables)]
+
+
+def row_text(expr: Expr | exp.Expression, variables: Variables, source: Source) -> str:
+    """An expression over one row: the variables in front of its columns taken away (``upper(A.name)`` → ``upper(name)``)."""
+    node = expr.node if isinstance(expr, Expr) else expr
+
+    def column(part: exp.Expression) -> str | None:
+        found = reference(part, variables)
+        return None if found is None else source.text(found.rest)
+
+    return source.splice(span_of(node), replaced(node, column))
+
+
+def has_query(node: exp.Expression) -> bool:
+    """Whether a subquery stands anywhere in ``node``."""
+    return any(isinstance(part, exp.Query) or isinstance(part, exp.Exists) for part in node.walk())
+
+
+def same_name(names: Iterable[Name], what: str) -> None:
+    """An error at the second of two equal names."""
+    seen: set[str] = set()
+    for name in names:
+        if name.value.lower() in seen:
+            raise CepAnalysisError(f"{what} {name.value} occurs twice", code="DUPLICATE_NAME", span=name.span)
+        seen.add(name.value.lower())

@@ -1,0 +1,194 @@
+"""MatchRecognizeClause → BoundRowPattern: every name resolved, every rule of the standard checked."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from pyspark.sql.types import BooleanType, DataType
+from sqlglot import exp
+
+from rewrites.bind.conditions import Columns, Condition, ConditionBinder
+from rewrites.bind.measures import MeasureBinder, Outputs
+from rewrites.bind.names import Variables, same_name
+from rewrites.builder import quoted
+from rewrites.clause import MatchRecognizeClause, Name, PartitionItem
+from rewrites.dialect import column_path
+from rewrites.relation import Relation, suggestion
+from rewrites.source import Source
+from sparkcep.errors import CepAnalysisError, CepUnsupportedError, Span
+from sparkcep.pattern import row as pattern
+from sparkcep.spec import row
+
+
+@dataclass(frozen=True, slots=True)
+class Key:
+    """A PARTITION BY expression: its SQL, the column it is (None: an expression), its name in the result and its type."""
+
+    text: str
+    column: str | None
+    name: str
+    data_type: DataType
+    span: Span
+
+
+@dataclass(frozen=True, slots=True)
+class BoundRowPattern:
+    """A MATCH_RECOGNIZE clause ready to be emitted.
+
+    ``early`` are columns added below the windows, ``neighbours`` LAG/LEAD calls, ``arguments`` columns beside the conditions
+    (SQL text → column name each); ``outputs`` the engine's measure columns, ``measures`` (SQL over them, name).
+    """
+
+    relation: Relation
+    keys: tuple[Key, ...]
+    order: tuple[str, ...]
+    order_columns: tuple[str, ...]
+    variables: tuple[str, ...]
+    pattern: pattern.RowPattern
+    text: str
+    conditions: dict[str, Condition]
+    early: dict[str, str]
+    neighbours: dict[str, str]
+    arguments: dict[str, str]
+    outputs: Outputs
+    measures: tuple[tuple[str, str], ...]
+    rows_per_match: row.RowsPerMatch
+    skip: row.Skip
+    initial: bool
+
+
+def bind_row_pattern(clause: MatchRecognizeClause, relation: Relation, source: Source) -> BoundRowPattern:
+    """Resolve a MATCH_RECOGNIZE clause. Raises CepAnalysisError and CepUnsupportedError with spans."""
+    variables = _variables(clause)
+    _check(clause, relation)
+    neighbours, early, arguments = Columns("__cep_n"), Columns("__cep_e"), Columns("__cep_v")
+    binder = ConditionBinder(variables, source, neighbours)
+    conditions = {variables.require(define.variable)[0]: binder.bind(define) for define in clause.defines}
+    outputs = Outputs()
+    running = clause.rows_per_match != "one"
+    measures = MeasureBinder(variables, source, relation, conditions, running, arguments, early, outputs)
+    bound = tuple((measures.bind(measure), measure.name.value) for measure in clause.measures)
+    conditions = {name: _early_condition(condition, early) for name, condition in conditions.items()}
+    return BoundRowPattern(
+        relation=relation,
+        keys=bind_keys(clause.partition_by, relation, source),
+        order=tuple(source.text(item.span) for item in clause.order_by),
+        order_columns=_order_columns(clause, relation),
+        variables=variables.primary,
+        pattern=clause.pattern,
+        text=source.text(clause.pattern_span),
+        conditions=conditions,
+        early=early.texts,
+        neighbours=neighbours.texts,
+        arguments=arguments.texts,
+        outputs=outputs,
+        measures=bound,
+        rows_per_match=clause.rows_per_match,
+        skip=_skip(clause, variables),
+        initial=clause.initial is not None,
+    )
+
+
+def bind_keys(items: tuple[PartitionItem, ...], relation: Relation, source: Source) -> tuple[Key, ...]:
+    """PARTITION BY expressions with their names and types."""
+    texts = [(source.text(item.expr.span), item.expr.span) for item in items]
+    types = relation.types_of(texts)
+    keys = []
+    for item, (text, span), data_type in zip(items, texts, types, strict=True):
+        column = plain_column(item.expr.node, relation)
+        name = item.name.value if item.name else column or text
+        keys.append(Key(text, column, name, data_type, span))
+    return tuple(keys)
+
+
+def plain_column(node: exp.Expression, relation: Relation) -> str | None:
+    """The input column that an expression is; ``t.ts`` is ``ts``."""
+    path = column_path(node)
+    if path is None or len(path) > 2:
+        return None
+    return relation.column(path[-1].value) if len(path) == 1 or not relation.column(path[0].value) else None
+
+
+def boolean_conditions(bound: BoundRowPattern, source: str) -> None:
+    """Ask Spark whether every condition is a BOOLEAN over ``source`` (a query); its complaints are raised at the condition."""
+    conditions = list(bound.conditions.items())
+    types = bound.relation.types_of([(condition.text, condition.span) for _, condition in conditions], source)
+    for (name, condition), data_type in zip(conditions, types, strict=True):
+        if not isinstance(data_type, BooleanType):
+            raise CepAnalysisError(
+                f"the condition of {name} is {data_type.simpleString()}, not boolean", code="CONDITION", span=condition.span
+            )
+
+
+def _variables(clause: MatchRecognizeClause) -> Variables:
+    primary = pattern.variables(clause.pattern)
+    folded: dict[str, str] = {}
+    for name in primary:
+        folded.setdefault(name.lower(), name)
+    plain = Variables(tuple(folded.values()))
+    same_name((subset.name for subset in clause.subsets), "the SUBSET")
+    same_name((define.variable for define in clause.defines), "the DEFINE of")
+    same_name((measure.name for measure in clause.measures), "the measure")
+    subsets: dict[str, tuple[str, ...]] = {}
+    for subset in clause.subsets:
+        if plain.members(subset.name.value):
+            raise CepAnalysisError(
+                f"the SUBSET {subset.name.value} has the name of a variable", code="DUPLICATE_NAME", span=subset.name.span
+            )
+        subsets[subset.name.value] = tuple(dict.fromkeys(_member(name, plain) for name in subset.variables))
+    for define in clause.defines:
+        _member(define.variable, plain)
+    return Variables(plain.primary, subsets)
+
+
+def _member(name: Name, plain: Variables) -> str:
+    return plain.require(name)[0]
+
+
+def _check(clause: MatchRecognizeClause, relation: Relation) -> None:
+    for message, code, span, hint in _violations(clause, relation):
+        raise CepAnalysisError(message, code=code, span=span, hint=hint)
+    if clause.within is not None:
+        raise CepUnsupportedError("WITHIN in MATCH_RECOGNIZE", code="WITHIN", span=clause.within.span)
+
+
+def _violations(clause: MatchRecognizeClause, relation: Relation) -> Iterator[tuple[str, str, Span | None, str | None]]:
+    excluded = next((part for part in pattern.walk(clause.pattern) if isinstance(part, pattern.Excluded)), None)
+    if excluded is not None and clause.rows_per_match == "all_with_unmatched":
+        hint = "leave out {- -}, or WITH UNMATCHED ROWS"
+        yield "exclusion and WITH UNMATCHED ROWS exclude each other", "EXCLUSION", excluded.span, hint
+    names = [name.lower() for name in relation.schema.names]
+    twice = sorted({name for name in names if names.count(name) > 1})
+    if twice and clause.rows_per_match != "one":
+        hint = f"select the columns in a subquery and rename {twice[0]}"
+        yield f"the input has two columns named {twice[0]}", "DUPLICATE_COLUMN", clause.site.input, hint
+
+
+def _order_columns(clause: MatchRecognizeClause, relation: Relation) -> tuple[str, ...]:
+    columns = (plain_column(item.expr.node, relation) for item in clause.order_by)
+    return tuple(dict.fromkeys(column for column in columns if column is not None))
+
+
+def _skip(clause: MatchRecognizeClause, variables: Variables) -> row.Skip:
+    if clause.skip is None:
+        return row.Skip()
+    name = clause.skip.variable
+    if name is None:
+        return row.Skip(clause.skip.to)
+    members = variables.members(name.value)
+    if members is None:
+        raise CepAnalysisError(
+            f"AFTER MATCH SKIP TO names {name.value}, which the pattern has not",
+            code="UNKNOWN_VARIABLE",
+            span=name.span,
+            hint=suggestion(name.value, [*variables.primary, *variables.subsets]),
+        )
+    return row.Skip(clause.skip.to, members)
+
+
+def _early_condition(condition: Condition, early: Columns) -> Condition:
+    """A condition with a subquery is computed below the windows: a join above them would lose their order."""
+    if not condition.has_query:
+        return condition
+    return Condition(quoted(early.name(condition.text)), condition.span, False)

@@ -1,0 +1,106 @@
+"""WITHIN of MATCH PATTERN: the first ORDER BY expression as a number, and the time when a window that opens there closes.
+
+``WITHIN INTERVAL 1 HOUR`` over a TIMESTAMP → time ``UNIX_MICROS(ts)``, deadline ``UNIX_MICROS(ts + INTERVAL 1 HOUR)``: the sum is Spark's, so
+months and years follow its calendar.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from pyspark.sql.types import (
+    DataType,
+    DateType,
+    DecimalType,
+    DoubleType,
+    FloatType,
+    IntegralType,
+    NumericType,
+    TimestampNTZType,
+    TimestampType,
+)
+
+from sqlglot import exp
+
+from rewrites.clause import Within
+from rewrites.relation import Relation
+from rewrites.source import Source
+from sparkcep.errors import CepAnalysisError, CepUnsupportedError, Span
+
+_EPOCH_NTZ = "TIMESTAMP_NTZ '1970-01-01 00:00:00'"
+
+
+@dataclass(frozen=True, slots=True)
+class Window:
+    """SQL for time and deadline (BIGINT or DOUBLE), or a number of events."""
+
+    time: str = ""
+    deadline: str = ""
+    events: int | None = None
+
+
+def bind_window(
+    within: Within | None, time: str, time_type: DataType, relation: Relation, source: Source
+) -> Window | None:
+    """The window of a clause. Errors: a length that does not fit the type of the time, or that is not positive."""
+    if within is None:
+        return None
+    if within.events is not None:
+        return Window(events=_positive(within.events, within.span))
+    length, length_type = _length(within, relation, source)
+    is_number = isinstance(length_type, NumericType)
+    if isinstance(time_type, NumericType) != is_number:
+        kind, other = ("a number", "an interval") if is_number else ("an interval", "a number")
+        raise CepAnalysisError(
+            f"WITHIN has {kind}, but events are ordered by {time_type.simpleString()}",
+            code="WITHIN_TYPE",
+            span=within.span,
+            hint=f"write {other}: {'WITHIN INTERVAL 1 HOUR' if is_number else 'WITHIN 100'}",
+        )
+    window = Window(*_time_and_deadline(time, time_type, length, length_type, within.span))
+    relation.types_of([(window.deadline, within.span)])
+    return window
+
+
+def _length(within: Within, relation: Relation, source: Source) -> tuple[str, DataType]:
+    """The length as SQL and its type; ``12 hours`` is short for ``INTERVAL 12 hours``."""
+    assert within.length is not None
+    text = source.text(within.length.span)
+    if _is_short_interval(within, text):
+        text = f"INTERVAL {text}"
+    return f"({text})", relation.types_of([(text, within.span)])[0]
+
+
+def _is_short_interval(within: Within, text: str) -> bool:
+    assert within.length is not None
+    return isinstance(within.length.node, exp.Interval) and not text.upper().startswith("INTERVAL")
+
+
+def _time_and_deadline(
+    time: str, time_type: DataType, length: str, length_type: DataType, span: Span
+) -> tuple[str, str]:
+    if isinstance(time_type, TimestampType):
+        return f"UNIX_MICROS({time})", f"UNIX_MICROS({time} + {length})"
+    if isinstance(time_type, TimestampNTZType | DateType):
+        local = f"CAST({time} AS TIMESTAMP_NTZ)"
+        since = f"TIMESTAMPDIFF(MICROSECOND, {_EPOCH_NTZ}, "
+        return f"{since}{local})", f"{since}{local} + {length})"
+    if isinstance(time_type, IntegralType) and isinstance(length_type, IntegralType):
+        return f"CAST({time} AS BIGINT)", f"CAST({time} AS BIGINT) + {length}"
+    if isinstance(time_type, IntegralType | FloatType | DoubleType):
+        return f"CAST({time} AS DOUBLE)", f"CAST({time} AS DOUBLE) + {length}"
+    if isinstance(time_type, DecimalType):
+        raise CepUnsupportedError(
+            "WITHIN over a DECIMAL time", code="WITHIN_DECIMAL", span=span, hint="cast it to BIGINT or DOUBLE in ORDER BY"
+        )
+    raise CepAnalysisError(
+        f"WITHIN needs a time or a number to measure; events are ordered by {time_type.simpleString()}",
+        code="WITHIN_TYPE",
+        span=span,
+    )
+
+
+def _positive(count: int, span: Span) -> int:
+    if count < 1:
+        raise CepAnalysisError("WITHIN must be positive", code="WITHIN", span=span)
+    return count

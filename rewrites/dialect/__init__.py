@@ -1,0 +1,55 @@
+"""The dialect: pattern clauses in Spark SQL text → ``rewrites.clause`` data, every part with its place in the text.
+
+Nothing here resolves a name or knows a schema, and nothing writes SQL: user expressions are parsed to be analysed and are
+spliced by span. Depends on sqlglot, ``sparkcep.errors``, ``sparkcep.pattern`` and ``rewrites.clause`` only.
+"""
+
+from __future__ import annotations
+
+from rewrites.clause import Clause, Site
+from rewrites.dialect.event_pattern import parse_event_pattern
+from rewrites.dialect.explain import ExplainPrefix, explain_prefix
+from rewrites.dialect.expressions import column_path, parse_expression
+from rewrites.dialect.match_pattern import parse_match_pattern
+from rewrites.dialect.match_recognize import parse_match_recognize
+from rewrites.dialect.nodes import (
+    Classifier,
+    KleenePrefix,
+    KleeneRef,
+    MatchNumber,
+    MatchSequenceNumber,
+    Navigation,
+    Semantics,
+)
+from rewrites.dialect.parameters import placeholders
+from rewrites.dialect.row_pattern import parse_row_pattern
+from rewrites.dialect.sites import find_sites
+from rewrites.dialect.spans import set_span, span_of
+
+__all__ = [
+    "Classifier",
+    "ExplainPrefix",
+    "KleenePrefix",
+    "KleeneRef",
+    "MatchNumber",
+    "MatchSequenceNumber",
+    "Navigation",
+    "Semantics",
+    "column_path",
+    "explain_prefix",
+    "find_sites",
+    "parse_clause",
+    "parse_event_pattern",
+    "parse_expression",
+    "parse_row_pattern",
+    "placeholders",
+    "set_span",
+    "span_of",
+]
+
+
+def parse_clause(sql: str, site: Site) -> Clause:
+    """The clause at ``site``, one of ``find_sites(sql)``. Raises CepSyntaxError, CepAnalysisError or CepUnsupportedError."""
+    if site.kind == "MATCH_RECOGNIZE":
+        return parse_match_recognize(sql, site)
+    return parse_match_pattern(sql, site)

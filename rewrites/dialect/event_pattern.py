@@ -1,0 +1,214 @@
+"""Event pattern text → pattern IR (SASE section 2, SASE+ section 2, A-Seq section 2).
+
+``SEQ(Shelf x, !(Counter y), Exit+ z[])``: elements are ``Type[quantifier] [variable [[]]]``. A type without a variable is
+its own variable; where a bare type occurs again all its occurrences are numbered (``A``, ``A`` → ``A_1``, ``A_2``).
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import replace
+
+from rewrites.dialect.cursor import Cursor
+from rewrites.dialect.quantifiers import Quantifier, read_quantifier
+from rewrites.dialect.tokens import Token
+from sparkcep.errors import CepAnalysisError, CepUnsupportedError, Span
+from sparkcep.pattern.event import And, Element, EventItem, EventPattern, Not, Or, Seq, elements
+
+_OPERATORS: dict[str, type[Seq] | type[And] | type[Or]] = {"SEQ": Seq, "AND": And, "OR": Or}
+_NEGATIONS = ("NOT", "!", "~")
+_ELEMENT_HINT = "an element is Type variable, Type+ variable[], ANY variable or ANY(Type, …) variable"
+
+
+def parse_event_pattern(text: str, span: Span | None = None) -> EventPattern:
+    """The pattern in ``span`` of ``text`` (all of it by default), every element with its variable, spans on every node."""
+    cursor = Cursor(text, span or Span(0, len(text)))
+    if cursor.peek() is None:
+        cursor.fail("the pattern is missing", hint="for example SEQ(A a, B b)")
+    pattern = _item(cursor)
+    if cursor.peek() is not None:
+        cursor.fail("the pattern ends here", hint=_trailing_hint(cursor))
+    if isinstance(pattern, Not):
+        cursor.fail("a pattern cannot be a negation alone", span=pattern.span, hint="for example SEQ(A a, NOT B b, C c)")
+    named = _named(text, pattern)
+    _check_distinct(text, named)
+    return named
+
+
+def _item(cursor: Cursor) -> EventItem:
+    if cursor.key() not in _NEGATIONS or (cursor.key() == "NOT" and cursor.key(1) == ","):
+        return _pattern(cursor)
+    start = cursor.take().span
+    if cursor.key() in _NEGATIONS:
+        cursor.fail("a negation of a negation has no meaning")
+    item = _pattern(cursor)
+    return Not(item, start.to(_place(item)))
+
+
+def _pattern(cursor: Cursor) -> EventPattern:
+    _refuse_named_pattern(cursor)
+    if cursor.key() == "(":
+        return _group(cursor)
+    if cursor.key() in _OPERATORS and cursor.key(1) == "(":
+        return _operator(cursor)
+    return _element(cursor)
+
+
+def _group(cursor: Cursor) -> EventPattern:
+    """``!(Counter y)``, as the SASE papers write it."""
+    start = cursor.expect("(")
+    pattern = _item(cursor)
+    if isinstance(pattern, Not):
+        cursor.fail("a negation cannot stand in parentheses of its own", span=pattern.span)
+    return replace(pattern, span=start.to(cursor.expect(")")))
+
+
+def _operator(cursor: Cursor) -> EventPattern:
+    word = cursor.take()
+    cursor.expect("(")
+    if cursor.key() == ")":
+        cursor.fail(f"{word.key} needs at least one item")
+    items = [_item(cursor)]
+    while cursor.accept(","):
+        items.append(_item(cursor))
+    end = cursor.expect(")", hint=_trailing_hint(cursor))
+    return _OPERATORS[word.key](tuple(items), word.span.to(end))
+
+
+def _element(cursor: Cursor) -> Element:
+    """An element; its variable is '' where none is written and the type is a name (``_named`` fills it in)."""
+    first, types = cursor.peek(), _types(cursor)
+    assert first is not None
+    quantifier = _quantifier(cursor)
+    variable = cursor.take() if (token := cursor.peek()) and token.is_name else None
+    if quantifier is None and variable and read_quantifier(cursor):
+        cursor.fail(
+            "the quantifier stands behind the variable",
+            span=Span(first.span.start, cursor.end()),
+            hint=f"write it behind the type: {first.text}+ {variable.text}",
+        )
+    low, high = (quantifier.low, quantifier.high) if quantifier else (1, 1)
+    _closure_brackets(cursor, variable, kleene=(low, high) not in ((1, 1), (0, 1)))
+    span = Span(first.span.start, cursor.end())
+    return Element(variable.text if variable else _bare(cursor, first, types, span), types, low, high, span)
+
+
+def _types(cursor: Cursor) -> tuple[str, ...]:
+    if cursor.key() == "ANY":
+        cursor.take()
+        return _any_list(cursor) if cursor.key() == "(" else ()
+    return (_type(cursor),)
+
+
+def _any_list(cursor: Cursor) -> tuple[str, ...]:
+    cursor.expect("(")
+    types = [_type(cursor)]
+    while cursor.accept(","):
+        types.append(_type(cursor))
+    cursor.expect(")")
+    return tuple(types)
+
+
+def _type(cursor: Cursor) -> str:
+    token = cursor.peek()
+    if token is None or token.kind not in ("word", "quoted", "string"):
+        cursor.fail("expected an event type", hint=_ELEMENT_HINT)
+    if token.kind == "word" and cursor.key(1) == "(":
+        cursor.fail(f"{token.text} is no pattern operator", span=token.span, hint="the operators are SEQ, AND, OR and NOT")
+    text = cursor.take().text
+    while token.kind == "string" and cursor.adjacent() and (more := cursor.peek()) and more.kind == "string":
+        text += "'" + cursor.take().text  # 'O''Brien' comes as two strings
+    if cursor.key() == "-" and cursor.adjacent():
+        cursor.fail("an event type that is no identifier must be quoted", span=token.span, hint=f"write '{text}-…' variable")
+    return text
+
+
+def _quantifier(cursor: Cursor) -> Quantifier | None:
+    quantifier = read_quantifier(cursor)
+    if quantifier and (mark := cursor.accept("?")):
+        raise CepUnsupportedError(
+            "reluctant quantifiers have no meaning in an event pattern",
+            code="RELUCTANT",
+            sql=cursor.sql,
+            span=quantifier.span.to(mark),
+            hint="the selection strategy says which events a closure takes: SKIP TILL ANY MATCH, …",
+        )
+    return quantifier
+
+
+def _closure_brackets(cursor: Cursor, variable: Token | None, *, kleene: bool) -> None:
+    brackets = cursor.accept("[", "]")
+    if brackets and (variable is None or not kleene):
+        cursor.fail(
+            "[] marks the variable of a Kleene closure, and this element takes one event",
+            span=brackets,
+            hint="write Type+ variable[]",
+        )
+
+
+def _bare(cursor: Cursor, first: Token, types: tuple[str, ...], span: Span) -> str:
+    """'' for a type that can name its variable; otherwise the element needs one."""
+    if first.key != "ANY" and len(types) == 1 and types[0].isidentifier():
+        return ""
+    cursor.fail("this element needs a variable", span=span, hint=f"{cursor.sql[span.start : span.end]} v")
+
+
+def _named(sql: str, pattern: EventPattern) -> EventPattern:
+    """Give every bare element its variable: the type's name, numbered where the bare type occurs more than once."""
+    counts = Counter(element.types[0] for element in elements(pattern) if not element.variable)
+    seen: Counter[str] = Counter()
+
+    def name(item: EventItem) -> EventItem:
+        if isinstance(item, Element):
+            if item.variable:
+                return item
+            kind = item.types[0]
+            seen[kind] += 1
+            return replace(item, variable=kind if counts[kind] == 1 else f"{kind}_{seen[kind]}")
+        if isinstance(item, Not):
+            return replace(item, item=name(item.item))
+        return replace(item, items=tuple(name(part) for part in item.items))
+
+    named = name(pattern)
+    assert not isinstance(named, Not)
+    return named
+
+
+def _check_distinct(sql: str, pattern: EventPattern) -> None:
+    seen: set[str] = set()
+    for element in elements(pattern):
+        if element.variable.lower() in seen:
+            raise CepAnalysisError(
+                f"the variable {element.variable} is named twice",
+                code="DUPLICATE_VARIABLE",
+                sql=sql,
+                span=element.span,
+                hint="variables become columns, so their names must differ (upper and lower case do not count)",
+            )
+        seen.add(element.variable.lower())
+
+
+def _refuse_named_pattern(cursor: Cursor) -> None:
+    name = cursor.peek(1)
+    if cursor.key() == "PATTERN" and name and name.is_name and cursor.key(2) in ("", ",", ")"):
+        span = cursor.take().span.to(name.span)
+        raise CepUnsupportedError(
+            "named patterns are not supported yet",
+            code="NAMED_PATTERN",
+            sql=cursor.sql,
+            span=span,
+            hint="write the pattern itself here",
+        )
+
+
+def _trailing_hint(cursor: Cursor) -> str:
+    if cursor.key() in ("AND", "OR"):
+        return f"{cursor.key()} is written as a function: {cursor.key()}(A a, B b)"
+    if cursor.key() == "-":
+        return "an event type that is no identifier must be quoted: 'SHELF-READING' s"
+    return _ELEMENT_HINT
+
+
+def _place(pattern: EventPattern) -> Span:
+    assert pattern.span is not None
+    return pattern.span

@@ -1,0 +1,43 @@
+"""User expressions: parsed to be analysed, never to be written out again."""
+
+from __future__ import annotations
+
+from sqlglot import exp
+
+from rewrites.clause import Expr, Name
+from rewrites.dialect.parser import new_parser
+from rewrites.dialect.spans import span_of
+from rewrites.dialect.tokens import Token, cover, tokenize
+from sparkcep.errors import CepSyntaxError, Span
+
+
+def parse_expression(sql: str, place: Span | tuple[Token, ...], *, kleene: bool = False) -> Expr:
+    """The expression that fills ``place``, a span of ``sql`` or some of its tokens.
+
+    ``kleene``: read ``v[i]``, ``v[i-1]``, ``v[1]``, ``v[LAST]`` and ``v[..i-1]`` as references into a Kleene closure.
+    Raises CepSyntaxError where the text is no expression, or more than one.
+    """
+    span = place if isinstance(place, Span) else cover(place)
+    raw = tokenize(sql).raw_inside(span)
+    if not raw:
+        raise CepSyntaxError("an expression is missing", code="EXPRESSION", sql=sql, span=span)
+    node = new_parser(kleene=kleene).parse_expression(raw, sql)
+    return Expr(node, Span(raw[0].start, raw[-1].end + 1))
+
+
+def column_path(node: exp.Expr) -> tuple[Name, ...] | None:
+    """The identifiers of a column reference, outermost first: ``A.s.f`` → A, s, f; None for anything else."""
+    if isinstance(node, exp.Column):
+        parts = node.parts
+    elif isinstance(node, exp.Dot) and isinstance(node.expression, exp.Identifier):
+        above = column_path(node.this)
+        return None if above is None else (*above, _name(node.expression))
+    else:
+        return None
+    if not all(isinstance(part, exp.Identifier) for part in parts):
+        return None  # ``A.*``
+    return tuple(_name(part) for part in parts)
+
+
+def _name(identifier: exp.Expr) -> Name:
+    return Name(identifier.name, span_of(identifier))

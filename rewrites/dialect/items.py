@@ -1,0 +1,163 @@
+"""The lists that both clauses have: PARTITION BY, ORDER BY, MEASURES, and the length of WITHIN."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from sqlglot import exp
+
+from rewrites.clause import Expr, Measure, Name, OrderItem, PartitionItem
+from rewrites.dialect.expressions import parse_expression
+from rewrites.dialect.nodes import Classifier, Navigation, Semantics
+from rewrites.dialect.sections import Section
+from rewrites.dialect.spans import set_span, span_of
+from rewrites.dialect.tokens import Token, cover, split_commas
+from sparkcep.errors import CepSyntaxError, Span
+
+_NO_NAME = {"NULL", "TRUE", "FALSE", "UNKNOWN", "END", "ASC", "DESC"}
+_UNITS = "YEAR MONTH WEEK DAY HOUR MINUTE SECOND MILLISECOND MICROSECOND".split()
+TIME_UNITS = {*_UNITS, *(f"{unit}S" for unit in _UNITS)}
+
+
+def list_items(sql: str, section: Section) -> Iterator[tuple[Token, ...]]:
+    """The comma-separated items of a section, none of them empty."""
+    items = split_commas(section.tokens)
+    for i, item in enumerate(items):
+        if item:
+            yield item
+        elif len(items) == 1:
+            raise CepSyntaxError(f"{section.name} is empty", code="EMPTY", sql=sql, span=section.keyword)
+        else:
+            raise _stray_comma(sql, section, items, i)
+
+
+def partition_items(sql: str, section: Section, *, named: bool) -> tuple[PartitionItem, ...]:
+    """PARTITION BY. ``named``: ``expr AS name`` is allowed (MATCH PATTERN)."""
+    return tuple(_partition_item(sql, item, named) for item in list_items(sql, section))
+
+
+def order_items(sql: str, section: Section) -> tuple[OrderItem, ...]:
+    """``ts DESC NULLS LAST, id``."""
+    return tuple(_order_item(sql, item) for item in list_items(sql, section))
+
+
+def measures(sql: str, section: Section, *, kleene: bool) -> tuple[Measure, ...]:
+    """``[RUNNING|FINAL] expr [AS] name``; ``kleene`` as in ``parse_expression``.
+
+    RUNNING or FINAL before a call belongs to the call (ISO) and stays in the expression; before anything else it is the
+    measure's.
+    """
+    return tuple(_measure(sql, item, kleene) for item in list_items(sql, section))
+
+
+def length(sql: str, section: Section) -> Expr:
+    """WITHIN's length: ``INTERVAL 1 HOUR``, a number, a parameter, or ``12 hours``.
+
+    ``12 hours`` comes out with an ``exp.Interval`` node; its span covers the two words, to be spliced as ``INTERVAL 12 hours``.
+    """
+    if not section.tokens:
+        raise CepSyntaxError(
+            "WITHIN needs a length", code="EMPTY", sql=sql, span=section.keyword, hint="for example WITHIN INTERVAL 1 HOUR"
+        )
+    if is_bare_interval(section.tokens):
+        return _bare_interval(section.tokens)
+    return parse_expression(sql, section.tokens)
+
+
+def is_bare_interval(tokens: tuple[Token, ...]) -> bool:
+    """``12 hours``."""
+    return len(tokens) == 2 and tokens[0].kind == "number" and tokens[1].key in TIME_UNITS
+
+
+def refuse_semantics(sql: str, expr: Expr, where: str, *, running: bool = False) -> None:
+    """CepSyntaxError where ``expr`` says FINAL (or RUNNING, unless ``running`` allows it)."""
+    for node in expr.node.find_all(Navigation, Classifier, Semantics):
+        said = node.args.get("running")
+        if said is None or (said and running):
+            continue
+        start = span_of(node).start
+        word = "RUNNING" if said else "FINAL"
+        raise CepSyntaxError(
+            f"{word} has no meaning in {where}",
+            code="SEMANTICS",
+            sql=sql,
+            span=Span(start, start + len(word)),
+            hint="a condition is tested while the match is built, so it is RUNNING by nature" if running else None,
+        )
+
+
+def _partition_item(sql: str, item: tuple[Token, ...], named: bool) -> PartitionItem:
+    alias = len(item) > 2 and item[-2].key == "AS" and item[-1].is_name
+    if not alias:
+        return PartitionItem(parse_expression(sql, item))
+    if not named:
+        raise CepSyntaxError(
+            "a PARTITION BY expression of MATCH_RECOGNIZE takes no name",
+            code="PARTITION_NAME",
+            sql=sql,
+            span=cover(item[-2:]),
+            hint="compute the column in a subquery: FROM (SELECT *, expr AS name FROM t) MATCH_RECOGNIZE …",
+        )
+    return PartitionItem(parse_expression(sql, item[:-2]), item[-1].name)
+
+
+def _order_item(sql: str, item: tuple[Token, ...]) -> OrderItem:
+    rest = item
+    if len(rest) > 2 and rest[-2].key == "NULLS" and rest[-1].key in ("FIRST", "LAST"):
+        rest = rest[:-2]
+    descending = len(rest) > 1 and rest[-1].key == "DESC"
+    if descending or (len(rest) > 1 and rest[-1].key == "ASC"):
+        rest = rest[:-1]
+    return OrderItem(parse_expression(sql, rest), cover(item), descending)
+
+
+def _measure(sql: str, item: tuple[Token, ...], kleene: bool) -> Measure:
+    running = None
+    body, name = _named(sql, item)
+    if len(body) > 1 and body[0].key in ("RUNNING", "FINAL") and _starts_operand(body):
+        running, body = body[0].key == "RUNNING", body[1:]
+    return Measure(parse_expression(sql, body, kleene=kleene), name, running)
+
+
+def _starts_operand(body: tuple[Token, ...]) -> bool:
+    """Whether the word behind RUNNING or FINAL begins an operand that is no call: ``FINAL A.x``, ``FINAL (…)``."""
+    second, third = body[1], body[2].key if len(body) > 2 else ""
+    if second.kind == "mark":
+        return second.text == "("
+    return third != "(" and second.key not in ("IS", "IN", "LIKE", "BETWEEN", "AND", "OR", "NOT", "DIV")
+
+
+def _named(sql: str, item: tuple[Token, ...]) -> tuple[tuple[Token, ...], Name]:
+    """``expr AS name`` or ``expr name`` → the expression's tokens and the name."""
+    if item[-1].is_name and len(item) > 2 and item[-2].key == "AS":
+        return item[:-2], item[-1].name
+    if len(item) > 1 and item[-1].is_name and item[-1].key not in _NO_NAME and _ends_operand(item[-2]):
+        return item[:-1], item[-1].name
+    text = sql[item[0].span.start : item[-1].span.end]
+    raise CepSyntaxError(
+        "a measure needs a name", code="MEASURE_NAME", sql=sql, span=cover(item), hint=f"write {text.removesuffix(' AS')} AS name"
+    )
+
+
+def _ends_operand(token: Token) -> bool:
+    if token.kind == "mark":
+        return token.text in (")", "]", "*")
+    return token.key not in ("IS", "NOT", "AND", "OR", "IN", "LIKE", "THEN", "ELSE", "AS", "INTERVAL", "COLLATE")
+
+
+def _bare_interval(tokens: tuple[Token, ...]) -> Expr:
+    span = cover(tokens)
+    node = exp.Interval(this=exp.Literal.string(tokens[0].text), unit=exp.Var(this=tokens[1].key))
+    set_span(node, span)
+    set_span(node.this, tokens[0].span)
+    set_span(node.args["unit"], tokens[1].span)
+    return Expr(node, span)
+
+
+def _stray_comma(sql: str, section: Section, items: list[tuple[Token, ...]], i: int) -> CepSyntaxError:
+    commas = [token for token in section.tokens if token.key == ","]
+    last = i == len(items) - 1
+    before = sum(1 for item in items[:i] for token in item if token.key == ",") + max(0, i - 1 if last else i)
+    span = commas[min(before, len(commas) - 1)].span
+    message = f"{section.name} ends with a comma" if last else f"{section.name} has nothing before this comma"
+    return CepSyntaxError(message, code="COMMA", sql=sql, span=span, hint="remove the comma" if last else None)

@@ -1,0 +1,187 @@
+"""The body of MATCH_RECOGNIZE ( … ) → MatchRecognizeClause (ISO SQL:2016 R010, with WITHIN as in Flink SQL)."""
+
+from __future__ import annotations
+
+from rewrites.clause import Define, Expr, MatchRecognizeClause, Measure, Site, SkipClause, Subset
+from rewrites.dialect.cursor import Cursor
+from rewrites.dialect.expressions import parse_expression
+from rewrites.dialect.items import length, list_items, measures, order_items, partition_items, refuse_semantics
+from rewrites.dialect.row_pattern import parse_row_pattern
+from rewrites.dialect.sections import Grammar, Header, Section, closest, cut
+from rewrites.dialect.tokens import Token, cover, depths, tokenize
+from sparkcep.errors import CepSyntaxError, Span
+from sparkcep.spec.row import RowsPerMatch
+
+GRAMMAR = Grammar(
+    "MATCH_RECOGNIZE",
+    (
+        Header("PARTITION BY", ("PARTITION", "BY"), 0),
+        Header("ORDER BY", ("ORDER", "BY"), 1),
+        Header("MEASURES", ("MEASURES",), 2),
+        Header("ROWS PER MATCH", ("ONE", "ROW"), 3),
+        Header("ROWS PER MATCH", ("ALL", "ROWS"), 3),
+        Header("AFTER MATCH SKIP", ("AFTER", "MATCH"), 4),
+        Header("INITIAL", ("INITIAL",), 5, behind=("PATTERN",)),
+        Header("INITIAL", ("SEEK",), 5, behind=("PATTERN",)),
+        Header("PATTERN", ("PATTERN",), 6, behind=("(",)),
+        Header("WITHIN", ("WITHIN",), 7, unless=("GROUP",)),
+        Header("SUBSET", ("SUBSET",), 7),
+        Header("DEFINE", ("DEFINE",), 7),
+    ),
+)
+_OPTIONS: dict[tuple[str, ...], RowsPerMatch] = {
+    (): "all_show_empty",
+    ("SHOW", "EMPTY", "MATCHES"): "all_show_empty",
+    ("OMIT", "EMPTY", "MATCHES"): "all_omit_empty",
+    ("WITH", "UNMATCHED", "ROWS"): "all_with_unmatched",
+}
+_ROWS_HINT = "ONE ROW PER MATCH, or ALL ROWS PER MATCH [SHOW EMPTY MATCHES | OMIT EMPTY MATCHES | WITH UNMATCHED ROWS]"
+_SKIP_HINT = "AFTER MATCH SKIP PAST LAST ROW, TO NEXT ROW, TO FIRST variable, TO LAST variable or TO variable"
+
+
+def parse_match_recognize(sql: str, site: Site) -> MatchRecognizeClause:
+    """The clause at ``site``, nothing resolved."""
+    sections = cut(sql, site.body, GRAMMAR)
+    pattern_span = _pattern_span(sql, site, sections)
+    rows, skip, within = (sections.get(name) for name in ("ROWS PER MATCH", "AFTER MATCH SKIP", "WITHIN"))
+    return MatchRecognizeClause(
+        site=site,
+        pattern=parse_row_pattern(sql, pattern_span),
+        pattern_span=pattern_span,
+        partition_by=partition_items(sql, by, named=False) if (by := sections.get("PARTITION BY")) else (),
+        order_by=order_items(sql, by) if (by := sections.get("ORDER BY")) else (),
+        measures=_measures(sql, sections.get("MEASURES")),
+        rows_per_match=_rows_per_match(sql, rows) if rows else "one",
+        rows_per_match_span=rows.span if rows else None,
+        skip=_skip(sql, skip) if skip else None,
+        initial=_initial(sql, sections.get("INITIAL")),
+        within=_within(sql, within) if within else None,
+        subsets=_subsets(sql, sections.get("SUBSET")),
+        defines=_defines(sql, sections.get("DEFINE")),
+    )
+
+
+def _pattern_span(sql: str, site: Site, sections: dict[str, Section]) -> Span:
+    """The text between PATTERN's parentheses; nothing may follow them."""
+    section = sections.get("PATTERN")
+    if section is None:
+        raise _no_pattern(sql, site)
+    close = next((i for i, depth in depths(section.tokens) if i and depth == 0), None)
+    if close is None:
+        raise CepSyntaxError(
+            "PATTERN's parenthesis is not closed", code="UNBALANCED", sql=sql, span=section.tokens[0].span
+        )
+    if section.tokens[close + 1 :]:
+        raise _leftover(sql, section.tokens[close + 1 :], "PATTERN ( … )")
+    return Span(section.tokens[0].span.end, section.tokens[close].span.start)
+
+
+def _no_pattern(sql: str, site: Site) -> CepSyntaxError:
+    words = [token for token in tokenize(sql).inside(site.body) if token.key == "PATTERN"]
+    hint = "PATTERN ( … ) is required: for example PATTERN (A B+ C)"
+    if words:
+        return CepSyntaxError("PATTERN must be followed by (", code="PATTERN", sql=sql, span=words[0].span, hint=hint)
+    return CepSyntaxError("MATCH_RECOGNIZE has no PATTERN", code="PATTERN", sql=sql, span=site.keyword, hint=hint)
+
+
+def _measures(sql: str, section: Section | None) -> tuple[Measure, ...]:
+    return measures(sql, section, kleene=False) if section else ()
+
+
+def _rows_per_match(sql: str, section: Section) -> RowsPerMatch:
+    cursor = Cursor.over(sql, section.tokens, section.place)
+    cursor.expect("PER", "MATCH", hint=_ROWS_HINT)
+    rest = cursor.rest()
+    one = sql[section.keyword.start : section.keyword.start + 3].upper() == "ONE"
+    option = _OPTIONS.get(tuple(token.key for token in rest))
+    if option is None or (one and rest):
+        raise CepSyntaxError(
+            "this does not follow ROWS PER MATCH" if not one else "this does not follow ONE ROW PER MATCH",
+            code="ROWS_PER_MATCH",
+            sql=sql,
+            span=cover(rest),
+            hint=_ROWS_HINT,
+        )
+    return "one" if one else option
+
+
+def _skip(sql: str, section: Section) -> SkipClause:
+    cursor = Cursor.over(sql, section.tokens, section.place)
+    cursor.expect("SKIP", hint=_SKIP_HINT)
+    if cursor.accept("PAST", "LAST", "ROW"):
+        return _ended(cursor, SkipClause("past_last_row", section.span))
+    if cursor.accept("TO", "NEXT", "ROW"):
+        return _ended(cursor, SkipClause("next_row", section.span))
+    cursor.expect("TO", hint=_SKIP_HINT)
+    to = cursor.take().key if cursor.key() in ("FIRST", "LAST") else "LAST"
+    token = cursor.peek()
+    if token is None or not token.is_name:
+        cursor.fail("expected a pattern variable", hint=_SKIP_HINT)
+    return _ended(cursor, SkipClause("first" if to == "FIRST" else "last", section.span, cursor.take().name))
+
+
+def _ended(cursor: Cursor, clause: SkipClause) -> SkipClause:
+    if rest := cursor.rest():
+        raise _leftover(cursor.sql, rest, "AFTER MATCH SKIP …")
+    return clause
+
+
+def _initial(sql: str, section: Section | None) -> Span | None:
+    if section is None or sql[section.keyword.start : section.keyword.end].upper() == "SEEK":
+        return None
+    return section.keyword
+
+
+def _within(sql: str, section: Section) -> Expr:
+    if len(section.tokens) == 2 and section.tokens[1].key == "EVENTS":
+        raise CepSyntaxError(
+            "WITHIN n EVENTS belongs to MATCH PATTERN", code="WITHIN", sql=sql, span=section.span, hint="bound the pattern's quantifiers"
+        )
+    return length(sql, section)
+
+
+def _subsets(sql: str, section: Section | None) -> tuple[Subset, ...]:
+    return tuple(_subset(sql, item) for item in list_items(sql, section)) if section else ()
+
+
+def _subset(sql: str, item: tuple[Token, ...]) -> Subset:
+    hint = "SUBSET name = (variable, …)"
+    cursor = Cursor.over(sql, item, cover(item))
+    name = cursor.name("the subset's name").name
+    cursor.expect("=", hint=hint)
+    cursor.expect("(", hint=hint)
+    variables = [cursor.name("a pattern variable").name]
+    while cursor.accept(","):
+        variables.append(cursor.name("a pattern variable").name)
+    cursor.expect(")", hint=hint)
+    if rest := cursor.rest():
+        raise _leftover(sql, rest, "SUBSET … = (…)")
+    return Subset(name, tuple(variables))
+
+
+def _defines(sql: str, section: Section | None) -> tuple[Define, ...]:
+    return tuple(_define(sql, item) for item in list_items(sql, section)) if section else ()
+
+
+def _define(sql: str, item: tuple[Token, ...]) -> Define:
+    cursor = Cursor.over(sql, item, cover(item))
+    variable = cursor.name("a pattern variable")
+    cursor.expect("AS", hint=f"DEFINE {variable.text} AS condition")
+    condition = cursor.rest()
+    if not condition:
+        cursor.fail(f"the condition of {variable.text} is missing", hint=f"DEFINE {variable.text} AS condition")
+    expr = parse_expression(sql, condition)
+    refuse_semantics(sql, expr, "DEFINE", running=True)
+    return Define(variable.name, expr)
+
+
+def _leftover(sql: str, tokens: tuple[Token, ...], behind: str) -> CepSyntaxError:
+    names = list(dict.fromkeys(header.words[0] for header in GRAMMAR.headers))
+    near = closest(tokens[0].text, names)
+    return CepSyntaxError(
+        f"unexpected {sql[tokens[0].span.start : tokens[0].span.end]!r} behind {behind}",
+        code="CLAUSE",
+        sql=sql,
+        span=tokens[0].span,
+        hint=f"did you mean {near}?" if near else f"the order is {GRAMMAR.order}",
+    )

@@ -1,0 +1,259 @@
+"""Spark's expressions plus those of patterns: navigation, RUNNING and FINAL, CLASSIFIER, Kleene references.
+
+In: tokens of one expression. Out: a sqlglot tree whose nodes carry spans (``spans``). sqlglot's rewriting of function calls
+(``year(x)`` → ``Year(TsOrDsToDate(x))``) is undone: a call's arguments are exactly what the user wrote.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from sqlglot import exp
+from sqlglot.dialects.spark import Spark
+from sqlglot.errors import ErrorLevel, ParseError
+from sqlglot.parsers.spark import SparkParser
+from sqlglot.tokens import Token as RawToken
+from sqlglot.tokens import TokenType
+
+from rewrites.dialect.nodes import (
+    Classifier,
+    KleenePrefix,
+    KleeneRef,
+    MatchNumber,
+    MatchSequenceNumber,
+    Navigation,
+    Semantics,
+)
+from rewrites.dialect.spans import SpanParser, fill_spans, recording, set_span, span_of
+from sparkcep.errors import CepSyntaxError, CepUnsupportedError, Span
+
+SPARK = Spark()
+NAVIGATION = ("FIRST", "LAST", "PREV", "NEXT")
+_OPERATORS = {"IN", "AND", "OR", "LIKE", "ILIKE", "RLIKE", "REGEXP", "BETWEEN", "IS", "NOT", "DIV", "ANY", "SOME", "ALL"}
+_SPECIAL_CALLS = (
+    "CAST TRY_CAST EXTRACT TRIM SUBSTRING SUBSTR POSITION OVERLAY LISTAGG STRING_AGG PERCENTILE PERCENTILE_APPROX "
+    "APPROX_PERCENTILE"
+).split()
+_INDEX_HINT = "write v[i], v[i-1], v[1], v[FIRST] or v[LAST] for an event of a closure, v[..i-1] for those before"
+
+
+def _faithful(name: str, build: Callable[..., exp.Expr]) -> Callable[..., exp.Expr]:
+    """``build``, unless it adds, drops or wraps arguments: then the call stays as written."""
+
+    def build_or_keep(args: list[exp.Expr], dialect: object = SPARK) -> exp.Expr:
+        given = list(args)
+        try:
+            node = build(args)
+        except TypeError:
+            node = build(args, dialect=dialect)
+        if {id(child) for child in node.iter_expressions()} == {id(arg) for arg in given}:
+            return node
+        aggregate = isinstance(node, exp.AggFunc | exp.IgnoreNulls | exp.RespectNulls)
+        return (exp.AnonymousAggFunc if aggregate else exp.Anonymous)(this=name, expressions=given)
+
+    return build_or_keep
+
+
+def _navigation(name: str) -> Callable[[Any], exp.Expr]:
+    return lambda self: self._parse_navigation(name)
+
+
+@recording
+class CepParser(SpanParser):
+    """Parses one expression. ``kleene`` switches ``v[i]`` references on (MATCH PATTERN)."""
+
+    FUNCTIONS = {name: _faithful(name, build) for name, build in SparkParser.FUNCTIONS.items()}
+    FUNCTION_PARSERS = {
+        **{name: SparkParser.FUNCTION_PARSERS[name] for name in _SPECIAL_CALLS},
+        **{name: _navigation(name) for name in NAVIGATION},
+        "CLASSIFIER": lambda self: self._parse_classifier(),
+        "MATCH_NUMBER": lambda self: self._parse_no_arguments(MatchNumber),
+        "MATCH_SEQUENCE_NUMBER": lambda self: self._parse_no_arguments(MatchSequenceNumber),
+    }
+    NO_PAREN_FUNCTION_PARSERS = {
+        name: parse for name, parse in SparkParser.NO_PAREN_FUNCTION_PARSERS.items() if name in ("ANY", "CASE", "IF")
+    }
+    FUNC_TOKENS = SparkParser.FUNC_TOKENS - {TokenType.AND, TokenType.OR, TokenType.DIV}
+    COLON_IS_VARIANT_EXTRACT = True
+    STRICT_CAST = True
+
+    kleene = False
+
+    def reset(self) -> None:
+        """Forget the previous text."""
+        super().reset()
+        self._queries = 0
+        self._failed: RawToken | None = None
+
+    def parse_expression(self, tokens: list[RawToken], sql: str) -> exp.Expr:
+        """The tree of ``tokens``, all of them; CepSyntaxError where they are no expression."""
+        self.reset()
+        self.sql, self._chunks = sql, [tokens]
+        self._advance_chunk()
+        try:
+            node = self._parse_disjunction()
+            if node is None or self._curr:
+                self.raise_error("" if node is None else "unexpected")
+        except ParseError as error:
+            raise self._located(error) from error
+        assert node is not None
+        fill_spans(node, tokens)
+        return node
+
+    def raise_error(self, message: str, token: Any = None) -> None:
+        """sqlglot's error, and remember the token that it points at."""
+        self._failed = token or self._curr or self._prev
+        super().raise_error(message, self._failed)
+
+    def _located(self, error: ParseError) -> CepSyntaxError:
+        token = self._failed or self._tokens[-1]
+        text = self.sql[token.start : token.end + 1]
+        reason = str((error.errors or [{}])[0].get("description") or "")
+        if reason.startswith("Required"):
+            message = "the expression is incomplete"
+        elif reason in ("", "unexpected"):
+            message = f"unexpected {text!r} " + ("where an expression should be" if not reason else "after the expression")
+        else:
+            message = f"the expression does not parse: {reason}"
+        return CepSyntaxError(message, code="EXPRESSION", sql=self.sql, span=Span(token.start, token.end + 1))
+
+    def _parse_select(self, *args: Any, **kwargs: Any) -> exp.Expr | None:
+        self._queries += 1
+        try:
+            return super()._parse_select(*args, **kwargs)
+        finally:
+            self._queries -= 1
+
+    def _parse_alias(self, this: exp.Expr | None, explicit: bool = False) -> exp.Expr | None:
+        return super()._parse_alias(this, explicit=explicit or not self._queries)
+
+    def _parse_unary(self) -> exp.Expr | None:
+        if self._at_semantics():
+            return self._parse_semantics()
+        return super()._parse_unary()
+
+    def _at_semantics(self) -> bool:
+        """Whether RUNNING or FINAL comes next with a call behind it; without one it is a column's name."""
+        if self._queries or self._curr.token_type is TokenType.IDENTIFIER:
+            return False
+        if self._curr.text.upper() not in ("RUNNING", "FINAL") or self._index + 2 >= self._tokens_size:
+            return False
+        name, paren = self._next, self._tokens[self._index + 2]
+        return (
+            paren.token_type is TokenType.L_PAREN
+            and name.token_type in self.FUNC_TOKENS
+            and name.text.upper() not in _OPERATORS
+        )
+
+    def _parse_semantics(self) -> exp.Expr | None:
+        start = self._index
+        running = self._curr.text.upper() == "RUNNING"
+        self._advance()
+        call = self._parse_function()
+        if isinstance(call, Navigation | Classifier):
+            call.set("running", running)
+            self._force(call, start)
+            return self._parse_column_ops(call)
+        node = Semantics(this=call, running=running)
+        self._force(node, start)
+        return self._parse_column_ops(node)
+
+    def _parse_navigation(self, name: str) -> exp.Expr:
+        args = self._parse_function_args()
+        self._check_closed()
+        if self._queries:  # inside a subquery it is Spark's aggregate of that name
+            build = self.FUNCTIONS.get(name)
+            return build(args) if build else exp.Anonymous(this=name, expressions=args)
+        if not args:
+            self.raise_error(f"{name} needs an argument")
+        node = Navigation(function=name, this=args[0], offset=args[1] if len(args) > 1 else None)
+        if args[2:]:
+            node.set("extra", args[2:])
+        return node
+
+    def _parse_classifier(self) -> exp.Expr:
+        node = Classifier(this=self._parse_id_var(any_token=False))
+        self._check_closed()
+        return node
+
+    def _parse_no_arguments(self, node: type[exp.Expression]) -> exp.Expr:
+        self._check_closed()
+        return node()
+
+    def _check_closed(self) -> None:
+        if self._curr.token_type is not TokenType.R_PAREN:
+            self.raise_error("expected )")
+
+    def _parse_bracket(self, this: exp.Expr | None = None) -> exp.Expr | None:
+        if self.kleene and not self._queries and self._curr.token_type is TokenType.L_BRACKET:
+            if this is None:
+                raise self._misplaced_equivalence()
+            if isinstance(this, exp.Column) and len(this.parts) == 1 and (node := self._parse_kleene(this)):
+                return node
+        return super()._parse_bracket(this)
+
+    def _parse_kleene(self, column: exp.Column) -> exp.Expr | None:
+        """``v[i-1]`` or ``v[..i-1]``; None (and nothing eaten) where the brackets hold something else."""
+        inner = self._bracketed()
+        texts = [token.text.upper() for token in inner]
+        if texts == [".", ".", "I", "-", "1"]:
+            node: exp.Expr = KleenePrefix(this=column.this)
+        elif (index := _kleene_index(texts, column.name)) is not None:
+            node = KleeneRef(this=column.this, index=index[0], offset=index[1])
+        elif "I" in texts or texts[:2] == [".", "."]:
+            raise CepSyntaxError(
+                f"{self.sql[inner[0].start : inner[-1].end + 1]} is no index of a Kleene closure",
+                code="KLEENE_INDEX",
+                sql=self.sql,
+                span=Span(inner[0].start, inner[-1].end + 1),
+                hint=_INDEX_HINT,
+            )
+        else:
+            return None
+        self._advance(len(inner) + 2)
+        set_span(node, Span(span_of(column).start, self._prev.end + 1))
+        return node
+
+    def _bracketed(self) -> list[RawToken]:
+        """The tokens between the bracket that comes next and the first one that closes."""
+        inner: list[RawToken] = []
+        for token in self._tokens[self._index + 1 :]:
+            if token.token_type is TokenType.R_BRACKET:
+                return inner
+            inner.append(token)
+        self.raise_error("expected ]")
+        return inner
+
+    def _misplaced_equivalence(self) -> CepUnsupportedError:
+        inner = self._bracketed()
+        end = inner[-1].end + 2 if inner else self._curr.end + 2
+        return CepUnsupportedError(
+            "an equivalence test [attribute] stands under OR, NOT or inside an expression",
+            code="EQUIVALENCE",
+            sql=self.sql,
+            span=Span(self._curr.start, end),
+            hint="write it as a condition of its own, joined by AND: WHERE [attribute] AND …",
+        )
+
+
+def new_parser(*, kleene: bool = False) -> CepParser:
+    """A parser for one expression."""
+    parser = CepParser(dialect=SPARK, error_level=ErrorLevel.IMMEDIATE)
+    parser.kleene = kleene
+    return parser
+
+
+def _kleene_index(texts: list[str], variable: str) -> tuple[str | int, int] | None:
+    """``['I', '-', '1']`` → ``('i', -1)``; None for what is no Kleene index."""
+    if texts == ["I"]:
+        return "i", 0
+    if len(texts) == 3 and texts[0] == "I" and texts[1] in "+-" and texts[2].isdigit():
+        return "i", int(texts[1] + texts[2])
+    if texts in (["FIRST"], ["LAST"]):
+        return texts[0].lower(), 0
+    if texts == [variable.upper(), ".", "LEN"]:
+        return "last", 0
+    if len(texts) == 1 and texts[0].isdigit():
+        return int(texts[0]), 0
+    return None

@@ -1,0 +1,59 @@
+"""Quantifiers of row and event patterns: ``* + ? {n} {n,} {n,m} {,m}``."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from rewrites.dialect.cursor import Cursor
+from sparkcep.errors import Span
+
+_SHORT: dict[str, tuple[int, int | None]] = {"*": (0, None), "+": (1, None), "?": (0, 1)}
+
+
+class Quantifier(NamedTuple):
+    """How often; ``high`` None means no bound."""
+
+    low: int
+    high: int | None
+    span: Span
+
+
+def read_quantifier(cursor: Cursor) -> Quantifier | None:
+    """The quantifier that comes next, None where none does (``{-`` opens an exclusion)."""
+    key = cursor.key()
+    if key in _SHORT:
+        span = cursor.take().span
+        return Quantifier(*_SHORT[key], span)
+    if key != "{" or cursor.key(1) == "-":
+        return None
+    start = cursor.take().span
+    low = _number(cursor)
+    high = low
+    if cursor.accept(","):
+        high = _number(cursor)
+        if low is None and high is None:
+            cursor.fail("a quantifier needs a bound: {n}, {n,}, {n,m} or {,m}")
+    elif low is None:
+        cursor.fail("expected a number in the quantifier")
+    span = start.to(cursor.expect("}", hint="a quantifier is {n}, {n,}, {n,m} or {,m}"))
+    return _checked(cursor, Quantifier(low or 0, high, span))
+
+
+def _checked(cursor: Cursor, quantifier: Quantifier) -> Quantifier:
+    if quantifier.high is not None and quantifier.high < quantifier.low:
+        cursor.fail(
+            f"the quantifier's lower bound {quantifier.low} is above its upper bound {quantifier.high}",
+            span=quantifier.span,
+            code="QUANTIFIER",
+            hint=f"write {{{quantifier.high},{quantifier.low}}}",
+        )
+    if quantifier.high == 0:
+        cursor.fail("the quantifier's upper bound is 0; it must be at least 1", span=quantifier.span, code="QUANTIFIER")
+    return quantifier
+
+
+def _number(cursor: Cursor) -> int | None:
+    token = cursor.peek()
+    if token is None or token.kind != "number" or not token.text.isdigit():
+        return None
+    return int(cursor.take().text)

@@ -1,0 +1,141 @@
+"""Cut the body of a clause at its top-level keywords.
+
+In: the tokens between the parentheses. Out: sections in the order written, each with its keyword's place and its tokens.
+Words are keywords only where no bracket encloses them, and not behind ``.`` or ``AS``.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from difflib import get_close_matches
+
+from rewrites.dialect.tokens import Token, cover, depths, tokenize
+from sparkcep.errors import CepSyntaxError, Span
+
+
+@dataclass(frozen=True, slots=True)
+class Header:
+    """The words that begin a section, and its rank: sections of a lower rank stand before those of a higher one."""
+
+    name: str
+    words: tuple[str, ...]
+    rank: int
+    behind: tuple[str, ...] = ()
+    """Where not empty: the next word must be one of these for the header to count."""
+    unless: tuple[str, ...] = ()
+    """Next words with which it is something else (``WITHIN GROUP``)."""
+
+
+@dataclass(frozen=True, slots=True)
+class Section:
+    """``PARTITION BY a, b``: the header's name, the place of its words, the tokens behind them."""
+
+    name: str
+    rank: int
+    keyword: Span
+    tokens: tuple[Token, ...]
+
+    @property
+    def span(self) -> Span:
+        """The keyword and what it governs."""
+        return self.keyword.to(self.tokens[-1].span) if self.tokens else self.keyword
+
+    @property
+    def place(self) -> Span:
+        """What it governs; where there is nothing, the end of the keyword."""
+        return cover(self.tokens) if self.tokens else Span(self.keyword.end, self.keyword.end + 1)
+
+
+@dataclass(frozen=True, slots=True)
+class Grammar:
+    """A clause's headers, in the order in which an error says they are written."""
+
+    clause: str
+    headers: tuple[Header, ...]
+
+    @property
+    def order(self) -> str:
+        """The order of the sections, for hints."""
+        return ", ".join(dict.fromkeys(header.name for header in self.headers))
+
+
+def cut(sql: str, body: Span, grammar: Grammar, *, first: str | None = None) -> dict[str, Section]:
+    """The sections of ``body`` by name. ``first``: the name of a section without keyword that leads (MATCH PATTERN's pattern).
+
+    Raises CepSyntaxError for text before the first section, sections twice, and sections out of order.
+    """
+    tokens = tokenize(sql).inside(body)
+    starts = _starts(tokens, grammar)
+    sections: list[Section] = []
+    lead = tokens[: starts[0][0]] if starts else tokens
+    if first is not None:
+        sections.append(Section(first, -1, Span(body.start, body.start), lead))
+    elif lead:
+        raise _unknown(sql, lead[0], grammar)
+    for (start, header), (end, _) in zip(starts, [*starts[1:], (len(tokens), None)], strict=True):
+        behind = start + len(header.words)
+        keyword = tokens[start].span.to(tokens[behind - 1].span)
+        sections.append(Section(header.name, header.rank, keyword, tokens[behind:end]))
+    return _checked(sql, sections, grammar)
+
+
+def closest(word: str, words: list[str]) -> str | None:
+    """The one of ``words`` that ``word`` may be a misspelling of."""
+    found = get_close_matches(word.upper(), words, n=1, cutoff=0.7)
+    return found[0] if found else None
+
+
+def _starts(tokens: tuple[Token, ...], grammar: Grammar) -> list[tuple[int, Header]]:
+    starts: list[tuple[int, Header]] = []
+    taken = 0
+    for i, depth in depths(tokens):
+        if depth or i < taken or tokens[i].kind != "word" or (i and tokens[i - 1].key in (".", "AS")):
+            continue
+        if header := _header(tokens, i, grammar):
+            starts.append((i, header))
+            taken = i + len(header.words)
+    return starts
+
+
+def _header(tokens: tuple[Token, ...], i: int, grammar: Grammar) -> Header | None:
+    for header in grammar.headers:
+        end = i + len(header.words)
+        if tuple(token.key for token in tokens[i:end]) != header.words:
+            continue
+        behind = tokens[end].key if end < len(tokens) else ""
+        if behind not in header.unless and (not header.behind or behind in header.behind):
+            return header
+    return None
+
+
+def _checked(sql: str, sections: list[Section], grammar: Grammar) -> dict[str, Section]:
+    found: dict[str, Section] = {}
+    highest: Section | None = None
+    for section in sections:
+        if section.name in found:
+            raise CepSyntaxError(
+                f"{section.name} is given twice", code="DUPLICATE_CLAUSE", sql=sql, span=section.keyword
+            )
+        if highest and section.rank < highest.rank:
+            raise CepSyntaxError(
+                f"{section.name} stands behind {highest.name}; it belongs before it",
+                code="CLAUSE_ORDER",
+                sql=sql,
+                span=section.keyword,
+                hint=f"the order is {grammar.order}",
+            )
+        found[section.name] = section
+        highest = section if highest is None or section.rank >= highest.rank else highest
+    return found
+
+
+def _unknown(sql: str, token: Token, grammar: Grammar) -> CepSyntaxError:
+    words = list(dict.fromkeys(header.words[0] for header in grammar.headers))
+    near = closest(token.text, words)
+    return CepSyntaxError(
+        f"unexpected {sql[token.span.start : token.span.end]!r} at the start of {grammar.clause}",
+        code="CLAUSE",
+        sql=sql,
+        span=token.span,
+        hint=f"did you mean {near}?" if near else f"expected one of {grammar.order}",
+    )

@@ -1,0 +1,144 @@
+"""Find the pattern clauses of a statement.
+
+In: any SQL text. Out: a ``Site`` per MATCH_RECOGNIZE or MATCH PATTERN clause; nothing for any other statement, even one
+that cannot be tokenised. The clause's text is not read here (``parse_clause`` does), nor are tables looked up.
+"""
+
+from __future__ import annotations
+
+import re
+
+from rewrites.clause import ClauseKind, Name, Site
+from rewrites.dialect import refused
+from rewrites.dialect.scopes import find_withs, visible
+from rewrites.dialect.table_refs import follows_condition, table_start
+from rewrites.dialect.tokens import Tokens, tokenize
+from sparkcep.errors import CepSyntaxError, Span
+
+_MAY_MATCH = re.compile(r"match|\bpatterns?\b", re.IGNORECASE)
+_CANDIDATE = re.compile(
+    r"\bMATCH_RECOGNIZE\b|\bMATCH\s+(PATTERNS?|AUTOMATON)\b|\b(CREATE|REPLACE|DROP|SHOW|DESCRIBE|ALTER)\s+PATTERNS?\b"
+    r"|\bPATTERN\s*\(.*\bDEFINE\b",
+    re.IGNORECASE | re.DOTALL,
+)
+_NOT_CODE = re.compile(
+    r"""--[^\n]*|/\*.*?(?:\*/|\Z)|\br'[^']*(?:'|\Z)|\br"[^"]*(?:"|\Z)|'(?:\\.|[^'\\])*(?:'|\Z)|"(?:\\.|[^"\\])*(?:"|\Z)|`[^`]*(?:`|\Z)""",
+    re.DOTALL | re.IGNORECASE,
+)
+"""Comments, strings and quoted identifiers: a pre-test that never fails on a text that cannot be tokenised."""
+_KINDS: dict[str, ClauseKind] = {"PATTERN": "MATCH PATTERN", "PATTERNS": "MATCH PATTERNS", "AUTOMATON": "MATCH AUTOMATON"}
+_NO_ALIAS = set(
+    "WHERE GROUP ORDER HAVING QUALIFY LIMIT OFFSET WINDOW CLUSTER DISTRIBUTE SORT UNION EXCEPT INTERSECT MINUS SETMINUS JOIN "
+    "INNER LEFT RIGHT FULL CROSS SEMI ANTI NATURAL LATERAL ON USING PIVOT UNPIVOT TABLESAMPLE FOR VERSION TIMESTAMP WHEN "
+    "SELECT INSERT MAP REDUCE SET WITH".split()
+)
+"""Words that may follow a table reference and are not its alias."""
+
+
+def find_sites(sql: str) -> tuple[Site, ...]:
+    """All pattern clauses of ``sql``, in the order of their keywords: a clause inside the input of another comes first.
+
+    Raises CepUnsupportedError for what is refused by name (named patterns, MATCH PATTERNS, MATCH AUTOMATON, patterns in
+    windows) and CepSyntaxError for a clause that stands behind a condition or is never closed.
+    """
+    if not _MAY_MATCH.search(sql) or not _CANDIDATE.search(_NOT_CODE.sub(" ", sql)):
+        return ()
+    tokens = tokenize(sql)
+    refused.check_statement(tokens)
+    sites = tuple(site for i in range(len(tokens.items)) if (site := _site(tokens, i)))
+    refused.check_windows(tokens, sites)
+    return sites
+
+
+def _site(tokens: Tokens, i: int) -> Site | None:
+    """The clause whose keyword begins at item ``i``."""
+    kind, behind = _kind(tokens, i)
+    if kind is None or behind >= len(tokens.items):
+        return None
+    start = table_start(tokens, i)
+    if tokens.items[behind].key != "(":
+        if start is not None:
+            refused.check_named(tokens, i, behind, kind, _NO_ALIAS)
+        return None
+    if kind == "MATCH_RECOGNIZE" and _is_column_list(tokens, behind):
+        return None
+    if start is None:
+        _check_place(tokens, i, behind)
+        return None
+    refused.check_kind(tokens, i, behind, kind)
+    return _built(tokens, kind, start, i, behind)
+
+
+def _kind(tokens: Tokens, i: int) -> tuple[ClauseKind | None, int]:
+    """The kind of clause that items ``i``… name, and the item behind its keywords."""
+    if tokens.items[i].key == "MATCH_RECOGNIZE":
+        return "MATCH_RECOGNIZE", i + 1
+    if tokens.items[i].key == "MATCH" and i + 1 < len(tokens.items):
+        return _KINDS.get(tokens.items[i + 1].key), i + 2
+    return None, i
+
+
+def _built(tokens: Tokens, kind: ClauseKind, start: int, keyword: int, opening: int) -> Site:
+    items = tokens.items
+    closing = tokens.partner[opening]
+    if closing < 0:
+        raise CepSyntaxError(
+            f"the parenthesis behind {kind} is not closed",
+            code="UNBALANCED",
+            sql=tokens.sql,
+            span=items[opening].span,
+            hint="every ( [ and { of the clause needs its counterpart",
+        )
+    scopes, recursive = visible(find_withs(tokens), items[keyword].span.start)
+    return Site(
+        kind=kind,
+        span=items[start].span.to(items[closing].span),
+        input=items[start].span.to(items[keyword - 1].span),
+        keyword=items[keyword].span.to(items[opening - 1].span),
+        body=Span(items[opening].span.end, items[closing].span.start),
+        alias=_alias(tokens, closing + 1),
+        scopes=scopes,
+        recursive=recursive,
+        lateral=_lateral(tokens, start),
+    )
+
+
+def _alias(tokens: Tokens, i: int) -> Name | None:
+    """``AS x`` or a bare ``x`` behind the clause."""
+    if i < len(tokens.items) and tokens.items[i].key == "AS":
+        i += 1
+    elif i < len(tokens.items) and (tokens.items[i].key in _NO_ALIAS or _kind(tokens, i)[0]):
+        return None
+    return tokens.items[i].name if i < len(tokens.items) and tokens.items[i].is_name else None
+
+
+def _lateral(tokens: Tokens, start: int) -> bool:
+    """Whether LATERAL stands before the table reference or before a parenthesis around it."""
+    i = start
+    while i >= 0:
+        if i > 0 and tokens.items[i - 1].key == "LATERAL":
+            return True
+        i = tokens.outer[i]
+    return False
+
+
+def _is_column_list(tokens: Tokens, opening: int) -> bool:
+    """``FROM t match_recognize (a, b)``: an alias with column names, not a clause."""
+    body = tokens.items[opening + 1 : tokens.partner[opening]]
+    return bool(body) and all(
+        token.is_name if i % 2 == 0 else token.key == "," for i, token in enumerate(body)
+    )
+
+
+def _check_place(tokens: Tokens, i: int, opening: int) -> None:
+    """Refuse a clause behind a condition (``FROM t WHERE x > 1 MATCH_RECOGNIZE (…)``); a function call passes."""
+    keyword = follows_condition(tokens, i)
+    body = tokens.items[opening + 1 : tokens.partner[opening]] if tokens.partner[opening] >= 0 else ()
+    if keyword and any(token.key in ("PATTERN", "SEQ", "DEFINE", "MEASURES", "WITHIN") for token in body):
+        raise CepSyntaxError(
+            f"a pattern clause follows a table, and this one follows {keyword}",
+            code="PLACE",
+            sql=tokens.sql,
+            span=tokens.items[i].span.to(tokens.items[opening - 1].span),
+            hint="put it right behind its table, or put what stands before it in a subquery: FROM (SELECT …) MATCH…",
+        )

@@ -1,0 +1,105 @@
+"""Where the table reference in front of a pattern clause begins.
+
+Keywords are free in Spark SQL, so a word such as MATCH_RECOGNIZE is a clause only where a table reference stands before it.
+"""
+
+from __future__ import annotations
+
+from rewrites.dialect.tokens import Tokens
+
+_STARTS = {"FROM", "JOIN"}
+_STOPS = set(
+    "SELECT WHERE GROUP ORDER BY HAVING QUALIFY LIMIT OFFSET WINDOW CLUSTER DISTRIBUTE SORT SET UNION EXCEPT INTERSECT "
+    "MINUS SETMINUS INTO VALUES WHEN THEN RETURNING INSERT UPDATE DELETE ON".split()
+)
+_OPERAND_EXPECTED = set(
+    "AND OR NOT IN LIKE ILIKE RLIKE REGEXP BETWEEN IS CASE WHEN THEN ELSE DIV DISTINCT ALL AS BY SELECT WHERE ON HAVING "
+    "FROM JOIN USING LATERAL INTERVAL ESCAPE EXISTS ANY SOME TABLE".split()
+)
+"""Words behind which an operand stands: what follows is a function's or column's name."""
+
+
+def table_start(tokens: Tokens, clause: int) -> int | None:
+    """The item where the table reference before item ``clause`` begins; None where there is no such reference.
+
+    ``FROM a, b AS x MATCH_RECOGNIZE (…)`` → the item ``b``. A comma, FROM, JOIN or MERGE's USING comes before it.
+    """
+    if not _ends_operand(tokens, clause - 1):
+        return None
+    start = clause
+    for i in _backwards(tokens, clause):
+        key = tokens.items[i].key
+        if key == ",":
+            return start if _in_from_list(tokens, i) else None
+        if _qualified(tokens, i):
+            pass
+        elif key in _STARTS or (key == "USING" and _of_merge(tokens, i)):
+            return start
+        elif key == "LATERAL" and tokens.items[i + 1].key != "VIEW":
+            return start
+        elif key in _STOPS or key in ("USING", "LATERAL", ";"):
+            return None
+        start = i
+    return None
+
+
+def follows_condition(tokens: Tokens, clause: int) -> str | None:
+    """The keyword (WHERE, ON, …) whose operand stands before item ``clause``, for an error that says so."""
+    if not _ends_operand(tokens, clause - 1):
+        return None
+    for i in _backwards(tokens, clause):
+        key = tokens.items[i].key
+        if not _qualified(tokens, i) and key in _STOPS | {"USING", "LATERAL"} - {"SELECT", "BY", "SET", "THEN", "WHEN"}:
+            return "LATERAL VIEW" if key == "LATERAL" else key
+        if key in {",", ";"} | _STARTS:
+            return None
+    return None
+
+
+def _backwards(tokens: Tokens, before: int) -> list[int]:
+    """The items before ``before`` that the same bracket encloses, nearest first; a bracketed group is its opening one."""
+    found, i = [], before - 1
+    while i >= 0 and i != tokens.outer[before]:
+        if tokens.items[i].key in (")", "]", "}") and tokens.partner[i] >= 0:
+            i = tokens.partner[i]
+        found.append(i)
+        i -= 1
+    return found
+
+
+def _ends_operand(tokens: Tokens, i: int) -> bool:
+    """Whether a table reference can end with item ``i``."""
+    if i < 0:
+        return False
+    token = tokens.items[i]
+    if token.kind == "mark":
+        return token.text == ")"
+    return token.key not in _OPERAND_EXPECTED or _qualified(tokens, i)
+
+
+def _qualified(tokens: Tokens, i: int) -> bool:
+    """Whether item ``i`` is behind a dot: a name, whatever word it is."""
+    return i > 0 and tokens.items[i - 1].key == "."
+
+
+def _in_from_list(tokens: Tokens, comma: int) -> bool:
+    """Whether the comma separates tables: FROM or JOIN comes before anything that ends a FROM clause."""
+    for i in _backwards(tokens, comma):
+        key = tokens.items[i].key
+        if _qualified(tokens, i):
+            continue
+        if key in _STARTS:
+            return True
+        if key in _STOPS - {"ON"} or key in (";", "WITH") and tokens.items[i + 1].key != "(":
+            return False
+    return False
+
+
+def _of_merge(tokens: Tokens, using: int) -> bool:
+    """Whether USING names MERGE's source and not a join's columns."""
+    for i in _backwards(tokens, using):
+        if tokens.items[i].key in _STARTS | {";"}:
+            return False
+        if tokens.items[i].key == "MERGE":
+            return True
+    return False

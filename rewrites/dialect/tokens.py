@@ -1,0 +1,197 @@
+"""SQL text → tokens that carry exact offsets and know their brackets.
+
+In: a statement. Out: ``Tokens``, two views of it. ``raw`` are sqlglot's Spark tokens, which the expression parser eats.
+``items`` are ours, which everything else reads: keywords of several words (``ORDER BY``) are cut into words and operators
+of several characters (``??``, ``||``, ``-}``) into characters, so that a grammar that is not SQL's can read them.
+"""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_left
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Literal
+
+import sqlglot.parser
+from sqlglot.dialects.spark import Spark
+from sqlglot.errors import TokenError
+from sqlglot.tokens import Token as RawToken
+from sqlglot.tokens import TokenType
+
+from rewrites.clause import Name
+from sparkcep.errors import CepInternalError, CepSyntaxError, Span
+
+Kind = Literal["word", "quoted", "string", "number", "mark"]
+
+CACHED_STATEMENTS = 16
+"""Statements whose tokens are kept: one rewrite asks for the same text once per clause and part."""
+
+_CLOSING = {"(": ")", "[": "]", "{": "}"}
+_STRINGS = {TokenType.STRING, TokenType.RAW_STRING, TokenType.HEX_STRING, TokenType.NATIONAL_STRING}
+_PIECE = re.compile(r"\w+|[^\w\s]")
+
+
+def require_plain_sqlglot(parser_file: str | None) -> None:
+    """Refuse ``sqlglot[c]``, whose compiled classes cannot be subclassed."""
+    if parser_file is not None and not parser_file.endswith((".py", ".pyc")):
+        raise CepInternalError(
+            "the compiled sqlglot (sqlglot[c]) is installed; its parser cannot be extended",
+            code="SQLGLOT",
+            hint="install plain sqlglot: pip uninstall -y sqlglotc sqlglotrs && pip install --force-reinstall sqlglot",
+        )
+
+
+require_plain_sqlglot(sqlglot.parser.__file__)
+
+
+class SparkTokenizer(Spark.Tokenizer):
+    """Spark's tokens without sqlglot's extras: no statement is swallowed whole, no Jinja."""
+
+    COMMANDS: set[TokenType] = set()
+    KEYWORDS = {word: kind for word, kind in Spark.Tokenizer.KEYWORDS.items() if not set("{}") & set(word)}
+
+
+@dataclass(frozen=True, slots=True)
+class Token:
+    """One word, quoted identifier, string, number or punctuation character. ``text`` is the value (unescaped, unquoted)."""
+
+    kind: Kind
+    text: str
+    span: Span
+
+    @property
+    def key(self) -> str:
+        """What keywords and punctuation compare by: the upper-case word, or the character; '' for everything else."""
+        return self.text.upper() if self.kind in ("word", "mark") else ""
+
+    @property
+    def name(self) -> Name:
+        """The token as an identifier."""
+        return Name(self.text, self.span)
+
+    @property
+    def is_name(self) -> bool:
+        """Whether the token can be an identifier."""
+        return self.kind in ("word", "quoted")
+
+
+@dataclass(frozen=True, slots=True)
+class Tokens:
+    """A tokenised statement. ``partner[i]`` is the matching bracket of item i, ``outer[i]`` the bracket around it; -1 for none."""
+
+    sql: str
+    raw: tuple[RawToken, ...]
+    items: tuple[Token, ...]
+    partner: tuple[int, ...]
+    outer: tuple[int, ...]
+
+    def inside(self, span: Span) -> tuple[Token, ...]:
+        """The items whose text lies in ``span``."""
+        return self.items[self.index(span.start) : self.index(span.end)]
+
+    def index(self, offset: int) -> int:
+        """The position of the first item that starts at ``offset`` or behind it."""
+        return bisect_left(self.items, offset, key=lambda token: token.span.start)
+
+    def raw_inside(self, span: Span) -> list[RawToken]:
+        """sqlglot's tokens in ``span``."""
+        low = bisect_left(self.raw, span.start, key=lambda token: token.start)
+        high = bisect_left(self.raw, span.end, key=lambda token: token.start)
+        return list(self.raw[low:high])
+
+
+@lru_cache(maxsize=CACHED_STATEMENTS)
+def tokenize(sql: str) -> Tokens:
+    """The tokens of ``sql``; CepSyntaxError where a string, comment or identifier does not end."""
+    try:
+        raw = tuple(token for token in SparkTokenizer().tokenize(sql) if token.token_type is not TokenType.HINT)
+    except TokenError as error:
+        raise CepSyntaxError(
+            f"the statement cannot be read: {_reason(error)}", code="TOKEN", sql=sql, span=_place(error, sql)
+        ) from error
+    items = tuple(_items(sql, raw))
+    return Tokens(sql, raw, items, *_brackets(items))
+
+
+def split_commas(tokens: tuple[Token, ...]) -> list[tuple[Token, ...]]:
+    """``a, f(b, c)`` → ``a`` and ``f(b, c)``: the runs between commas that no bracket encloses."""
+    parts: list[tuple[Token, ...]] = []
+    start = 0
+    for i, depth in depths(tokens):
+        if depth == 0 and tokens[i].key == ",":
+            parts.append(tokens[start:i])
+            start = i + 1
+    return [*parts, tokens[start:]]
+
+
+def depths(tokens: tuple[Token, ...]) -> Iterator[tuple[int, int]]:
+    """Positions with their bracket depth; a bracket itself counts as outside of what it encloses."""
+    depth = 0
+    for i, token in enumerate(tokens):
+        if token.kind == "mark" and token.text in _CLOSING.values():
+            depth -= 1
+        yield i, depth
+        if token.kind == "mark" and token.text in _CLOSING:
+            depth += 1
+
+
+def cover(tokens: tuple[Token, ...]) -> Span:
+    """The span from the first token to the last."""
+    return tokens[0].span.to(tokens[-1].span)
+
+
+def _items(sql: str, raw: tuple[RawToken, ...]) -> Iterator[Token]:
+    end = 0
+    for token in raw:
+        if token.start < end:
+            continue  # ``1L`` comes as three tokens of the same place: number, ``::``, BIGINT
+        end = token.end + 1
+        yield from _split(sql, token)
+
+
+def _split(sql: str, token: RawToken) -> Iterator[Token]:
+    span = Span(token.start, token.end + 1)
+    if token.token_type is TokenType.IDENTIFIER:
+        yield Token("quoted", token.text, span)
+    elif token.token_type in _STRINGS:
+        yield Token("string", token.text, span)
+    elif token.token_type is TokenType.NUMBER:
+        yield Token("number", sql[span.start : span.end], span)
+    else:
+        for piece in _PIECE.finditer(sql, span.start, span.end):
+            text = piece.group()
+            kind: Kind = "word" if text[0].isalnum() or text[0] == "_" else "mark"
+            yield Token(kind, text, Span(piece.start(), piece.end()))
+
+
+def _brackets(items: tuple[Token, ...]) -> tuple[tuple[int, ...], tuple[int, ...]]:
+    partner, outer, stack = [-1] * len(items), [-1] * len(items), list[int]()
+    for i, token in enumerate(items):
+        if token.kind == "mark" and token.text in _CLOSING.values():
+            _close(items, stack, partner, i)
+        outer[i] = stack[-1] if stack else -1
+        if token.kind == "mark" and token.text in _CLOSING:
+            stack.append(i)
+    return tuple(partner), tuple(outer)
+
+
+def _close(items: tuple[Token, ...], stack: list[int], partner: list[int], i: int) -> None:
+    """Match a closing bracket; an opening one that was never closed in between is dropped."""
+    if items[i].text not in (_CLOSING[items[opening].text] for opening in stack):
+        return
+    while _CLOSING[items[opening := stack.pop()].text] != items[i].text:
+        pass
+    partner[i], partner[opening] = opening, i
+
+
+def _reason(error: TokenError) -> str:
+    cause = error.__cause__
+    return str(cause) if isinstance(cause, TokenError) else "a string, comment or identifier does not end"
+
+
+def _place(error: TokenError, sql: str) -> Span:
+    cause = re.search(r"from \d+:(\d+)", _reason(error))
+    start = min(int(cause.group(1)) if cause else 0, len(sql))
+    return Span(start, min(start + 1, len(sql)))

@@ -1,0 +1,1 @@
+"""Bound clause → rewritten Spark SQL with a MatchSpec inside, built with sqlglot."""

@@ -1,0 +1,186 @@
+"""BoundEventPattern → SQL.
+
+From the inside out: the events that can take part, with their conditions as bits (a scan that Spark prunes); ``ROW_NUMBER`` and
+``RANK`` in their partition (one exchange, one sort); ``cep_match``; what Spark filters on the matches.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from pyspark.sql.types import DataType, StructField, StructType
+from sqlglot import exp
+
+from rewrites.bind.event_pattern import BoundEventPattern, type_in
+from rewrites.bind.names import Variables, reference
+from rewrites.builder import match_call, named, over, quoted, raw, select, string, text_of
+from rewrites.dialect import span_of
+from rewrites.emit.masks import ROW_NUMBER, mask_columns
+from rewrites.source import Source, replaced
+from sparkcep.pattern.event import Element, elements
+from sparkcep.spec.event import (
+    EventPatternSpec,
+    EventStruct,
+    FirstEvent,
+    LastEvent,
+    Output,
+    WithinEvents,
+    WithinTime,
+)
+
+RANK, TIME, DEADLINE = "__cep_rank", "__cep_time", "__cep_deadline"
+Fields = Mapping[str, tuple[str, ...]]
+"""For each variable the input columns that its STRUCT shows."""
+
+
+def event_pattern_spec(bound: BoundEventPattern, fields: Fields) -> EventPatternSpec:
+    """The MatchSpec of a bound clause."""
+    outputs = [*_key_outputs(bound), *_time_outputs(bound), *_event_outputs(bound, fields)]
+    return EventPatternSpec(
+        variables=bound.variables,
+        pattern=bound.pattern,
+        masks=tuple(name for _, name in _masks(bound)),
+        rank=RANK,
+        outputs=tuple(output for output, _ in outputs),
+        schema=StructType([StructField(output.name, data_type) for output, data_type in outputs]).json(),
+        predicates=bound.conditions,
+        within=_within(bound),
+        strategy=bound.strategy,
+        matches=bound.matches,
+        partition=tuple(_key_column(bound, i) for i in range(len(bound.keys))),
+        text=bound.text,
+    )
+
+
+def event_pattern_query(
+    bound: BoundEventPattern, spec: EventPatternSpec, source: Source, function: str | None = None, *, keep_null_time: bool = True
+) -> str:
+    """The query that stands in the clause's place, in parentheses. ``keep_null_time``: a NULL event time is an error, else dropped."""
+    events = _windowed(bound, _events(bound, keep_null_time))
+    columns = [raw(quoted(name)) for name in _needed(bound, spec)]
+    columns += [named(_mask_with_start(name, i), name) for i, (_, name) in enumerate(_masks(bound))]
+    matches = match_call(select(columns, events), spec, function)
+    query = exp.select(*(raw(quoted(output.name)) for output in spec.outputs)).from_(matches)
+    for conjunct in bound.residual:
+        query = query.where(raw(f"({_over_matches(conjunct.node, bound, source)})"))
+    return f"({text_of(query)})"
+
+
+def _events(bound: BoundEventPattern, keep_null_time: bool) -> exp.Select:
+    """The input with bits, times and the columns that conditions read; events that can take no part are left out."""
+    columns: list[exp.Expression] = [exp.Star()]
+    columns += [named(_checked(text, bound, keep_null_time), name) for text, name in _masks(bound)]
+    columns += [named(key.text, _key_column(bound, i)) for i, key in enumerate(bound.keys) if key.column is None]
+    columns += [named(text, f"__cep_o{i}") for i, (text, _) in enumerate(bound.order)]
+    if bound.window is not None and bound.window.events is None:
+        columns += [named(bound.window.time, TIME), named(bound.window.deadline, DEADLINE)]
+    columns += [named(text, name) for text, name in bound.columns.items()]
+    query = select(columns, bound.relation.text)
+    for test in _scan_tests(bound, keep_null_time):
+        query = query.where(raw(test))
+    return query
+
+
+def _scan_tests(bound: BoundEventPattern, keep_null_time: bool) -> list[str]:
+    """What every event of a match satisfies, written so that Spark can push it into the scan."""
+    tests = [f"{quoted(column)} IS NOT NULL" for column in bound.equivalences]
+    if not keep_null_time:
+        tests.append(f"({bound.time}) IS NOT NULL")
+    if bound.types and bound.type_column and not _counts_events(bound):
+        tests.append(type_in(bound.type_column, bound.types))
+    return tests
+
+
+def _windowed(bound: BoundEventPattern, events: exp.Select) -> exp.Select:
+    partition = [quoted(_key_column(bound, i)) for i in range(len(bound.keys))]
+    partition += [quoted(column) for column in bound.equivalences]
+    order = [f"{quoted(f'__cep_o{i}')}{direction}" for i, (_, direction) in enumerate(bound.order)]
+    rank = named(over("RANK()", partition, order), RANK)
+    row_number = named(over("ROW_NUMBER()", partition, order), ROW_NUMBER)
+    any_bit = " OR ".join(f"{quoted(name)} <> 0" for _, name in _masks(bound))
+    if not _counts_events(bound):
+        taking_part = select([exp.Star()], events).where(raw(any_bit))
+        return select([exp.Star(), rank, row_number], taking_part)
+    ranked = select([exp.Star(), rank], events)
+    return select([exp.Star(), row_number], select([exp.Star()], ranked).where(raw(any_bit)))
+
+
+def _counts_events(bound: BoundEventPattern) -> bool:
+    """WITHIN n EVENTS counts all events of the partition, whatever their type."""
+    return bound.window is not None and bound.window.events is not None
+
+
+def _masks(bound: BoundEventPattern) -> list[tuple[str, str]]:
+    return mask_columns([bound.tests[variable] for variable in bound.variables], start="FALSE")
+
+
+def _mask_with_start(name: str, i: int) -> str:
+    return quoted(name) if i else f"{quoted(name)} + CASE WHEN {quoted(ROW_NUMBER)} = 1 THEN 1 ELSE 0 END"
+
+
+def _checked(mask: str, bound: BoundEventPattern, keep_null_time: bool) -> str:
+    """The mask, unless the event has no time, or the window no length: then an error."""
+    errors = []
+    if keep_null_time:
+        message = f"[CEP_DATA_NULL_EVENT_TIME] {bound.time} is NULL; filter such events, or set sparkcep.nullEventTime to drop"
+        errors.append(f"WHEN ({bound.time}) IS NULL THEN RAISE_ERROR({string(message)})")
+    if bound.window is not None and bound.window.events is None:
+        message = "[CEP_ANALYSIS_WITHIN] WITHIN must be a positive length"
+        length = f"COALESCE({bound.window.deadline} > {bound.window.time}, FALSE)"
+        errors.append(f"WHEN ({bound.time}) IS NOT NULL AND NOT {length} THEN RAISE_ERROR({string(message)})")
+    return f"CASE {' '.join(errors)} ELSE {mask} END" if errors else mask
+
+
+def _within(bound: BoundEventPattern) -> WithinTime | WithinEvents | None:
+    if bound.window is None:
+        return None
+    return WithinTime(TIME, DEADLINE) if bound.window.events is None else WithinEvents(bound.window.events)
+
+
+def _key_column(bound: BoundEventPattern, i: int) -> str:
+    return bound.keys[i].column or f"__cep_k{i}"
+
+
+def _key_outputs(bound: BoundEventPattern) -> list[tuple[Output, DataType]]:
+    return [
+        (Output(key.name, FirstEvent(_key_column(bound, i))), key.data_type) for i, key in enumerate(bound.keys)
+    ]
+
+
+def _time_outputs(bound: BoundEventPattern) -> list[tuple[Output, DataType]]:
+    column = bound.time_column or "__cep_o0"
+    sources = (Output("match_start", FirstEvent(column)), Output("match_end", LastEvent(column)))
+    return [(output, bound.time_type) for output in sources]
+
+
+def _event_outputs(bound: BoundEventPattern, fields: Fields) -> list[tuple[Output, DataType]]:
+    return [_event_output(element, bound, fields) for element in elements(bound.pattern, negated=False)]
+
+
+def _event_output(element: Element, bound: BoundEventPattern, fields: Fields) -> tuple[Output, DataType]:
+    names = fields[element.variable]
+    data_type = StructType([StructField(name, bound.relation.schema[name].dataType) for name in names])
+    return Output(element.variable, EventStruct(element.variable, tuple((name, name) for name in names))), data_type
+
+
+def _needed(bound: BoundEventPattern, spec: EventPatternSpec) -> list[str]:
+    """Columns that the engine reads, the masks apart."""
+    columns = [RANK, *spec.partition]
+    if isinstance(spec.within, WithinTime):
+        columns += [spec.within.time, spec.within.deadline]
+    columns += bound.columns.values()
+    for output in spec.outputs:
+        source = output.source
+        columns += [column for _, column in source.fields] if isinstance(source, EventStruct) else [source.column]
+    return list(dict.fromkeys(columns))
+
+
+def _over_matches(node: exp.Expression, bound: BoundEventPattern, source: Source) -> str:
+    """A residual conjunct over the result: ``a.price`` is a field of the STRUCT column ``a``."""
+    variables = Variables(bound.variables)
+
+    def field(part: exp.Expression) -> str | None:
+        found = reference(part, variables)
+        return None if found is None else f"{quoted(found.members[0])}.{source.text(found.rest)}"
+
+    return source.splice(span_of(node), replaced(node, field))

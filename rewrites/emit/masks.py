@@ -1,0 +1,28 @@
+"""The mask columns: one bit for a partition's first row, one for each variable's condition."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from rewrites.builder import quoted
+from sparkcep.spec.row import MASK_BITS
+
+ROW_NUMBER = "__cep_row"
+INT_BITS = 30
+"""Masks that fit are INT: half the bytes of BIGINT on the way to the worker."""
+
+
+def mask_columns(conditions: Sequence[str | None], start: str = f"{quoted(ROW_NUMBER)} = 1") -> list[tuple[str, str]]:
+    """(SQL, name) of the mask columns; bit 0 is ``start``, bit 1 + i is ``conditions[i]`` (None: always true)."""
+    bits: list[str | None] = [start, *conditions]
+    words = [bits[i : i + MASK_BITS] for i in range(0, len(bits), MASK_BITS)]
+    data_type = "INT" if len(bits) <= INT_BITS else "BIGINT"
+    return [(f"CAST({' + '.join(_bits(word))} AS {data_type})", f"__cep_mask{i}") for i, word in enumerate(words)]
+
+
+def _bits(word: Sequence[str | None]) -> list[str]:
+    always = sum(1 << i for i, condition in enumerate(word) if condition is None)
+    tested = [
+        f"CASE WHEN {condition} THEN {1 << i}L ELSE 0L END" for i, condition in enumerate(word) if condition is not None
+    ]
+    return [*tested, f"{always}L"] if always or not tested else tested

@@ -1,0 +1,104 @@
+"""BoundRowPattern → SQL.
+
+``SELECT keys, measures FROM cep_match(TABLE(SELECT columns, mask FROM (SELECT *, ROW_NUMBER() OVER w, LAG(…) OVER w FROM input)), spec)``:
+one exchange and one sort, whole partitions in order behind them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from pyspark.sql.types import DataType, StructField, StructType
+from sqlglot import exp
+
+from rewrites.bind.row_pattern import BoundRowPattern, boolean_conditions
+from rewrites.builder import match_call, named, over, quoted, raw, select, subquery, text_of
+from rewrites.emit.masks import ROW_NUMBER, mask_columns
+from sparkcep.spec.row import CurrentRow, Output, RowPatternSpec
+
+
+def row_pattern_spec(bound: BoundRowPattern) -> RowPatternSpec:
+    """The MatchSpec of a bound clause."""
+    outputs = [(Output(name, CurrentRow(column)), data_type) for column, name, data_type in _passed(bound)]
+    outputs += [(Output(name, source), bound.outputs.types[name]) for source, name in bound.outputs.sources.items()]
+    schema = StructType([StructField(output.name, data_type) for output, data_type in outputs])
+    return RowPatternSpec(
+        variables=bound.variables,
+        pattern=bound.pattern,
+        masks=tuple(name for _, name in mask_columns(_conditions(bound))),
+        outputs=tuple(output for output, _ in outputs),
+        schema=schema.json(),
+        rows_per_match=bound.rows_per_match,
+        skip=bound.skip,
+        initial=bound.initial,
+        partition=tuple(_key_column(bound, i) for i in range(len(bound.keys))),
+        text=bound.text,
+    )
+
+
+def row_pattern_query(bound: BoundRowPattern, spec: RowPatternSpec, function: str | None = None) -> str:
+    """The query that stands in the clause's place, in parentheses."""
+    windowed = _windowed(bound)
+    boolean_conditions(bound, text_of(subquery(windowed)))
+    columns = [raw(quoted(name)) for name in _needed(bound, spec)]
+    columns += [named(text, name) for text, name in bound.arguments.items()]
+    columns += [named(text, name) for text, name in mask_columns(_conditions(bound))]
+    matches = match_call(select(columns, windowed), spec, function)
+    return f"({text_of(exp.select(*_results(bound)).from_(matches))})"
+
+
+def _windowed(bound: BoundRowPattern) -> exp.Select:
+    """The input with the row's number in its partition, and its neighbours' values."""
+    source: str | exp.Expression = bound.relation.text
+    if bound.early:
+        early = [named(text, name) for text, name in bound.early.items()]
+        source = select([exp.Star(), *early], bound.relation.text)
+    partition, order = [key.text for key in bound.keys], list(bound.order)
+    columns: list[exp.Expression] = [exp.Star()]
+    columns += [named(key.text, _key_column(bound, i)) for i, key in enumerate(bound.keys) if key.column is None]
+    columns += [named(over(call, partition, order), name) for call, name in bound.neighbours.items()]
+    columns.append(named(over("ROW_NUMBER()", partition, order), ROW_NUMBER))
+    return select(columns, source)
+
+
+def _conditions(bound: BoundRowPattern) -> list[str | None]:
+    found = (bound.conditions.get(variable) for variable in bound.variables)
+    return [None if condition is None else condition.text for condition in found]
+
+
+def _key_column(bound: BoundRowPattern, i: int) -> str:
+    return bound.keys[i].column or f"__cep_k{i}"
+
+
+def _passed(bound: BoundRowPattern) -> Iterator[tuple[str, str, DataType]]:
+    """Input columns that the result shows: (column, engine output name, type)."""
+    keys = [(_key_column(bound, i), key.data_type) for i, key in enumerate(bound.keys)]
+    yield from ((column, column, data_type) for column, data_type in dict(keys).items())
+    if bound.rows_per_match != "one":
+        shown = {column for column, _ in keys}
+        yield from ((f.name, f.name, f.dataType) for f in bound.relation.schema if f.name not in shown)
+
+
+def _needed(bound: BoundRowPattern, spec: RowPatternSpec) -> list[str]:
+    """Input columns that the engine reads and that are there already below the conditions."""
+    added = set(bound.arguments.values())
+    read = [column for output in spec.outputs for column in _read(output)]
+    return [column for column in dict.fromkeys([*read, *spec.partition]) if column not in added]
+
+
+def _read(output: Output) -> list[str]:
+    source = output.source
+    columns = [getattr(source, "column", None), getattr(source, "filter", None)]
+    return [column for column in columns if column is not None]
+
+
+def _results(bound: BoundRowPattern) -> list[exp.Expression]:
+    """ISO order. ONE ROW: keys, measures. ALL ROWS: keys, order columns, measures, the rest of the input."""
+    keys = [named(quoted(_key_column(bound, i)), key.name) for i, key in enumerate(bound.keys)]
+    measures = [named(text, name) for text, name in bound.measures]
+    if bound.rows_per_match == "one":
+        return keys + measures or [raw("1 AS `match`")]
+    shown = {key.column for key in bound.keys}
+    order = [column for column in bound.order_columns if column not in shown]
+    rest = [f.name for f in bound.relation.schema if f.name not in shown and f.name not in order]
+    return [*keys, *(raw(quoted(c)) for c in order), *measures, *(raw(quoted(c)) for c in rest)]

@@ -1,0 +1,111 @@
+"""The clause's input as Spark sees it: its columns, and the types of expressions over it.
+
+In: a site and a ``Describe`` (query text → StructType, Spark's analysis). Out: columns by name, types, Spark's complaints put at the
+user's span. Nothing is executed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from difflib import get_close_matches
+from functools import lru_cache
+
+from pyspark.errors import PySparkException
+from pyspark.sql.types import DataType, StructType
+
+from rewrites.clause import Name, Site
+from rewrites.source import Source
+from sparkcep.errors import CepAnalysisError, CepUnsupportedError, Span
+
+Describe = Callable[[str], StructType]
+
+
+@dataclass(frozen=True, slots=True)
+class Relation:
+    """The input of one clause: ``text`` to put behind FROM, and what Spark knows of it."""
+
+    text: str
+    schema: StructType
+    describe: Describe
+
+    def column(self, name: str) -> str | None:
+        """The input column a name means (Spark's own spelling), or None."""
+        return next((field.name for field in self.schema if field.name.lower() == name.lower()), None)
+
+    def require(self, name: Name) -> str:
+        """The input column a name means; an error with a suggestion where there is none."""
+        column = self.column(name.value)
+        if column is None:
+            raise CepAnalysisError(
+                f"the input has no column {name.value}",
+                code="UNKNOWN_COLUMN",
+                span=name.span,
+                hint=suggestion(name.value, self.schema.names),
+            )
+        return column
+
+    def types_of(self, texts: Iterable[tuple[str, Span]], source: str | None = None) -> list[DataType]:
+        """Spark's types of expressions over the input (or over ``source``); Spark's complaint is raised at the expression's span."""
+        wanted = list(texts)
+        if not wanted:
+            return []
+        try:
+            return self._types([text for text, _ in wanted], source)
+        except PySparkException:
+            return [self._type(text, span, source) for text, span in wanted]
+
+    def _type(self, text: str, span: Span, source: str | None) -> DataType:
+        try:
+            return self._types([text], source)[0]
+        except PySparkException as error:
+            raise CepAnalysisError(spark_message(error), code="EXPRESSION", span=span) from None
+
+    def _types(self, texts: list[str], source: str | None) -> list[DataType]:
+        columns = ", ".join(f"{text}\n AS `__cep_t{i}`" for i, text in enumerate(texts))
+        return [field.dataType for field in self.describe(f"SELECT {columns} FROM {source or self.text}")]
+
+
+def relation(site: Site, source: Source, describe: Describe) -> Relation:
+    """The input of the clause at ``site``; Spark's own errors about it (an unknown table) pass unchanged."""
+    text = source.text(site.input)
+    scoped = lru_cache(lambda query: describe(in_scope(query, site, source)))
+    try:
+        schema = scoped(f"SELECT * FROM {text}\n")
+    except PySparkException:
+        if not site.lateral:
+            raise
+        raise CepUnsupportedError(
+            "a pattern clause over a correlated LATERAL input",
+            code="LATERAL",
+            span=site.input,
+            hint="join the two inputs first and put the clause over the result",
+        ) from None
+    return Relation(text, schema, scoped)
+
+
+def in_scope(query: str, site: Site, source: Source) -> str:
+    """``query`` behind the CTEs that the site may name: ``WITH a AS (…) (WITH b AS (…) query)``."""
+    scopes = list(zip(site.scopes, site.recursive or [False] * len(site.scopes), strict=True))
+    for depth, (definitions, recursive) in enumerate(reversed(scopes)):
+        if not definitions:
+            continue
+        keyword = "WITH RECURSIVE" if recursive else "WITH"
+        body = query if depth == 0 else f"({query})"
+        query = f"{keyword} {', '.join(source.text(definition) for definition in definitions)}\n {body}"
+    return query
+
+
+def suggestion(name: str, candidates: Iterable[str]) -> str:
+    """``did you mean price?``, or the list of what there is."""
+    known = list(candidates)
+    close = get_close_matches(name.lower(), [candidate.lower() for candidate in known], n=1)
+    if close:
+        return f"did you mean {next(candidate for candidate in known if candidate.lower() == close[0])}?"
+    return f"there are: {', '.join(known)}"
+
+
+def spark_message(error: PySparkException) -> str:
+    """Spark's message without the query plan and the position, which are about SQL the user never wrote."""
+    message = str(error.getMessage() or error)
+    return message.split(";\n")[0].split("\n\nJVM stacktrace")[0].split("; line ")[0].strip()

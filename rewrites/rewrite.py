@@ -1,0 +1,88 @@
+"""A statement, clause by clause: inner ones first, each replaced by the query that answers it.
+
+The text around the clauses is kept byte for byte; a statement without a clause comes back as it is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from rewrites.bind.event_pattern import bind_event_pattern
+from rewrites.bind.row_pattern import bind_row_pattern
+from rewrites.clause import Clause, MatchRecognizeClause, Site
+from rewrites.dialect import find_sites, parse_clause
+from rewrites.emit.event_pattern import event_pattern_query, event_pattern_spec
+from rewrites.emit.row_pattern import row_pattern_query, row_pattern_spec
+from rewrites.parameters import named_markers
+from rewrites.relation import Describe, Relation, relation
+from rewrites.rules.prune_fields import used_columns
+from rewrites.source import Source
+from sparkcep.errors import CepError, Span
+from sparkcep.spec import MatchSpec, to_json
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """What a session adds to a rewrite.
+
+    ``function`` names the table function that already knows a MatchSpec (Spark Connect); None: ``cep_match`` with the spec as argument.
+    ``check`` raises for a MatchSpec that no engine runs. ``keep_null_time``: a NULL event time is an error (else such events are dropped).
+    """
+
+    function: Callable[[str], str] | None = None
+    check: Callable[[MatchSpec], None] | None = None
+    keep_null_time: bool = True
+
+
+def has_clause(text: str) -> bool:
+    """Whether a statement has a pattern clause (cheap where it has none)."""
+    return bool(find_sites(text))
+
+
+def rewrite(text: str, describe: Describe, options: Options | None = None) -> str:
+    """``text`` with every pattern clause replaced. Raises CepError with the statement's text and a span."""
+    try:
+        return _rewrite(text, describe, options or Options())
+    except CepError as error:
+        raise error.in_sql(text) from None
+
+
+def _rewrite(text: str, describe: Describe, options: Options) -> str:
+    sites = find_sites(text)
+    if not sites:
+        return text
+    clauses = [parse_clause(text, site) for site in sorted(sites, key=lambda site: site.span.end)]
+    source = Source(text, named_markers(text))
+    for clause in clauses:
+        rows = relation(clause.site, source, describe)
+        query = _query(clause, rows, source, options, only_clause=len(clauses) == 1)
+        source = source.with_edit(clause.site.span, query)
+    return source.text(Span(0, len(text)))
+
+
+def _query(clause: Clause, rows: Relation, source: Source, options: Options, *, only_clause: bool) -> str:
+    if isinstance(clause, MatchRecognizeClause):
+        row_bound = bind_row_pattern(clause, rows, source)
+        row_spec = row_pattern_spec(row_bound)
+        return row_pattern_query(row_bound, row_spec, _function(row_spec, clause.site, options))
+    bound = bind_event_pattern(clause, rows, source)
+    spec = event_pattern_spec(bound, used_columns(bound, clause.site, source.sql, only_clause=only_clause))
+    function = _function(spec, clause.site, options)
+    return event_pattern_query(bound, spec, source, function, keep_null_time=options.keep_null_time)
+
+
+def _function(spec: MatchSpec, site: Site, options: Options) -> str | None:
+    if options.check is not None:
+        _checked(spec, site, options.check)
+    return None if options.function is None else options.function(to_json(spec))
+
+
+def _checked(spec: MatchSpec, site: Site, check: Callable[[MatchSpec], None]) -> None:
+    """A refusal without a place of its own is put at the clause's keyword."""
+    try:
+        check(spec)
+    except CepError as error:
+        if error.span is None:
+            error.span = site.keyword
+        raise

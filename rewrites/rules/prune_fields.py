@@ -1,0 +1,98 @@
+"""prune_fields: the STRUCT of a variable carries only the columns that the statement uses.
+
+``SELECT a.airport FROM t MATCH PATTERN (SEQ(arrival a, departure d) …)`` → ``a`` is a STRUCT of ``airport`` alone. Reads the statement's tokens
+outside the clause: unless every mention of the variable is ``v.col``, ``v[…].col`` or ``size(v)``, and no ``*`` or second clause is about,
+all columns stay.
+"""
+
+from __future__ import annotations
+
+from rewrites.bind.event_pattern import BoundEventPattern
+from rewrites.bind.names import Variables, references
+from rewrites.clause import Site
+from rewrites.dialect.tokens import Token, Tokens, tokenize
+from sparkcep.errors import CepAnalysisError
+from sparkcep.pattern.event import elements
+
+_WHOLE_ROW_WORDS = {"TABLE", "NATURAL", "USING", "PIVOT", "UNPIVOT"}
+"""Words behind which columns are used that the statement does not name."""
+
+
+def used_columns(bound: BoundEventPattern, site: Site, sql: str, *, only_clause: bool) -> dict[str, tuple[str, ...]]:
+    """For each positive variable the input columns its STRUCT shows, in the input's order (at least one)."""
+    names = bound.relation.schema.names
+    tokens = tokenize(sql)
+    outside = [i for i, token in enumerate(tokens.items) if not site.span.start <= token.span.start < site.span.end]
+    variables = [element.variable for element in elements(bound.pattern, negated=False)]
+    if not only_clause or _shows_everything(tokens, outside, site):
+        _require_distinct(names, site)
+        return {variable: tuple(names) for variable in variables}
+    return {variable: _columns(variable, tokens, outside, bound) for variable in variables}
+
+
+def _shows_everything(tokens: Tokens, outside: list[int], site: Site) -> bool:
+    keys = {tokens.items[i].key for i in outside}
+    if "SELECT" not in keys or keys & _WHOLE_ROW_WORDS or _renamed(tokens, outside, site):
+        return True
+    return any(_is_star(tokens.items, i) for i in outside)
+
+
+def _is_star(items: tuple[Token, ...], i: int) -> bool:
+    """A ``*`` that stands for columns: not a product, not COUNT(*)."""
+    if items[i].key != "*" or i == 0:
+        return False
+    before = items[i - 1].key
+    if before == "(":
+        return i < 2 or items[i - 2].key != "COUNT"
+    return before in ("SELECT", "DISTINCT", "ALL", ",", ".")
+
+
+def _renamed(tokens: Tokens, outside: list[int], site: Site) -> bool:
+    """``) AS m (k, s, e, x)``: the variables go by other names."""
+    behind = [tokens.items[i] for i in outside if tokens.items[i].span.start >= site.span.end][:3]
+    words = behind[1:] if behind and behind[0].key == "AS" else behind
+    return len(words) > 1 and words[0].is_name and words[1].key == "("
+
+
+def _columns(variable: str, tokens: Tokens, outside: list[int], bound: BoundEventPattern) -> tuple[str, ...]:
+    names = bound.relation.schema.names
+    used = {name.lower() for name in _residual_columns(variable, bound)}
+    for i in outside:
+        token = tokens.items[i]
+        if token.is_name and token.text.lower() == variable.lower():
+            column = _column_behind(tokens, i)
+            if column is None:
+                return tuple(names)
+            used.add(column.lower())
+    kept = tuple(name for name in names if name.lower() in used)
+    return kept or (names[0],)
+
+
+def _column_behind(tokens: Tokens, i: int) -> str | None:
+    """``v.col`` and ``v[0].col`` → col; ``size(v)`` → ''; anything else → None (the whole struct)."""
+    items = tokens.items
+    after = i + 1
+    if after < len(items) and items[after].key == "[":
+        after = tokens.partner[after] + 1
+    if after + 1 < len(items) and items[after].key == "." and items[after + 1].is_name:
+        return items[after + 1].text
+    call = [items[j].key for j in (i - 2, i - 1, i + 1) if 0 <= j < len(items)]
+    return "" if call == ["SIZE", "(", ")"] else None
+
+
+def _residual_columns(variable: str, bound: BoundEventPattern) -> list[str]:
+    variables = Variables(bound.variables)
+    found = [ref for conjunct in bound.residual for ref in references(conjunct.node, variables)]
+    return [ref.column.value for ref in found if ref.members == (variable,)]
+
+
+def _require_distinct(names: list[str], site: Site) -> None:
+    folded = [name.lower() for name in names]
+    twice = next((name for name in names if folded.count(name.lower()) > 1), None)
+    if twice is not None:
+        raise CepAnalysisError(
+            f"the input has two columns named {twice}",
+            code="DUPLICATE_COLUMN",
+            span=site.input,
+            hint="rename one of them in a subquery",
+        )

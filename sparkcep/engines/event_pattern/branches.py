@@ -1,0 +1,138 @@
+"""A pattern in disjunctive normal form: the chains of a Lazy Multi-Chain NFA (paper, section 5.2).
+
+In: the pattern tree. Out: branches, each a set of single-event variables under a partial order, with the events that
+must be absent. No predicate, no data and no array is looked at here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from itertools import combinations, product
+from math import prod
+
+from sparkcep.errors import CepAnalysisError, CepLimitError, CepUnsupportedError
+from sparkcep.pattern.event import And, Element, EventItem, EventPattern, Not, Or, Seq
+
+MAX_BRANCHES = 1024
+"""Most branches of one pattern: AND and SEQ multiply the alternatives of the ORs below them."""
+
+
+@dataclass(frozen=True, slots=True)
+class Negation:
+    """No event of ``variable`` after all of ``before`` and before all of ``after``.
+
+    An empty side is bounded by WITHIN: from ``match_end - W``, up to ``match_start + W``.
+    """
+
+    variable: str
+    before: tuple[str, ...] = ()
+    after: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Branch:
+    """Positive ``variables`` in pattern order; ``(x, y)`` in ``precedes``: x strictly precedes y (transitively closed).
+
+    A match stands if all negations of at least one of ``alternatives`` hold; ``((),)`` means no condition.
+    """
+
+    variables: tuple[str, ...]
+    precedes: frozenset[tuple[str, str]]
+    alternatives: tuple[tuple[Negation, ...], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class _Part:
+    variables: tuple[str, ...] = ()
+    precedes: frozenset[tuple[str, str]] = frozenset()
+    negations: tuple[Negation, ...] = ()
+
+
+def branches(pattern: EventPattern) -> tuple[Branch, ...]:
+    """The branches of ``pattern``, in the order of its ORs; no two bind the same variables.
+
+    A variable stands once in a pattern, so two parts of the normal form that bind the same variables took different
+    alternatives only where an OR offers nothing but negated items: their orders are equal, and one match found through
+    both is one match. So they become one branch with alternative negations, and no result needs deduplication.
+
+    Raises CepAnalysisError where a branch has negated events only, CepLimitError past ``MAX_BRANCHES``.
+    """
+    grouped: dict[frozenset[str], list[_Part]] = {}
+    for part in _parts(pattern):
+        if not part.variables:
+            raise CepAnalysisError(
+                f"{pattern} can match without taking any event.",
+                code="NO_POSITIVE_EVENT",
+                hint="Give every branch of the pattern at least one event that is not negated.",
+            )
+        grouped.setdefault(frozenset(part.variables), []).append(part)
+    return tuple(_branch(parts) for parts in grouped.values())
+
+
+def extremes(variables: Iterable[str], precedes: frozenset[tuple[str, str]]) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """Those of ``variables`` that may be the earliest, and those that may be the latest, under the partial order."""
+    names = tuple(variables)
+    first = tuple(name for name in names if not any((other, name) in precedes for other in names))
+    last = tuple(name for name in names if not any((name, other) in precedes for other in names))
+    return first, last
+
+
+def _branch(parts: list[_Part]) -> Branch:
+    alternatives = tuple(dict.fromkeys(part.negations for part in parts))
+    if () in alternatives:
+        alternatives = ((),)
+    return Branch(parts[0].variables, parts[0].precedes, alternatives)
+
+
+def _parts(node: EventItem) -> list[_Part]:
+    if isinstance(node, Element):
+        return [_Part(variables=(node.variable,))]
+    if isinstance(node, Not):
+        return [_Part(negations=tuple(Negation(name) for name in _negated(node.item)))]
+    if isinstance(node, Or):
+        parts = [part for item in node.items for part in _parts(item)]
+        _check_count(len(parts))
+        return parts
+    choices = [_parts(item) for item in node.items]
+    _check_count(prod(len(choice) for choice in choices))
+    join = _sequence if isinstance(node, Seq) else _conjunction
+    return [join(chosen) for chosen in product(*choices)]
+
+
+def _negated(item: EventPattern) -> tuple[str, ...]:
+    """The elements of which none may occur: NOT (x OR y) is NOT x and NOT y, side by side."""
+    if isinstance(item, Element):
+        return (item.variable,)
+    if isinstance(item, Or):
+        return tuple(name for part in item.items if not isinstance(part, Not) for name in _negated(part))
+    kind = "AND" if isinstance(item, And) else "SEQ"
+    raise CepUnsupportedError(f"NOT of {kind} is not supported yet: {item}.", code=f"NOT_{kind}", span=item.span)
+
+
+def _conjunction(parts: tuple[_Part, ...]) -> _Part:
+    return _Part(
+        tuple(name for part in parts for name in part.variables),
+        frozenset().union(*(part.precedes for part in parts)),
+        tuple(negation for part in parts for negation in part.negations),
+    )
+
+
+def _sequence(parts: tuple[_Part, ...]) -> _Part:
+    joined = _conjunction(parts)
+    ordered = {(x, y) for left, right in combinations(parts, 2) for x in left.variables for y in right.variables}
+    negations = []
+    for position, part in enumerate(parts):
+        before = tuple(name for earlier in parts[:position] for name in earlier.variables)
+        after = tuple(name for later in parts[position + 1 :] for name in later.variables)
+        negations += [replace(n, before=before + n.before, after=n.after + after) for n in part.negations]
+    return _Part(joined.variables, joined.precedes | ordered, tuple(negations))
+
+
+def _check_count(count: int) -> None:
+    if count > MAX_BRANCHES:
+        raise CepLimitError(
+            f"The pattern has {count} branches, more than {MAX_BRANCHES}.",
+            code="BRANCHES",
+            hint="Write fewer OR alternatives inside one SEQ or AND, or several queries with UNION ALL.",
+        )

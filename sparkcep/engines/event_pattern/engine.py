@@ -1,0 +1,74 @@
+"""The engine's two functions: compile a clause once, run it over tables of whole partitions.
+
+In: an ``EventPatternSpec``; Arrow tables as its module describes them. Out: Arrow tables of matches. Spark is unknown
+here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pyarrow as pa
+
+from sparkcep.engines.event_pattern import chain as chains
+from sparkcep.engines.event_pattern import negation
+from sparkcep.engines.event_pattern.chain import Budget, Frame
+from sparkcep.engines.event_pattern.events import Events, load
+from sparkcep.engines.event_pattern.output import OUTPUT_ROWS, tables
+from sparkcep.engines.event_pattern.plan import BranchPlan, Plan, chain, plan
+from sparkcep.engines.event_pattern.values import Payload
+from sparkcep.spec.event import EventPatternSpec
+
+MAX_PARTIAL_MATCHES = 1_000_000_000
+"""Partial matches created over one table before a query counts as run away: about half a minute of one core."""
+
+CHUNK = 1 << 18
+"""Partial matches created at a time: with the states of a pattern it bounds memory (10 states: about 200 MB at
+most)."""
+
+
+def compile(spec: EventPatternSpec) -> Plan:
+    """The plan of a clause; frozen, made once per task.
+
+    Raises what ``support.check`` raises: CepUnsupportedError, CepAnalysisError, CepLimitError.
+    """
+    return plan(spec)
+
+
+def run(
+    compiled: Plan,
+    table: pa.Table,
+    *,
+    max_partial_matches: int = MAX_PARTIAL_MATCHES,
+    chunk: int = CHUNK,
+    output_rows: int = OUTPUT_ROWS,
+) -> Iterator[pa.Table]:
+    """All matches in ``table``, as tables of ``spec.outputs`` with at most ``output_rows`` rows.
+
+    ``table``: whole partitions, partition after partition, in ORDER BY order, with the columns the spec names. Order
+    of the result: branch by branch; in a branch by the event that the rarest variable took, then the second rarest,
+    and so on (so by partition), whatever ``chunk`` is. Work is done as the tables are asked for.
+
+    Raises CepLimitError past ``max_partial_matches`` created partial matches (complete ones included), CepDataError for
+    arithmetic errors in predicates, CepUnsupportedError for column types a predicate cannot compare.
+    """
+    spec = compiled.spec
+    events = load(table, spec.masks, spec.rank, spec.within)
+    payload = Payload(table, events.positions)
+    budget = Budget(max_partial_matches, max_partial_matches, chunk)
+    frames = (frame for branch in compiled.branches for frame in _matches(branch, spec, events, payload, budget))
+    yield from tables(frames, spec.outputs, table, events.positions, output_rows)
+
+
+def _matches(
+    branch_plan: BranchPlan, spec: EventPatternSpec, events: Events, payload: Payload, budget: Budget
+) -> Iterator[Frame]:
+    branch = branch_plan.branch
+    indexes = {name: index for index, name in enumerate(spec.variables)}
+    counts = {name: int(events.taken_by(indexes[name]).sum()) for name in branch.variables}
+    if not all(counts.values()):
+        return
+    positive = chains.prepare(branch, chain(branch_plan, counts), indexes, events, payload)
+    negative = negation.prepare(branch, branch_plan.alternatives, indexes, events, payload)
+    for frame in chains.combinations(positive, budget):
+        yield negation.unrefuted(negative, frame, budget)

@@ -1,0 +1,92 @@
+"""Equality predicates as part of the buffer search.
+
+In: the equalities between the event to take and bound events. Out: one code per candidate and one per partial match,
+equal iff all those equalities hold, so that a binary search finds exactly the events that satisfy them; what does not
+fit a 64-bit code is compared afterwards.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from sparkcep.engines.event_pattern.events import BoolArray, IntArray
+from sparkcep.engines.event_pattern.plan import Equality
+from sparkcep.engines.event_pattern.values import Payload
+
+CODE_LIMIT = 1 << 62
+"""Codes times the number of candidates stay below this, so that a buffer key fits int64."""
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """One equality: codes of the event to take, and of the event ``variable`` took, per candidate; ``size`` codes in
+    all."""
+
+    own: IntArray
+    variable: str
+    bound: IntArray
+    size: int
+
+
+@dataclass(frozen=True, slots=True)
+class Keys:
+    """``searched``: equalities inside the buffer key; ``compared``: those checked on each pair. ``own``: codes by
+    candidate."""
+
+    own: IntArray
+    searched: tuple[Part, ...]
+    compared: tuple[Part, ...]
+
+
+def keys(payload: Payload, equalities: Sequence[Equality], width: int) -> Keys | None:
+    """The codes of ``equalities`` over ``width`` candidates; None if there is no equality.
+
+    The most selective equalities (most distinct values) are searched: where the product of several passes the limit,
+    the first alone has so many values that few pairs are left to compare.
+    """
+    if not equalities:
+        return None
+    parts = sorted((_part(payload, equality) for equality in equalities), key=lambda part: -part.size)
+    searched, compared, product = [], [], max(width, 1) + 1
+    for part in parts:
+        fits = product * max(part.size, 1) < CODE_LIMIT
+        product *= max(part.size, 1) if fits else 1
+        (searched if fits else compared).append(part)
+    return Keys(_joined([(part.own, part.size) for part in searched], width), tuple(searched), tuple(compared))
+
+
+def needles(wanted: Keys, rows: Mapping[str, IntArray]) -> IntArray:
+    """The code each partial match looks for (-1: a NULL, so none). ``rows``: candidate numbers by bound variable."""
+    length = len(next(iter(rows.values())))
+    return _joined([(part.bound[rows[part.variable]], part.size) for part in wanted.searched], length)
+
+
+def holds(wanted: Keys, taken: IntArray, rows: Mapping[str, IntArray]) -> BoolArray | None:
+    """Which pairs satisfy the equalities outside the key; None if there are none."""
+    kept: BoolArray | None = None
+    for part in wanted.compared:
+        own = part.own[taken]
+        equal = (own == part.bound[rows[part.variable]]) & (own >= 0)
+        kept = equal if kept is None else kept & equal
+    return kept
+
+
+def _part(payload: Payload, equality: Equality) -> Part:
+    column, term = equality
+    codes, size = payload.codes((column, term.column))
+    return Part(codes[column], term.variable, codes[term.column], size)
+
+
+def _joined(parts: Sequence[tuple[IntArray, int]], length: int) -> IntArray:
+    if len(parts) == 1:
+        return parts[0][0]
+    joined = np.zeros(length, dtype=np.int64)
+    null = np.zeros(length, dtype=np.bool_)
+    for codes, size in parts:
+        joined = joined * size + codes
+        null |= codes < 0
+    joined[null] = -1
+    return joined

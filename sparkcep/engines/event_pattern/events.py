@@ -1,0 +1,176 @@
+"""The events of one table that any variable can take, with their order as index ranges.
+
+In: the Arrow table of whole partitions. Out: ``Events``: the candidate rows, numbered from 0 in table order, and per
+candidate where its partition, its group of concurrent events and its window begin and end. "Before", "after" and
+"within" are then comparisons of candidate numbers, over all partitions at once. No payload column is read here.
+
+Events that no variable can take are left out first: with rare types all later work is on a small part of the table.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+import polars as pl
+import pyarrow as pa
+
+from sparkcep.spec.event import WithinEvents, WithinTime
+
+IntArray = npt.NDArray[np.int64]
+BoolArray = npt.NDArray[np.bool_]
+TimeArray = npt.NDArray[np.int64] | npt.NDArray[np.float64]
+
+MASK_BITS = 62
+
+
+@dataclass(frozen=True, slots=True)
+class Window:
+    """WITHIN per candidate p, as ends of ranges of candidates in its partition.
+
+    ``end``: no candidate from ``end[p]`` on is in a window that p opens; ``begin``: no candidate before ``begin[p]``
+    opens a window that p is in. ``exact``: all others are, so the ranges are the whole truth; else (see
+    ``_ceilings``) ``time`` and ``deadline`` must be compared as well.
+    """
+
+    begin: IntArray
+    end: IntArray
+    time: TimeArray
+    deadline: TimeArray
+    exact: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Events:
+    """Candidates in table order; all arrays have one entry a candidate.
+
+    ``positions``: row in the table. ``partition_start``/``partition_end`` and ``tie_start``/``tie_end``: half-open
+    ranges of candidates of the same partition, and of the same rank. ``flags``: the mask columns of the candidates.
+    """
+
+    positions: IntArray
+    partition_start: IntArray
+    partition_end: IntArray
+    tie_start: IntArray
+    tie_end: IntArray
+    flags: tuple[IntArray, ...]
+    window: Window | None
+
+    def __len__(self) -> int:
+        return len(self.positions)
+
+    def taken_by(self, index: int) -> BoolArray:
+        """Which candidates ``variables[index]`` can take."""
+        mask, bit = divmod(index + 1, MASK_BITS)
+        return (self.flags[mask] >> np.int64(bit)) & 1 != 0
+
+
+def load(table: pa.Table, masks: Sequence[str], rank: str, within: WithinTime | WithinEvents | None) -> Events:
+    """The candidates of ``table``.
+
+    ``masks``, ``rank`` and ``within`` are those of the EventPatternSpec; the columns hold no NULL.
+    """
+    flags = [_numbers(table, name) for name in masks]
+    positions = np.flatnonzero(_is_candidate(flags))
+    partition = np.cumsum(flags[0] & 1)[positions]
+    ranks = _numbers(table, rank)[positions].astype(np.int64)
+    new_partition = _changes(partition)
+    partition_start, partition_end = _groups(new_partition)
+    tie_start, tie_end = _groups(new_partition | _changes(ranks))
+    window = None
+    if within is not None:
+        time, deadline = _times(table, positions, ranks, within)
+        window = _window(time, deadline, partition_start, partition_end)
+    kept = tuple(flag[positions] for flag in flags)
+    return Events(positions, partition_start, partition_end, tie_start, tie_end, kept, window)
+
+
+def _numbers(table: pa.Table, name: str) -> npt.NDArray[np.generic]:
+    return table.column(name).to_numpy()  # type: ignore[no-any-return]
+
+
+def _is_candidate(flags: Sequence[IntArray]) -> BoolArray:
+    taken = flags[0] > 1
+    for flag in flags[1:]:
+        taken |= flag != 0
+    return taken
+
+
+def _changes(values: IntArray) -> BoolArray:
+    """True where a value differs from the one before it, and at the start."""
+    changed = np.ones(len(values), dtype=np.bool_)
+    np.not_equal(values[1:], values[:-1], out=changed[1:])
+    return changed
+
+
+def _groups(starts: BoolArray) -> tuple[IntArray, IntArray]:
+    """Per entry the half-open range of the group it lies in."""
+    first = np.flatnonzero(starts)
+    end = np.append(first[1:], len(starts))[: len(first)]
+    sizes = end - first
+    return np.repeat(first, sizes), np.repeat(end, sizes)
+
+
+def _times(
+    table: pa.Table, positions: IntArray, ranks: IntArray, within: WithinTime | WithinEvents
+) -> tuple[TimeArray, TimeArray]:
+    """Time and deadline; a window of events is a window of time on ranks."""
+    if isinstance(within, WithinTime):
+        return _numbers(table, within.time)[positions], _numbers(table, within.deadline)[positions]
+    longest = int(ranks.max(initial=0)) + 1
+    return ranks, ranks + min(within.count, longest)
+
+
+def _window(time: TimeArray, deadline: TimeArray, partition_start: IntArray, partition_end: IntArray) -> Window:
+    """Ends never fall, so the candidates whose window is over at p (``end[q] <= p``) come first; ``begin[p]`` counts
+    them.
+
+    Those of earlier partitions are among them: their ends lie in their own partitions.
+    """
+    ceilings = _ceilings(deadline, partition_start)
+    end = _ends(time, ceilings, partition_end)
+    begin = np.cumsum(np.bincount(end, minlength=len(end)))[: len(end)]
+    return Window(begin, end, time, deadline, exact=ceilings is deadline)
+
+
+def _ceilings(deadline: TimeArray, partition_start: IntArray) -> TimeArray:
+    """The greatest deadline so far in the partition: ``deadline`` itself where it never falls.
+
+    It falls only for calendar intervals (``ts + 1 month`` where a clock goes back). An event past the ceiling of
+    another is past the deadlines of all events up to that one, whichever of them opens the match, so pruning by
+    ceilings loses nothing.
+    """
+    falls = (deadline[1:] < deadline[:-1]) & (partition_start[1:] == partition_start[:-1])
+    if not falls.any():
+        return deadline
+    frame = pl.DataFrame({"partition": partition_start, "deadline": deadline})
+    return frame.select(pl.col("deadline").cum_max().over("partition")).to_series().to_numpy()  # type: ignore[return-value]
+
+
+def _ends(time: TimeArray, deadline: TimeArray, partition_end: IntArray) -> IntArray:
+    """The first candidate at or after p whose time is not less than ``deadline[p]``, else the partition's end, for
+    every p.
+
+    An exponential search from each p, all at once: the number of rounds is logarithmic in the longest window, not in
+    the partition. Steps double while any of them succeeds; then less than one step is missing everywhere, and steps
+    halve.
+    """
+    found = np.arange(len(time))
+    step = 1
+    while _advance(found, step, time, deadline, partition_end):
+        step *= 2
+    while step := step >> 1:
+        _advance(found, step, time, deadline, partition_end)
+    return found
+
+
+def _advance(
+    found: IntArray, step: int, time: TimeArray, deadline: TimeArray, partition_end: IntArray
+) -> bool:
+    """Move ``found`` on by ``step`` where all candidates in between lie before the deadline; whether any moved."""
+    probe = np.minimum(found + step, partition_end)
+    moves = (probe > found) & (time[probe - 1] < deadline)
+    np.copyto(found, probe, where=moves)
+    return bool(moves.any())

@@ -1,0 +1,137 @@
+"""Predicates between events, evaluated for many partial matches at once.
+
+In: a ``Predicate`` (data, never SQL) and the kinds of its columns. Out: a ``Condition``: Polars expressions for "it
+holds" and for "its value is an error", and their evaluation over candidate numbers. Three-valued logic, NaN and -0.0
+as in Spark; integers never wrap; decimals are exact or refused.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+import polars as pl
+
+from sparkcep.engines.event_pattern.arithmetic import Lowered, arithmetic, either
+from sparkcep.engines.event_pattern.events import BoolArray, IntArray
+from sparkcep.engines.event_pattern.values import Kind, Payload
+from sparkcep.errors import CepDataError, CepUnsupportedError
+from sparkcep.spec.event import Predicate
+from sparkcep.spec.expression import Call, ColumnOf, Expression, walk
+
+FAULTS = {1: ("ARITHMETIC_OVERFLOW", "overflows"), 2: ("DIVIDE_BY_ZERO", "divides by zero")}
+BOOLEAN = Kind("boolean", 8)
+
+
+@dataclass(frozen=True, slots=True)
+class Condition:
+    """A predicate ready to run. ``fault`` is None where no value can be an error, else a code of ``FAULTS`` or 0."""
+
+    predicate: Predicate
+    columns: tuple[ColumnOf, ...]
+    value: pl.Expr
+    fault: pl.Expr | None
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """Per pair: does the predicate hold (NULL does not), and the fault of its value (None: no faults at all)."""
+
+    holds: BoolArray
+    faults: IntArray | None
+
+
+def condition(predicate: Predicate, payload: Payload) -> Condition:
+    """``predicate`` over the columns of ``payload``. Raises CepUnsupportedError for types or decimals it cannot
+    compute."""
+    columns = tuple(dict.fromkeys(node for node in walk(predicate.condition) if isinstance(node, ColumnOf)))
+    lowered = _lower(predicate.condition, payload)
+    if lowered.kind.name != "boolean":
+        raise CepUnsupportedError(f"The predicate is no condition: {predicate.text}.", code="PREDICATE")
+    return Condition(predicate, columns, lowered.value, lowered.fault)
+
+
+def evaluate(wanted: Condition, payload: Payload, rows: Mapping[str, IntArray]) -> Outcome:
+    """Evaluate over pairs. ``rows``: equally long arrays of candidate numbers by variable."""
+    frame = pl.DataFrame(
+        [payload.series(term.column).gather(rows[term.variable]).alias(_name(term)) for term in wanted.columns]
+    )
+    value = wanted.value.fill_null(False).alias("value")
+    if wanted.fault is None:
+        return Outcome(frame.select(value).to_series().to_numpy(), None)
+    result = frame.select(value, wanted.fault.cast(pl.Int64).alias("fault"))
+    faults = result["fault"].to_numpy()
+    return Outcome(result["value"].to_numpy(), faults if faults.any() else None)
+
+
+def fault_error(predicate: Predicate, fault: int) -> CepDataError:
+    """The error for a fault code of ``Outcome.faults``."""
+    code, verb = FAULTS[fault]
+    return CepDataError(
+        f"The predicate {predicate.text} {verb}.",
+        code=code,
+        hint="Cast its operands to a wider type, or exclude such events with an earlier condition.",
+    )
+
+
+def _name(term: ColumnOf) -> str:
+    return f"{len(term.variable)}:{term}"
+
+
+def _lower(node: Expression, payload: Payload) -> Lowered:
+    if isinstance(node, ColumnOf):
+        return Lowered(pl.col(_name(node)), payload.kind(node.column))
+    parts = [_lower(argument, payload) for argument in node.arguments]
+    if node.operator in ("add", "sub", "mul", "div"):
+        return arithmetic(node.operator, parts[0], parts[1], str(node))
+    if node.operator in ("and", "or"):
+        return _connect(node, parts)
+    if node.operator == "not":
+        return Lowered(~_boolean(node, parts[0]).value, BOOLEAN, parts[0].fault)
+    if node.operator == "is_null":
+        return Lowered(parts[0].value.is_null(), BOOLEAN, parts[0].fault)
+    return _compare(node, parts[0], parts[1])
+
+
+def _boolean(node: Call, part: Lowered) -> Lowered:
+    if part.kind.name != "boolean":
+        raise CepUnsupportedError(f"{node.operator.upper()} of a value that is no condition: {node}.", code="PREDICATE")
+    return part
+
+
+def _connect(node: Call, parts: list[Lowered]) -> Lowered:
+    """AND/OR left to right: the right side's fault counts only where the left side has not decided the result, as in
+    Spark."""
+    result = _boolean(node, parts[0])
+    for part in parts[1:]:
+        right = _boolean(node, part)
+        decided = result.value.fill_null(False) if node.operator == "or" else ~result.value.fill_null(True)
+        reached = None if right.fault is None else pl.when(decided).then(0).otherwise(right.fault)
+        value = result.value | right.value if node.operator == "or" else result.value & right.value
+        result = Lowered(value, BOOLEAN, either(result.fault, reached))
+    return result
+
+
+COMPARISONS: Mapping[str, Callable[[pl.Expr, pl.Expr], pl.Expr]] = {
+    "eq": pl.Expr.eq,
+    "ne": pl.Expr.ne,
+    "lt": pl.Expr.lt,
+    "le": pl.Expr.le,
+    "gt": pl.Expr.gt,
+    "ge": pl.Expr.ge,
+    "eq_null_safe": pl.Expr.eq_missing,
+}
+
+
+def _compare(node: Call, left: Lowered, right: Lowered) -> Lowered:
+    """Polars orders as Spark does: strings by UTF-8 bytes, NaN equal to itself and above every number, -0.0 equal to
+    0.0."""
+    if left.kind.name != right.kind.name or left.kind.name == "opaque" or left.kind.scale != right.kind.scale:
+        raise CepUnsupportedError(
+            f"{node} compares {left.kind.name} with {right.kind.name} values.",
+            code="COMPARISON",
+            hint="Compare single fields, or cast both sides to one type.",
+        )
+    sides = [part.value.cast(pl.Int8) if part.kind.name == "boolean" else part.value for part in (left, right)]
+    value = COMPARISONS[node.operator](sides[0], sides[1])
+    return Lowered(value, BOOLEAN, either(left.fault, right.fault))

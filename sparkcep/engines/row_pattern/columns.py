@@ -1,0 +1,147 @@
+"""Columns of the engine's input, as the kernels need them.
+
+In: an Arrow table of any column types. Out: values taken by row number (any type, always by Arrow's ``take``), and, for
+aggregates, numpy arrays: which rows count, keys that sort like the values, addends, group codes. No semantics of
+matches here.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import lru_cache
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from numpy.typing import NDArray
+
+from sparkcep.errors import CepUnsupportedError
+
+MAX_NARROW_DECIMAL = 18
+"""Decimals of up to 18 digits fit one 64-bit word."""
+
+
+@dataclass(frozen=True, slots=True)
+class Addends:
+    """Values to sum: float64 ``floats``, or 128-bit integers as words ``low`` and ``high`` (empty: sign of ``low``)."""
+
+    floats: NDArray[np.float64] | None
+    low: NDArray[np.int64]
+    high: NDArray[np.int64]
+
+
+class Columns:
+    """A table slice of whole partitions; what is derived from a column is computed once."""
+
+    def __init__(self, table: pa.Table) -> None:
+        self.table = table
+        self.order_keys = lru_cache(maxsize=None)(self._order_keys)
+        self.group_keys = lru_cache(maxsize=None)(self._group_keys)
+        self.addends = lru_cache(maxsize=None)(self._addends)
+        self.counted = lru_cache(maxsize=None)(self._counted)
+        self.column = lru_cache(maxsize=None)(self._column)
+
+    def take(self, name: str, rows: NDArray[np.int32]) -> pa.Array | pa.ChunkedArray:
+        """The column's values at ``rows``; NULL where the row is -1."""
+        missing = rows < 0
+        indices = pa.array(rows, mask=missing) if missing.any() else pa.array(rows)
+        return self.column(name).take(indices)
+
+    def type(self, name: str) -> pa.DataType:
+        """The column's Arrow type."""
+        return self.table.schema.field(name).type
+
+    def _column(self, name: str) -> pa.Array | pa.ChunkedArray:
+        column = self.table.column(name)
+        if column.num_chunks == 1:
+            return column.chunk(0)
+        return column.combine_chunks()
+
+    def _values(self, name: str) -> pa.Array:
+        column = self.column(name)
+        return pa.concat_arrays(column.chunks) if isinstance(column, pa.ChunkedArray) else column
+
+    def _counted(self, name: str | None, condition: str | None) -> NDArray[np.bool_] | None:
+        """Rows that an aggregate of column ``name`` with FILTER ``condition`` counts (None: all of them)."""
+        counted = None
+        if name is not None and self.column(name).null_count:
+            counted = self.column(name).is_valid()
+        if condition is not None:
+            holds = self.column(condition).fill_null(False)
+            counted = holds if counted is None else pc.and_(counted, holds)
+        return None if counted is None else np.asarray(counted.to_numpy(zero_copy_only=False), dtype=np.bool_)
+
+    def _order_keys(self, name: str, largest: bool) -> NDArray[np.int64]:
+        """int64 keys that sort like the values (``largest``: the other way round), NaN above all numbers."""
+        keys = self._ascending(name)
+        return ~keys if largest else keys
+
+    def _ascending(self, name: str) -> NDArray[np.int64]:
+        values, kind = self._values(name), self.type(name)
+        if pa.types.is_floating(kind):
+            return _float_keys(_numpy(values.cast(pa.float64())))
+        if pa.types.is_decimal(kind) and kind.precision <= MAX_NARROW_DECIMAL:
+            return _decimal_words(values)[0]
+        if _is_integer_like(kind):
+            return _integers(values)
+        try:
+            return pc.rank(values, "ascending", null_placement="at_start", tiebreaker="dense").to_numpy().astype(np.int64)
+        except (pa.ArrowNotImplementedError, pa.ArrowInvalid) as error:
+            raise CepUnsupportedError(
+                f"MIN and MAX over the column {name} of type {kind}", code="AGGREGATE_TYPE"
+            ) from error
+
+    def _group_keys(self, name: str) -> NDArray[np.int64]:
+        """Codes that are equal where the values are (for DISTINCT); NaN equals NaN and -0.0 equals 0.0."""
+        values, kind = self._values(name), self.type(name)
+        if pa.types.is_floating(kind):
+            return _float_keys(_numpy(values.cast(pa.float64())))
+        if _is_integer_like(kind):
+            return _integers(values)
+        try:
+            return _integers(values.dictionary_encode().indices)
+        except (pa.ArrowNotImplementedError, pa.ArrowInvalid) as error:
+            raise CepUnsupportedError(f"DISTINCT over the column {name} of type {kind}", code="AGGREGATE_TYPE") from error
+
+    def _addends(self, name: str) -> Addends:
+        values, kind = self._values(name), self.type(name)
+        none = np.empty(0, np.int64)
+        if pa.types.is_floating(kind) or pa.types.is_null(kind):
+            return Addends(_numpy(values.cast(pa.float64())), none, none)
+        if pa.types.is_decimal(kind):
+            return Addends(None, *_decimal_words(values))
+        if pa.types.is_integer(kind) or pa.types.is_duration(kind):
+            return Addends(None, _integers(values), none)
+        raise CepUnsupportedError(f"SUM over the column {name} of type {kind}", code="AGGREGATE_TYPE")
+
+
+def _is_integer_like(kind: pa.DataType) -> bool:
+    return pa.types.is_integer(kind) or pa.types.is_boolean(kind) or pa.types.is_temporal(kind) and not (
+        pa.types.is_interval(kind)
+    )
+
+
+def _integers(values: pa.Array) -> NDArray[np.int64]:
+    kind = values.type
+    if pa.types.is_boolean(kind):
+        values = values.cast(pa.int8())
+    elif pa.types.is_temporal(kind):
+        values = values.view(pa.int32() if kind.bit_width == 32 else pa.int64())
+    return _numpy(values.cast(pa.int64()))
+
+
+def _numpy(values: pa.Array) -> NDArray[np.int64]:
+    return values.fill_null(0).to_numpy(zero_copy_only=False)
+
+
+def _float_keys(values: NDArray[np.float64]) -> NDArray[np.int64]:
+    """IEEE bits as a signed order: negative numbers have their magnitude bits turned over."""
+    values = np.where(np.isnan(values), np.nan, values + 0.0)  # one NaN, one zero
+    bits = values.view(np.int64)
+    return np.where(bits < 0, bits ^ np.int64(0x7FFFFFFFFFFFFFFF), bits)
+
+
+def _decimal_words(values: pa.Array) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    values = values.cast(pa.decimal128(values.type.precision, values.type.scale))
+    words = np.frombuffer(values.buffers()[1], np.int64).reshape(-1, 2)[values.offset : values.offset + len(values)]
+    return np.ascontiguousarray(words[:, 0]), np.ascontiguousarray(words[:, 1])

@@ -1,0 +1,72 @@
+"""Matches, as the kernels found them, and the rows that they put out.
+
+In: a slice of the input (whole partitions) and the compiled pattern. Out: ``Matches``, batch by batch, each of bounded
+size but for a single longer match. Measures are not computed here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import NDArray
+
+BATCH_MATCHES = 1 << 16
+"""Matches found before they are put out; also the most rows of an output table."""
+
+BATCH_NODES = 1 << 18
+"""Matched rows held at a time (a longer match alone gets the room it needs)."""
+
+
+@dataclass(frozen=True, slots=True)
+class Matches:
+    """Paths (arrays over nodes) and matches (arrays over matches).
+
+    ``row``, ``code``: the row that a node takes and 2 * variable + excluded; an empty match and a row outside of all
+    matches are a node of their own, with the last two codes. ``back``: the node processed before (see
+    ``path_kernels``). ``final``: the node of each match where whole-match values stand. ``forest``: paths run from the
+    end of a match to its start, and matches share them; otherwise from start to end, one after another.
+    ``start``: the match's first row; ``first``: its first node; ``low``, ``high``: its partition's rows.
+    ``cache`` holds what measures have in common.
+    """
+
+    row: NDArray[np.int32]
+    code: NDArray[np.int16]
+    back: NDArray[np.int32]
+    final: NDArray[np.int32]
+    first: NDArray[np.int32]
+    start: NDArray[np.int32]
+    number: NDArray[np.int32]
+    low: NDArray[np.int32]
+    high: NDArray[np.int32]
+    forest: bool = False
+    cache: dict[Hashable, NDArray] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class OutputRows:
+    """Output rows: the node they stand at, their match (both index ``Matches``), and the input row they show."""
+
+    node: NDArray[np.int32]
+    match: NDArray[np.int32]
+    row: NDArray[np.int32]
+
+    def __len__(self) -> int:
+        return len(self.node)
+
+    def cut(self, low: int, high: int) -> OutputRows:
+        """The output rows ``low`` … ``high - 1``."""
+        return OutputRows(self.node[low:high], self.match[low:high], self.row[low:high])
+
+
+def one_row_each(matches: Matches) -> OutputRows:
+    """ONE ROW PER MATCH: an empty match gives a row too. The input row is the one where the match starts."""
+    return OutputRows(matches.final, np.arange(len(matches.final), dtype=np.int32), matches.start)
+
+
+def all_rows(matches: Matches, visible: NDArray[np.bool_]) -> OutputRows:
+    """ALL ROWS PER MATCH: the nodes whose code is ``visible``."""
+    match = np.repeat(np.arange(len(matches.final), dtype=np.int32), matches.final - matches.first + 1)
+    node = np.flatnonzero(visible[matches.code]).astype(np.int32)
+    return OutputRows(node, match[node], matches.row[node])

@@ -1,0 +1,180 @@
+"""The extension of a classic (JVM) SparkSession: a parser in front of Spark's own.
+
+Spark asks its session's parser for every statement: ``spark.sql``, view texts, CTAS, EXPLAIN, Thrift connections. ``PatternParser``
+stands there, rewrites the pattern clauses of a statement and hands the rest, and every other call, to the parser it found.
+A statement without a clause passes as it is, and an error of Spark's own passes as the Java exception it was.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import lru_cache
+from typing import Any
+from weakref import WeakValueDictionary
+
+from py4j.protocol import Py4JJavaError
+from pyspark.errors.exceptions.captured import CapturedException
+from pyspark.java_gateway import ensure_callback_server_started
+from pyspark.sql import SparkSession
+
+from rewrites import has_clause, positional_name, rewrite
+from sparkcep.errors import CepError, CepInternalError
+from sparkcep.session.config import options, point_workers
+from sparkcep.session.raising import remember, translate_errors
+from sql_functions.catalog import classic_describe
+from sql_functions.register import register_builtin, register_in_session
+
+Parse = Callable[[str], Any]
+
+
+def install(spark: SparkSession) -> None:
+    """Put the extension into ``spark`` and the sessions it makes from now on (idempotent)."""
+    context, jsession = spark.sparkContext, spark._jsparkSession
+    _start_callbacks(context._gateway)
+    point_workers(context)
+    translate_errors()
+    parser = _parser_of(context, jsession)
+    if parser is not None:
+        parser.injection.active = parser.active = True
+        return
+    register_builtin(context)
+    register_in_session(context, jsession)
+    injection = _Injection(context)
+    jsession.extensions().injectParser(injection)
+    delegate = jsession.sessionState().sqlParser()
+    _set_parser(jsession, injection.apply(jsession, delegate))
+
+
+def uninstall(spark: SparkSession) -> None:
+    """Take the extension out of ``spark`` and of the sessions it makes from now on; stored views keep working."""
+    parser = _parser_of(spark.sparkContext, spark._jsparkSession)
+    if parser is not None:
+        parser.injection.active = parser.active = False
+
+
+def rewritten(spark: SparkSession, text: str) -> str:
+    """The SQL that Spark gets for ``text`` (the text itself where it has no pattern clause)."""
+    parser = _parser_of(spark.sparkContext, spark._jsparkSession)
+    if parser is None:
+        raise CepInternalError("this session has no sparkcep in it", code="NOT_INSTALLED", hint="sparkcep.install(spark)")
+    return parser.rewrite(text, parser.parse_plain)
+
+
+class PatternParser:
+    """org.apache.spark.sql.catalyst.parser.ParserInterface: rewrites, then delegates."""
+
+    def __init__(self, injection: _Injection, jsession: Any, delegate: Any) -> None:
+        self.active = True
+        self.injection = injection
+        self._jsession = jsession
+        self._delegate = delegate
+
+    def parsePlan(self, text: str) -> Any:  # noqa: N802 (Spark's name)
+        return self._parse(text, self._delegate.parsePlan, self._delegate.parsePlan)
+
+    def parseQuery(self, text: str) -> Any:  # noqa: N802
+        return self._parse(text, self._delegate.parseQuery, self._delegate.parseQuery)
+
+    def parsePlanWithParameters(self, text: str, parameters: Any) -> Any:  # noqa: N802
+        named = lru_cache(lambda: _named_parameters(self.injection.context._jvm, parameters))
+        parse = self._delegate.parsePlanWithParameters
+        return self._parse(text, lambda sql: parse(sql, parameters), lambda sql: parse(sql, named()))
+
+    def _parse(self, text: str, parse: Parse, parse_rewritten: Parse) -> Any:
+        try:
+            if not (self.active and has_clause(text)):
+                return parse(text)
+            return parse_rewritten(self.rewrite(text, parse_rewritten))
+        except CepError as error:
+            raise _java_error(self.injection.context, remember(error.in_sql(text))) from None
+        except CapturedException as error:
+            raise Py4JJavaError(str(error), error._origin) from None
+
+    def rewrite(self, text: str, parse: Parse) -> str:
+        """``text`` as Spark gets it; ``parse`` makes plans of the queries that are asked for their schema."""
+        describe = classic_describe(self.injection.context, self._jsession, parse)
+        return rewrite(text, describe, options(lambda name: _setting(self._jsession, name)))
+
+    def parse_plain(self, text: str) -> Any:
+        """Spark's own parser."""
+        return self._delegate.parsePlan(text)
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("_"):
+            raise AttributeError(name)
+        return getattr(self._delegate, name)
+
+    class Java:
+        implements = ["org.apache.spark.sql.catalyst.parser.ParserInterface"]
+
+
+class _Injection:
+    """scala.Function2 for SparkSessionExtensions.injectParser: (session, parser) → the parser in front of it."""
+
+    def __init__(self, context: Any) -> None:
+        self.active = True
+        self.context = context
+
+    def apply(self, jsession: Any, delegate: Any) -> PatternParser:
+        parser = PatternParser(self, jsession, delegate)
+        parser.active = self.active
+        _PARSERS[_identity(self.context, jsession)] = parser
+        return parser
+
+    class Java:
+        implements = ["scala.Function2"]
+
+
+_PARSERS: WeakValueDictionary[tuple[str, int], PatternParser] = WeakValueDictionary()
+"""The parser in front of each session; Spark's session keeps it alive."""
+
+
+def _identity(context: Any, jsession: Any) -> tuple[str, int]:
+    return context.applicationId, context._jvm.System.identityHashCode(jsession)
+
+
+def _parser_of(context: Any, jsession: Any) -> PatternParser | None:
+    return _PARSERS.get(_identity(context, jsession))
+
+
+def _set_parser(jsession: Any, parser: PatternParser) -> None:
+    state = jsession.sessionState()
+    field = state.getClass().getDeclaredField("sqlParser")
+    field.setAccessible(True)
+    field.set(state, parser)
+
+
+def _setting(jsession: Any, name: str) -> str | None:
+    conf = jsession.conf()
+    return conf.get(name) if conf.contains(name) else None
+
+
+def _start_callbacks(gateway: Any) -> None:
+    """Let the JVM call Python, and let Java exceptions pass through Python as they are (set before the server starts)."""
+    gateway.callback_server_parameters.propagate_java_exceptions = True
+    gateway.python_parameters.propagate_java_exceptions = True
+    ensure_callback_server_started(gateway)
+
+
+def _named_parameters(jvm: Any, parameters: Any) -> Any:
+    """Positional parameters as the named ones that ``rewrite`` puts in their place; others as they are."""
+    parser = jvm.org.apache.spark.sql.catalyst.parser
+    kind = parameters.getClass().getSimpleName()
+    if kind != "PositionalParameterContext" or parameters.params().isEmpty():
+        return parameters
+    values = parameters.params()
+    names = {positional_name(i): values.apply(i) for i in range(values.size())}
+    return parser.NamedParameterContext(jvm.org.apache.spark.api.python.PythonUtils.toScalaMap(names))
+
+
+def _java_error(context: Any, error: CepError) -> Py4JJavaError:
+    """A CepError as Spark's AnalysisException, so that every client (Thrift too) sees its text."""
+    jvm = context._jvm
+    none = jvm.scala.Option.apply(None)
+    exception = jvm.org.apache.spark.sql.AnalysisException(
+        str(error),
+        *(none, none, none, jvm.scala.Option.apply(error.code)),
+        jvm.org.apache.spark.api.python.PythonUtils.toScalaMap({}),
+        context._gateway.new_array(jvm.org.apache.spark.QueryContext, 0),
+    )
+    return Py4JJavaError(str(error), exception)

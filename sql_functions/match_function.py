@@ -1,0 +1,98 @@
+"""The Arrow UDTF behind every pattern clause: whole partitions in, matches out. Runs in Spark's Python workers.
+
+In: Arrow batches of one Spark task, rows partition after partition, each in ORDER BY order. Out: Arrow tables with the columns of the
+MatchSpec's outputs. One instance serves one task: it keeps only the partition that is still open, and gives everything complete
+before it to the engine at once. It knows neither SQL nor a Spark session.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator
+from functools import lru_cache
+from typing import Any, ClassVar
+
+os.environ.setdefault("POLARS_MAX_THREADS", os.environ.get("SPARK_TASK_CPUS", "1"))
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from sparkcep.errors import CepError
+from sparkcep.spec import EventPatternSpec, MatchSpec, from_json
+
+MIN_ROWS = 1 << 16
+"""Complete partitions wait until this many rows are there, so that an engine call's fixed cost is spread over them."""
+
+Engine = Callable[[pa.Table], Iterator[pa.Table]]
+
+
+class MatchTableFunction:
+    """Base of the UDTF classes that ``table_function`` makes, one for each MatchSpec."""
+
+    spec_json: ClassVar[str] = ""
+
+    def __init__(self) -> None:
+        self._spec, self._engine = _engine(self.spec_json)
+        self._waiting: list[pa.RecordBatch] = []
+        self._open: list[pa.RecordBatch] = []
+        self._waiting_rows = 0
+
+    def eval(self, batch: pa.RecordBatch) -> Iterator[pa.Table]:
+        """One batch of the task's input; yields the matches of partitions that are complete now."""
+        border = _last_partition_start(batch.column(self._spec.masks[0]))
+        if border is None:
+            self._open.append(batch)
+            return
+        self._wait(*self._open, batch.slice(0, border))
+        self._open = [batch.slice(border)]
+        if self._waiting_rows >= MIN_ROWS:
+            yield from self._drain()
+
+    def terminate(self) -> Iterator[pa.Table]:
+        """The end of the task's input: the open partition is complete too."""
+        self._wait(*self._open)
+        self._open = []
+        yield from self._drain()
+
+    def _wait(self, *batches: pa.RecordBatch) -> None:
+        self._waiting.extend(batch for batch in batches if batch.num_rows)
+        self._waiting_rows += sum(batch.num_rows for batch in batches)
+
+    def _drain(self) -> Iterator[pa.Table]:
+        if not self._waiting:
+            return
+        table = pa.Table.from_batches(self._waiting)
+        self._waiting, self._waiting_rows = [], 0
+        try:
+            yield from self._engine(table)
+        except CepError as error:
+            raise type(error)(f"{error.message}\nin {_clause(self._spec)}", hint=error.hint) from error
+
+
+def table_function(spec_json: str) -> type[MatchTableFunction]:
+    """The UDTF class that evaluates one MatchSpec; it pickles as its base's name and the JSON."""
+    return type("CepMatch", (MatchTableFunction,), {"spec_json": spec_json})
+
+
+@lru_cache(maxsize=64)
+def _engine(spec_json: str) -> tuple[MatchSpec, Engine]:
+    """The compiled engine for a spec, kept for the tasks that a reused worker runs next."""
+    spec = from_json(spec_json)
+    module: Any
+    if isinstance(spec, EventPatternSpec):
+        from sparkcep.engines import event_pattern as module
+    else:
+        from sparkcep.engines import row_pattern as module
+    program = module.compile(spec)
+    return spec, lambda table: module.run(program, table)
+
+
+def _last_partition_start(mask: pa.Array) -> int | None:
+    """The last row whose bit 0 is set: before it all partitions are complete."""
+    starts = pc.indices_nonzero(pc.bit_wise_and(mask, pa.scalar(1, mask.type)))
+    return starts[-1].as_py() if len(starts) else None
+
+
+def _clause(spec: MatchSpec) -> str:
+    keyword = "MATCH PATTERN" if isinstance(spec, EventPatternSpec) else "MATCH_RECOGNIZE PATTERN"
+    return f"{keyword} ({spec.text or spec.pattern})"

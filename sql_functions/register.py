@@ -1,0 +1,100 @@
+"""Makes ``cep_match`` known to Spark: one builtin table function that serves every pattern clause.
+
+``cep_match(TABLE(…), '<MatchSpec JSON>')`` stands alone in the SQL text, so it can be stored in a view, read by another session and
+resolved again after a restart. The JSON is taken off the argument list when the call is resolved (a literal argument would be repeated
+for every row on its way to the worker); the UDTF that remains carries it.
+Spark Connect has no JVM at hand: there each MatchSpec is registered under a name made of its hash.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from functools import lru_cache
+from typing import Any
+
+from pyspark.sql.functions import arrow_udtf
+from pyspark.sql.types import StructType
+from pyspark.sql.udf import _wrap_function
+from pyspark.util import PythonEvalType
+
+from sparkcep.errors import CepAnalysisError
+from sparkcep.spec import from_json
+from sql_functions.match_function import table_function
+
+FUNCTION_NAME = "cep_match"
+_BUILTIN = (FUNCTION_NAME, "builtin", "system")
+
+
+def register_builtin(context: Any) -> None:
+    """Put ``cep_match`` among Spark's builtin table functions: sessions made afterwards have it. ``context``: SparkContext."""
+    registry = getattr(context._jvm.org.apache.spark.sql.catalyst.analysis, "TableFunctionRegistry$")
+    _register(context, getattr(registry, "MODULE$").builtin(), (FUNCTION_NAME,))
+
+
+def register_in_session(context: Any, jsession: Any) -> None:
+    """Put ``cep_match`` into a classic session that exists already (idempotent)."""
+    registry = jsession.sessionState().tableFunctionRegistry()
+    try:
+        _register(context, registry, _BUILTIN)
+    except Exception as error:  # Spark before 4.3 knows bare names only
+        if "FunctionIdentifier" not in str(error):
+            raise
+        _register(context, registry, (FUNCTION_NAME,))
+
+
+def connect_function(spark: Any, spec_json: str) -> str:
+    """Register the MatchSpec's own UDTF with a Spark Connect session; returns the function's name."""
+    name = f"{FUNCTION_NAME}_{hashlib.sha256(spec_json.encode()).hexdigest()[:16]}"
+    schema = StructType.fromJson(json.loads(from_json(spec_json).schema))
+    spark.udtf.register(name, arrow_udtf(table_function(spec_json), returnType=schema))
+    return name
+
+
+class _Builder:
+    """scala.Function1: the argument expressions of a ``cep_match`` call → the logical plan of its UDTF."""
+
+    def __init__(self, context: Any) -> None:
+        self._context = context
+        self._udtf = lru_cache(maxsize=256)(self._make_udtf)
+
+    def apply(self, arguments: Any) -> Any:
+        spec_json = _literal(arguments.last())
+        return self._udtf(spec_json).builder(arguments.init(), _NoParser())
+
+    def _make_udtf(self, spec_json: str) -> Any:
+        jvm = self._context._jvm
+        schema = jvm.org.apache.spark.sql.types.DataType.fromJson(from_json(spec_json).schema)
+        function = _wrap_function(self._context, table_function(spec_json))
+        make = jvm.org.apache.spark.sql.execution.python.UserDefinedPythonTableFunction
+        return make(FUNCTION_NAME, function, schema, PythonEvalType.SQL_ARROW_UDTF, True)
+
+    class Java:
+        implements = ["scala.Function1"]
+
+
+class _NoParser:
+    """scala.Function0: PySpark asks for a parser only for UDTFs with ``analyze``; Arrow UDTFs have none."""
+
+    def apply(self) -> None:
+        return None
+
+    class Java:
+        implements = ["scala.Function0"]
+
+
+def _literal(expression: Any) -> str:
+    try:
+        return str(expression.value().toString())
+    except Exception:
+        raise CepAnalysisError(
+            f"{FUNCTION_NAME} takes TABLE(…) and a MatchSpec as a string literal",
+            hint="write a MATCH_RECOGNIZE or MATCH PATTERN clause; sparkcep writes this call",
+        ) from None
+
+
+def _register(context: Any, registry: Any, path: tuple[str, ...]) -> None:
+    jvm = context._jvm
+    name, *qualifiers = path
+    identifier = jvm.org.apache.spark.sql.catalyst.FunctionIdentifier(name, *map(jvm.scala.Option.apply, qualifiers))
+    registry.registerFunction(identifier, _Builder(context), "built-in")

@@ -1,0 +1,303 @@
+"""Corpus cases → the engines' own contract: an Arrow table and a MatchSpec, as the driver would send them, without Spark.
+
+``row_outputs`` and ``event_matches`` run a case through an engine and give its answer in the corpus' own terms. What a case needs
+and an engine does not have is listed in ``*_REFUSED``; ``row_gap`` and ``event_gap`` say which of it stops a case.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+import pyarrow as pa
+
+from sparkcep.engines.event_pattern import engine as event_engine
+from sparkcep.engines.row_pattern import run as run_rows
+from sparkcep.pattern import event as event_ir
+from sparkcep.pattern.row import variables as row_variables
+from sparkcep.spec import EventPatternSpec, RowPatternSpec
+from sparkcep.spec import event as event_spec
+from sparkcep.spec import expression
+from sparkcep.spec import row as row_spec
+from tests.corpus import EventCase, RowCase
+from tests.reference import row_sql, sql
+from tests.reference.corpus import partition_rows
+from tests.reference.event_sql import condition as event_condition
+from tests.reference.event_sql import equivalence
+from tests.reference.text import event_pattern, row_pattern
+
+ROW_REFUSED = {"match_dependent": "conditions over rows bound before"}
+EVENT_REFUSED = {
+    "kleene": "Kleene closures",
+    "optional": "optional events",
+    "kleene_predicate": "conditions over closures",
+    "negated_group": "NOT of a SEQ or AND",
+    "next": "SKIP TILL NEXT MATCH",
+    "partition_contiguity": "PARTITION CONTIGUITY",
+    "strict_contiguity": "STRICT CONTIGUITY",
+    "non_overlapping": "NON OVERLAPPING MATCHES",
+    "aggregate": "aggregates over matches",
+}
+
+
+def row_gap(case: RowCase) -> str | None:
+    """Why the row engine does not run the case, None if it does."""
+    return next((reason for tag, reason in ROW_REFUSED.items() if tag in case.needs), None)
+
+
+def row_outputs(case: RowCase, outputs: Sequence[row_spec.Output], *, split: bool = False) -> list[tuple[Any, ...]]:
+    """The output rows of the engine; ``split`` sends each partition in a call of its own."""
+    spec = row_pattern_spec(case, outputs)
+    tables = [row_table(case, index) for index in range(len(case.partitions))]
+    if not split:
+        tables = [pa.concat_tables(tables)]
+    return [line for table in tables for result in run_rows(table, spec) for line in _lines(result)]
+
+
+def row_pattern_spec(case: RowCase, outputs: Sequence[row_spec.Output]) -> RowPatternSpec:
+    """The case as a MatchSpec with the given outputs."""
+    pattern = row_pattern(case.pattern)
+    to, variable = case.skip
+    members = () if variable is None else case.subset.get(variable, (variable,))
+    return RowPatternSpec(
+        variables=row_variables(pattern),
+        pattern=pattern,
+        masks=_mask_names(len(row_variables(pattern))),
+        outputs=tuple(outputs),
+        schema="{}",
+        rows_per_match=case.rows_per_match,  # type: ignore[arg-type]
+        skip=row_spec.Skip(to, tuple(members)),  # type: ignore[arg-type]
+        initial=case.initial,
+        text=case.pattern,
+    )
+
+
+def row_table(case: RowCase, index: int) -> pa.Table:
+    """One partition as the engine reads it: columns, ``id``, masks."""
+    rows = partition_rows(case, index)
+    names = ("id", *case.columns)
+    columns = {name: pa.array([row[name] for row in rows], _arrow_type(case.columns.get(name, (1,)))) for name in names}
+    held = [[_row_holds(case, index, variable, row) for row in range(len(rows))] for variable in _row_variables(case)]
+    return pa.table(columns | _masks(held, [row == 0 for row in range(len(rows))]))
+
+
+def measure_outputs(case: RowCase) -> tuple[list[row_spec.Output], list[int]]:
+    """The measures that are engine outputs, and their positions among the case's measures (others are Spark's to finish)."""
+    running = case.rows_per_match != "one"
+    outputs, kept = [], []
+    for position, (name, text) in enumerate(case.measures.items()):
+        source = row_source(text, case, running)
+        if source is not None:
+            outputs.append(row_spec.Output(name, source))
+            kept.append(position)
+    return outputs, kept
+
+
+def row_source(text: str, case: RowCase, running: bool) -> row_spec.Source | None:
+    """A measure text as an engine output, None where Spark computes it around engine outputs."""
+    try:
+        source = row_sql.source(sql.parse(text), case.subset, running)
+    except ValueError:
+        return None
+    match source:
+        case row_sql.Column(column=column, at=at):
+            return row_spec.ColumnAt(column, _navigation(at))
+        case row_sql.Classifier(at=at):
+            return row_spec.ClassifierAt(_navigation(at))
+        case row_sql.Number():
+            return row_spec.MatchNumber()
+        case row_sql.Total(function="avg"):
+            return None
+        case row_sql.Total(function=function, variables=members, column=column, running=seen):
+            return row_spec.Aggregate(function, column, members, seen)  # type: ignore[arg-type]
+
+
+def _navigation(at: row_sql.Navigation) -> row_spec.Navigation:
+    return row_spec.Navigation(at.variables, at.last, at.running, at.logical, at.physical)
+
+
+def _row_variables(case: RowCase) -> tuple[str, ...]:
+    return row_variables(row_pattern(case.pattern))
+
+
+def _row_holds(case: RowCase, index: int, variable: str, row: int) -> bool:
+    if variable in case.define:
+        rows = partition_rows(case, index)
+        return row_sql.condition(case.define[variable], variable, case.subset, rows)(row, ((row, variable),))
+    return not case.labelled or variable in case.partitions[index][row]
+
+
+def event_gap(case: EventCase) -> str | None:
+    """Why the event engine does not run the case, None if it does."""
+    return next((reason for tag, reason in EVENT_REFUSED.items() if tag in event_features(case)), None)
+
+
+def event_features(case: EventCase) -> set[str]:
+    """The case's tags, and what its pattern and clauses show."""
+    found = set(case.needs) | {case.strategy}
+    found |= {"kleene" for element in event_ir.elements(event_pattern(case.pattern)) if element.kleene}
+    found |= {"non_overlapping"} if case.non_overlapping else set()
+    return found | ({"aggregate"} if case.matches is None and case.error is None else set())
+
+
+def event_matches(case: EventCase, *, split: bool = False, **options: int) -> list[tuple[Any, ...]]:
+    """The engine's matches as event ids by variable; ``options`` go to ``engine.run``."""
+    plan = event_engine.compile(event_pattern_spec(case))
+    tables = list(event_tables(case))
+    if tables and not split:
+        tables = [pa.concat_tables(tables)]
+    lines = (line for table in tables for result in event_engine.run(plan, table, **options) for line in _lines(result))
+    return [tuple(None if value is None else value["id"] for value in line) for line in lines]
+
+
+def event_pattern_spec(case: EventCase) -> EventPatternSpec:
+    """The case as a MatchSpec; its outputs are the positive variables as structs of the event's id."""
+    pattern = event_pattern(case.pattern)
+    elements = event_ir.elements(pattern)
+    within: event_spec.WithinTime | event_spec.WithinEvents | None = None
+    if case.within is not None:
+        within = event_spec.WithinTime("ts", "deadline")
+    elif case.within_events is not None:
+        within = event_spec.WithinEvents(case.within_events)
+    return EventPatternSpec(
+        variables=tuple(element.variable for element in elements),
+        pattern=pattern,
+        masks=_mask_names(len(elements)),
+        rank="rank",
+        outputs=tuple(
+            event_spec.Output(element.variable, event_spec.EventStruct(element.variable, (("id", "id"),)))
+            for element in event_ir.elements(pattern, negated=False)
+        ),
+        schema="{}",
+        predicates=tuple(
+            event_spec.Predicate(_expression(sql.parse(text), _anchor(text)), text) for text in _joint(case)
+        ),
+        within=within,
+        strategy=case.strategy,  # type: ignore[arg-type]
+        matches="non_overlapping" if case.non_overlapping else "all",
+        text=case.pattern,
+    )
+
+
+def event_tables(case: EventCase) -> Iterable[pa.Table]:
+    """One table per partition (PARTITION BY and ``[attr]``), in ORDER BY order."""
+    attributes = [attribute for text in case.where if (attribute := equivalence(text)) is not None]
+    groups: dict[tuple[Any, ...], list[Any]] = {}
+    for event in sorted(case.events, key=lambda event: tuple(event[column] for column in case.order)):
+        if all(event.get(attribute) is not None for attribute in attributes):
+            key = tuple(event.get(column) for column in (*case.partition, *attributes))
+            groups.setdefault(key, []).append(event)
+    for members in groups.values():
+        yield _event_table(case, members)
+
+
+def _event_table(case: EventCase, members: Sequence[Any]) -> pa.Table:
+    names = dict.fromkeys(name for event in case.events for name in event)
+    columns = {
+        name: pa.array([event.get(name) for event in members], _arrow_type([event.get(name) for event in case.events]))
+        for name in names
+    }
+    keys = [tuple(event[column] for column in case.order) for event in members]
+    columns["rank"] = pa.array([1 + sum(other < key for other in keys) for key in keys], pa.int64())
+    if case.within is not None:
+        times = [event["ts"] for event in case.events]
+        whole = _arrow_type([*times, case.within])
+        columns["ts"] = pa.array([event["ts"] for event in members], whole)
+        columns["deadline"] = pa.array([event["ts"] + case.within for event in members], whole)
+    for node in (node for text in _joint(case) for node in sql.walk(sql.parse(text))):
+        if isinstance(node, sql.Literal):
+            columns[_constant(node)] = pa.array([node.value] * len(members), _arrow_type([node.value]))
+    held = [
+        [_event_holds(case, element, event) for event in members]
+        for element in event_ir.elements(event_pattern(case.pattern))
+    ]
+    return pa.table(columns | _masks(held, [row == 0 for row in range(len(members))]))
+
+
+def _event_holds(case: EventCase, element: event_ir.Element, event: Any) -> bool:
+    """The type test and the conjuncts over this variable alone."""
+    local = [text for text in case.where if equivalence(text) is None and _variables(text) == {element.variable}]
+    pattern = event_pattern(case.pattern)
+    return (not element.types or event["type"] in element.types) and all(
+        event_condition(text, pattern).holds({element.variable: [event]}) for text in local
+    )
+
+
+def _joint(case: EventCase) -> list[str]:
+    return [text for text in case.where if equivalence(text) is None and len(_variables(text)) > 1]
+
+
+def _variables(text: str) -> set[str]:
+    return {node.variable or "" for node in sql.walk(sql.parse(text)) if isinstance(node, sql.Ref)}
+
+
+def _anchor(text: str) -> str:
+    return min(_variables(text))
+
+
+_OPERATORS: dict[str, expression.Operator] = {
+    "=": "eq",
+    "!=": "ne",
+    "<>": "ne",
+    "<": "lt",
+    "<=": "le",
+    ">": "gt",
+    ">=": "ge",
+    "+": "add",
+    "-": "sub",
+    "*": "mul",
+    "AND": "and",
+    "OR": "or",
+    "NOT": "not",
+    "IS NULL": "is_null",
+}
+
+
+def _expression(node: sql.Node, anchor: str) -> expression.Expression:
+    """Literals are constant columns of some variable's row, as the driver sends them."""
+    match node:
+        case sql.Literal():
+            return expression.ColumnOf(anchor, _constant(node))
+        case sql.Ref(variable=str(variable), attribute=attribute):
+            return expression.ColumnOf(variable, attribute)
+        case sql.Call(name=name, arguments=arguments) if name in _OPERATORS:
+            return expression.Call(_OPERATORS[name], tuple(_expression(argument, anchor) for argument in arguments))
+    raise ValueError(f"no engine predicate: {node}")
+
+
+def _constant(node: sql.Literal) -> str:
+    return f"constant {node.value!r}"
+
+
+def _mask_names(variables: int) -> tuple[str, ...]:
+    return tuple(f"mask{index}" for index in range(variables // row_spec.MASK_BITS + 1))
+
+
+def _masks(held: Sequence[Sequence[bool]], first: Sequence[bool]) -> dict[str, pa.Array]:
+    """Bit 0: first row of a partition; bit 1 + i: ``held[i]``; 62 bits a column."""
+    bits = [first, *held]
+    return {
+        name: pa.array(
+            [
+                sum(
+                    bit[row] << offset
+                    for offset, bit in enumerate(bits[at * row_spec.MASK_BITS : (at + 1) * row_spec.MASK_BITS])
+                )
+                for row in range(len(first))
+            ],
+            pa.int64(),
+        )
+        for at, name in enumerate(_mask_names(len(held)))
+    }
+
+
+def _arrow_type(values: Iterable[Any]) -> pa.DataType:
+    kinds = {type(value) for value in values if value is not None}
+    if str in kinds:
+        return pa.string()
+    return pa.float64() if float in kinds else pa.int64()
+
+
+def _lines(table: pa.Table) -> list[tuple[Any, ...]]:
+    columns = [column.to_pylist() for column in table.columns]
+    return list(zip(*columns, strict=True)) if columns else [()] * table.num_rows

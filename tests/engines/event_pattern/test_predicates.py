@@ -1,0 +1,171 @@
+"""Predicates between events: types, three-valued logic, and what happens where a value is an error."""
+
+from __future__ import annotations
+
+from datetime import date, datetime, timedelta
+from decimal import Decimal
+from typing import Any
+
+import pyarrow as pa
+import pytest
+
+from sparkcep.engines.event_pattern import equality
+from sparkcep.errors import CepDataError, CepUnsupportedError
+from sparkcep.pattern.event import Element, Not, Seq
+from sparkcep.spec.expression import Call
+from tests.engines.event_pattern.oracle import matches
+from tests.engines.event_pattern.streams import Clause, answer, call, stream, texts, where
+
+A, B, C = (Element(name.lower(), (name,)) for name in "ABC")
+NAN = float("nan")
+INT64_MAX = 2**63 - 1
+DECIMAL = pa.decimal128(10, 2)
+
+
+def pairs(condition: Call, x: list[Any], arrow_type: pa.DataType) -> list[str]:
+    """Matches of SEQ(A a, B b) WHERE condition over ``a1 a2 b1 b2`` with the given values of column x."""
+    clause = Clause(Seq((A, B)), predicates=where(condition))
+    return texts(answer(clause, stream("a1 a2 b1 b2", x=x), {"x": arrow_type}))
+
+
+EQUAL = call("eq", "a.x", "b.x")
+FILTERED_EQUAL = call("or", EQUAL, EQUAL)
+EQUAL_VALUES = [
+    ("integer", [1, 2, 2, 1], pa.int32()),
+    ("extreme integers", [-(2**63), INT64_MAX, INT64_MAX, -(2**63)], pa.int64()),
+    ("string", ["é", "", "", "é"], pa.string()),
+    ("large string", ["é", "", "", "é"], pa.large_string()),
+    ("binary", [b"\xff", b"", b"", b"\xff"], pa.binary()),
+    ("boolean", [True, False, False, True], pa.bool_()),
+    ("NaN and zeros", [NAN, 0.0, -0.0, NAN], pa.float64()),
+    ("float", [NAN, 0.0, -0.0, NAN], pa.float32()),
+    ("decimal", [Decimal("1.20"), Decimal(2), Decimal("2.00"), Decimal("1.2")], DECIMAL),
+    ("date", [date(2024, 1, 1), date(2024, 1, 2), date(2024, 1, 2), date(2024, 1, 1)], pa.date32()),
+    ("timestamp", [datetime(2024, 1, day) for day in (1, 2, 2, 1)], pa.timestamp("us", "UTC")),
+]
+
+
+@pytest.mark.parametrize(("values", "arrow_type"), [c[1:] for c in EQUAL_VALUES], ids=[c[0] for c in EQUAL_VALUES])
+@pytest.mark.parametrize("condition", [EQUAL, FILTERED_EQUAL], ids=["searched", "filtered"])
+def test_equality(condition: Call, values: list[Any], arrow_type: pa.DataType) -> None:
+    assert pairs(condition, values, arrow_type) == ["a1 b2", "a2 b1"]
+
+
+@pytest.mark.parametrize("condition", [EQUAL, FILTERED_EQUAL, call("ne", "a.x", "b.x")])
+def test_null_equals_nothing(condition: Call) -> None:
+    assert pairs(condition, [None, None, None, 1], pa.int64()) == []
+
+
+COMPARED = [
+    ("NaN is largest", call("lt", "a.x", "b.x"), [1.0, float("inf"), NAN, -1.0], pa.float64(), ["a1 b1", "a2 b1"]),
+    ("NaN is not less than NaN", call("lt", "a.x", "b.x"), [NAN, NAN, NAN, 1.0], pa.float64(), []),
+    ("bytes of UTF-8", call("lt", "a.x", "b.x"), ["z", "\uffff", "\U0001f600", "a"], pa.string(), ["a1 b1", "a2 b1"]),
+    ("booleans", call("gt", "a.x", "b.x"), [True, False, False, True], pa.bool_(), ["a1 b1"]),
+    ("null safe", call("eq_null_safe", "a.x", "b.x"), [None, 1, None, 1], pa.int64(), ["a1 b1", "a2 b2"]),
+    (
+        "is null",
+        call("or", call("is_null", "a.x"), call("lt", "a.x", "b.x")),
+        [None, 1, None, 2],
+        pa.int64(),
+        ["a1 b1", "a1 b2", "a2 b2"],
+    ),
+    ("not of NULL", call("not", call("lt", "a.x", "b.x")), [None, 3, None, 2], pa.int64(), ["a2 b2"]),
+    ("map is null", call("and", call("is_null", "a.x"), call("not", call("is_null", "b.x"))),
+     [None, {"k": 1}, None, {"k": 1}], pa.map_(pa.string(), pa.int32()), ["a1 b2"]),
+    (
+        "decimal sum",
+        call("eq", call("add", "a.x", "b.x"), call("add", "b.x", "a.x")),
+        [Decimal("0.10"), None, Decimal("0.20"), Decimal("-1.5")],
+        DECIMAL,
+        ["a1 b1", "a1 b2"],
+    ),
+    (
+        "decimal product",
+        call("gt", call("mul", "a.x", "b.x"), call("mul", "b.x", "b.x")),
+        [Decimal("0.10"), Decimal("0.30"), Decimal("0.20"), Decimal("-1.50")],
+        DECIMAL,
+        ["a2 b1"],
+    ),
+    ("int32 sum", call("gt", call("add", "a.x", "b.x"), "b.x"), [1, -1, 2, 3], pa.int32(), ["a1 b1", "a1 b2"]),
+    ("quotient", call("gt", call("div", "a.x", "b.x"), "b.x"), [8.0, 2.0, 2.0, 4.0], pa.float64(), ["a1 b1"]),
+    ("NULL by zero", call("gt", call("div", "a.x", "b.x"), "b.x"), [None, None, 0.0, 4.0], pa.float64(), []),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("condition", "values", "arrow_type", "expected"), [c[1:] for c in COMPARED], ids=[c[0] for c in COMPARED]
+)
+def test_comparison(condition: Call, values: list[Any], arrow_type: pa.DataType, expected: list[str]) -> None:
+    assert pairs(condition, values, arrow_type) == expected
+
+
+def test_interval_between_events() -> None:
+    rows = stream("a1 a2 b1", ts=[datetime(2024, 1, 1), datetime(2024, 1, 3), datetime(2024, 1, 4)])
+    rows = [{**row, "wait": timedelta(days=2), "day": row["ts"].date()} for row in rows]
+    types = {"ts": pa.timestamp("us"), "wait": pa.duration("us"), "day": pa.date32()}
+    for column in ("ts", "day"):
+        near = call("lt", call("sub", f"b.{column}", f"a.{column}"), "b.wait")
+        assert texts(answer(Clause(Seq((A, B)), predicates=where(near)), rows, types)) == ["a2 b1"]
+
+
+FAULTY = [
+    ("bigint sum", call("gt", call("add", "a.x", "b.x"), "a.x"), [INT64_MAX, 1, 1, 1], pa.int64(), "ARITHMETIC_OVERFLOW"),
+    ("bigint product", call("gt", call("mul", "a.x", "b.x"), "a.x"), [2**62, 1, 4, 1], pa.int64(), "ARITHMETIC_OVERFLOW"),
+    ("int sum", call("gt", call("add", "a.x", "b.x"), "a.x"), [2**31 - 1, 1, 1, 1], pa.int32(), "ARITHMETIC_OVERFLOW"),
+    ("zero", call("gt", call("div", "a.x", "b.x"), "a.x"), [1.0, 1.0, 0.0, 1.0], pa.float64(), "DIVIDE_BY_ZERO"),
+]
+
+
+@pytest.mark.parametrize(("condition", "values", "arrow_type", "code"), [c[1:] for c in FAULTY], ids=[c[0] for c in FAULTY])
+def test_errors_in_values(condition: Call, values: list[Any], arrow_type: pa.DataType, code: str) -> None:
+    with pytest.raises(CepDataError, match=code):
+        pairs(condition, values, arrow_type)
+    with pytest.raises(CepDataError, match=code):
+        negated = Clause(Seq((A, Not(B), C)), predicates=where(condition))
+        answer(negated, stream("a1 a2 b1 b2 c1", x=[*values, None]), {"x": arrow_type})
+
+
+def test_an_error_counts_only_where_all_else_holds() -> None:
+    overflow = call("gt", call("add", "a.x", "b.x"), "a.x")
+    rows = stream("a1 a2 b1 c1", x=[INT64_MAX, 1, 1, 2])
+    later = where(overflow, call("lt", "a.x", "c.x"))
+    assert texts(answer(Clause(Seq((A, B, C)), predicates=later), rows)) == ["a2 b1 c1"]
+    guarded = where(call("or", call("gt", "a.x", "b.x"), overflow))
+    assert texts(answer(Clause(Seq((A, B)), predicates=guarded), rows)) == ["a1 b1", "a2 b1"]
+    shielded = where(call("and", call("le", "a.x", "b.x"), overflow))
+    assert texts(answer(Clause(Seq((A, B)), predicates=shielded), rows)) == ["a2 b1"]
+
+
+REFUSED = [
+    ("map equality", EQUAL, [{"k": 1}] * 4, pa.map_(pa.string(), pa.int32()), "EQUALITY"),
+    ("map order", call("lt", "a.x", "b.x"), [{"k": 1}] * 4, pa.map_(pa.string(), pa.int32()), "COMPARISON"),
+    ("string sum", call("eq", call("add", "a.x", "b.x"), "a.x"), ["x"] * 4, pa.string(), "ARITHMETIC"),
+    ("wide decimal", call("gt", call("mul", "a.x", "b.x"), "a.x"), [Decimal(1)] * 4, pa.decimal128(38, 2), "DECIMAL_PRECISION"),
+    ("scales", call("gt", call("mul", "a.x", "b.x"), "a.x"), [Decimal(1)] * 4, DECIMAL, "COMPARISON"),
+    ("no condition", call("add", "a.x", "b.x"), [1] * 4, pa.int64(), "PREDICATE"),
+    ("NOT of a number", call("not", call("add", "a.x", "b.x")), [1] * 4, pa.int64(), "PREDICATE"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("condition", "values", "arrow_type", "code"), [c[1:] for c in REFUSED], ids=[c[0] for c in REFUSED])
+def test_refused_types(condition: Call, values: list[Any], arrow_type: pa.DataType, code: str) -> None:
+    with pytest.raises(CepUnsupportedError, match=code):
+        pairs(condition, values, arrow_type)
+
+
+@pytest.mark.parametrize("limit", [1, 60, 1 << 62])
+def test_equalities_that_do_not_fit_a_key(monkeypatch: pytest.MonkeyPatch, limit: int) -> None:
+    """With a low limit some or all equalities are compared instead of searched; the matches are the same."""
+    monkeypatch.setattr(equality, "CODE_LIMIT", limit)
+    equal = [call("eq", f"{x}.{column}", f"{y}.{column}") for column in "xy" for x, y in ("ab", "bc", "an", "cn")]
+    clause = Clause(Seq((A, B, Not(Element("n", ("N",))), C)), predicates=where(*equal))
+    rows = stream("a1 a2 a3 b1 b2 n1 n2 b3 c1 c2", x=[1, 1, None, 1, 2, 1, 2, 1, 1, 2], y=[5, 6, 5, 5, 6, 6, None, 6, 5, 6])
+    rows += [{**row, "id": row["id"] + "'", "key": 1} for row in rows]
+    assert answer(clause, rows) == matches(clause, rows) != []
+
+
+def test_equality_is_followed_through_other_variables() -> None:
+    """a = b and b = c give a = c: c is searched by a's value when b, the most frequent, is still unbound."""
+    clause = Clause(Seq((A, B, C)), predicates=where(call("eq", "a.x", "b.y"), call("eq", "b.y", "c.x")))
+    rows = stream("a1 a2 b1 b2 b3 c1", x=[1, 2, None, None, None, 1], y=[None, None, 1, 2, 1, None])
+    assert texts(answer(clause, rows, {"x": pa.int64(), "y": pa.int64()})) == ["a1 b1 c1", "a1 b3 c1"]
