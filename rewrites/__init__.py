@@ -4,6 +4,7 @@
 """
 
 from rewrites.parameters import positional_name
+from rewrites.relation import InputError
 from rewrites.rewrite import Options, has_clause, rewrite
 
-__all__ = ["Options", "has_clause", "positional_name", "rewrite"]
+__all__ = ["InputError", "Options", "has_clause", "positional_name", "rewrite"]

@@ -66,15 +66,25 @@ class Relation:
         return [field.dataType for field in self.describe(f"SELECT {columns} FROM {source or self.text}")]
 
 
+class InputError(Exception):
+    """Spark cannot read the clause's input (an unknown table, say): ``query`` makes it say so, ``cause`` is what it said."""
+
+    def __init__(self, query: str, cause: PySparkException) -> None:
+        super().__init__(str(cause))
+        self.query = query
+        self.cause = cause
+
+
 def relation(site: Site, source: Source, describe: Describe) -> Relation:
-    """The input of the clause at ``site``; Spark's own errors about it (an unknown table) pass unchanged."""
+    """The input of the clause at ``site``. Raises InputError where Spark cannot read it, CepUnsupportedError for a correlated one."""
     text = source.text(site.input)
     scoped = lru_cache(lambda query: describe(in_scope(query, site, source)))
+    query = f"SELECT * FROM {text}\n"
     try:
-        schema = scoped(f"SELECT * FROM {text}\n")
-    except PySparkException:
+        schema = scoped(query)
+    except PySparkException as error:
         if not site.lateral:
-            raise
+            raise InputError(in_scope(query, site, source), error) from None
         raise CepUnsupportedError(
             "a pattern clause over a correlated LATERAL input",
             code="LATERAL",

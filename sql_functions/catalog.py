@@ -6,9 +6,11 @@ In: SQL text without pattern clauses. Out: a StructType from Spark's own analysi
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Any
 
+from pyspark.logger import PySparkLogger
 from pyspark.sql.types import StructType
 
 Describe = Callable[[str], StructType]
@@ -19,9 +21,21 @@ def classic_describe(context: Any, jsession: Any, parse: Callable[[str], Any]) -
     dataset = context._jvm.org.apache.spark.sql.classic.Dataset
 
     def describe(query: str) -> StructType:
-        return StructType.fromJson(json.loads(dataset.ofRows(jsession, parse(query)).schema().json()))
+        with _quiet():
+            return StructType.fromJson(json.loads(dataset.ofRows(jsession, parse(query)).schema().json()))
 
     return describe
+
+
+@contextmanager
+def _quiet() -> Iterator[None]:
+    """PySpark logs every failed analysis; the ones asked for here are answered by the caller."""
+    logger = PySparkLogger.getLogger("SQLQueryContextLogger")
+    disabled, logger.disabled = logger.disabled, True
+    try:
+        yield
+    finally:
+        logger.disabled = disabled
 
 
 def connect_describe(sql: Callable[[str], Any]) -> Describe:

@@ -10,7 +10,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterator
 from functools import lru_cache
-from typing import Any, ClassVar
+from typing import ClassVar
 
 os.environ.setdefault("POLARS_MAX_THREADS", os.environ.get("SPARK_TASK_CPUS", "1"))
 
@@ -78,13 +78,14 @@ def table_function(spec_json: str) -> type[MatchTableFunction]:
 def _engine(spec_json: str) -> tuple[MatchSpec, Engine]:
     """The compiled engine for a spec, kept for the tasks that a reused worker runs next."""
     spec = from_json(spec_json)
-    module: Any
     if isinstance(spec, EventPatternSpec):
-        from sparkcep.engines import event_pattern as module
-    else:
-        from sparkcep.engines import row_pattern as module
-    program = module.compile(spec)
-    return spec, lambda table: module.run(program, table)
+        from sparkcep.engines.event_pattern import engine as event_pattern
+
+        plan = event_pattern.compile(spec)
+        return spec, lambda table: event_pattern.run(plan, table)
+    from sparkcep.engines.row_pattern import compile_row_pattern
+
+    return spec, compile_row_pattern(spec).run
 
 
 def _last_partition_start(mask: pa.Array) -> int | None:

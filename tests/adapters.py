@@ -6,6 +6,7 @@ and an engine does not have is listed in ``*_REFUSED``; ``row_gap`` and ``event_
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Iterable, Sequence
 from typing import Any
 
@@ -147,7 +148,14 @@ def event_matches(case: EventCase, *, split: bool = False, **options: int) -> li
     if tables and not split:
         tables = [pa.concat_tables(tables)]
     lines = (line for table in tables for result in event_engine.run(plan, table, **options) for line in _lines(result))
-    return [tuple(None if value is None else value["id"] for value in line) for line in lines]
+    return [tuple(_ids(value) for value in line) for line in lines]
+
+
+def _ids(value: Any) -> Any:
+    """NULL, an event's id, or the ids of a closure."""
+    if isinstance(value, list):
+        return tuple(item["id"] for item in value)
+    return None if value is None else value["id"]
 
 
 def event_pattern_spec(case: EventCase) -> EventPatternSpec:
@@ -198,7 +206,7 @@ def _event_table(case: EventCase, members: Sequence[Any]) -> pa.Table:
         for name in names
     }
     keys = [tuple(event[column] for column in case.order) for event in members]
-    columns["rank"] = pa.array([1 + sum(other < key for other in keys) for key in keys], pa.int64())
+    columns["rank"] = pa.array([1 + bisect_left(keys, key) for key in keys], pa.int64())
     if case.within is not None:
         times = [event["ts"] for event in case.events]
         whole = _arrow_type([*times, case.within])
@@ -207,20 +215,20 @@ def _event_table(case: EventCase, members: Sequence[Any]) -> pa.Table:
     for node in (node for text in _joint(case) for node in sql.walk(sql.parse(text))):
         if isinstance(node, sql.Literal):
             columns[_constant(node)] = pa.array([node.value] * len(members), _arrow_type([node.value]))
-    held = [
-        [_event_holds(case, element, event) for event in members]
-        for element in event_ir.elements(event_pattern(case.pattern))
-    ]
+    held = [_event_holds(case, element, members) for element in event_ir.elements(event_pattern(case.pattern))]
     return pa.table(columns | _masks(held, [row == 0 for row in range(len(members))]))
 
 
-def _event_holds(case: EventCase, element: event_ir.Element, event: Any) -> bool:
-    """The type test and the conjuncts over this variable alone."""
-    local = [text for text in case.where if equivalence(text) is None and _variables(text) == {element.variable}]
+def _event_holds(case: EventCase, element: event_ir.Element, members: Sequence[Any]) -> list[bool]:
+    """The type test and the conjuncts over this variable alone, for each event."""
     pattern = event_pattern(case.pattern)
-    return (not element.types or event["type"] in element.types) and all(
-        event_condition(text, pattern).holds({element.variable: [event]}) for text in local
-    )
+    local = [text for text in case.where if equivalence(text) is None and _variables(text) == {element.variable}]
+    conditions = [event_condition(text, pattern) for text in local]
+    return [
+        (not element.types or event["type"] in element.types)
+        and all(condition.holds({element.variable: [event]}) for condition in conditions)
+        for event in members
+    ]
 
 
 def _joint(case: EventCase) -> list[str]:

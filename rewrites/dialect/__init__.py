@@ -7,6 +7,7 @@ spliced by span. Depends on sqlglot, ``sparkcep.errors``, ``sparkcep.pattern`` a
 from __future__ import annotations
 
 from rewrites.clause import Clause, Site
+from rewrites.dialect import match_pattern, match_recognize
 from rewrites.dialect.event_pattern import parse_event_pattern
 from rewrites.dialect.explain import ExplainPrefix, explain_prefix
 from rewrites.dialect.expressions import column_path, parse_expression
@@ -23,8 +24,10 @@ from rewrites.dialect.nodes import (
 )
 from rewrites.dialect.parameters import placeholders
 from rewrites.dialect.row_pattern import parse_row_pattern
+from rewrites.dialect.sections import guessed
 from rewrites.dialect.sites import find_sites
 from rewrites.dialect.spans import set_span, span_of
+from sparkcep.errors import CepSyntaxError
 
 __all__ = [
     "Classifier",
@@ -50,6 +53,9 @@ __all__ = [
 
 def parse_clause(sql: str, site: Site) -> Clause:
     """The clause at ``site``, one of ``find_sites(sql)``. Raises CepSyntaxError, CepAnalysisError or CepUnsupportedError."""
-    if site.kind == "MATCH_RECOGNIZE":
-        return parse_match_recognize(sql, site)
-    return parse_match_pattern(sql, site)
+    row_pattern = site.kind == "MATCH_RECOGNIZE"
+    try:
+        return parse_match_recognize(sql, site) if row_pattern else parse_match_pattern(sql, site)
+    except CepSyntaxError as error:
+        grammar = match_recognize.GRAMMAR if row_pattern else match_pattern.GRAMMAR
+        raise guessed(error, sql, grammar) from error

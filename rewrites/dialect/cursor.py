@@ -57,7 +57,12 @@ class Cursor:
 
     def expect(self, *keys: str, hint: str | None = None) -> Span:
         """Step over these keywords or characters, which must come next."""
-        return self.accept(*keys) or self.fail(f"expected {' '.join(keys)}", hint=hint)
+        if found := self.accept(*keys):
+            return found
+        while self.at(keys[0]):
+            self.take()
+            keys = keys[1:]
+        self.fail(f"expected {' '.join(keys)}", hint=hint)
 
     def name(self, what: str) -> Token:
         """The identifier that must come next."""
@@ -84,6 +89,6 @@ class Cursor:
         """Raise a CepSyntaxError at ``span`` or the next token, naming what was found there."""
         token = self.peek()
         if span is None:
-            message += f", found {self.sql[token.span.start : token.span.end]!r}" if token else ", found nothing more"
+            message += f", found {self.sql[token.span.start : token.span.end]!r}" if token else ", but it ends here"
             span = token.span if token else Span(self.span.end, self.span.end + 1)
         raise CepSyntaxError(message, code=code, sql=self.sql, span=span, hint=hint)

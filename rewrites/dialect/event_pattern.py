@@ -29,7 +29,9 @@ def parse_event_pattern(text: str, span: Span | None = None) -> EventPattern:
     if cursor.peek() is not None:
         cursor.fail("the pattern ends here", hint=_trailing_hint(cursor))
     if isinstance(pattern, Not):
-        cursor.fail("a pattern cannot be a negation alone", span=pattern.span, hint="for example SEQ(A a, NOT B b, C c)")
+        cursor.fail(
+            "a pattern cannot be a negation alone", span=pattern.span, hint="for example SEQ(A a, NOT B b, C c)"
+        )
     named = _named(text, pattern)
     _check_distinct(text, named)
     return named
@@ -114,12 +116,16 @@ def _type(cursor: Cursor) -> str:
     if token is None or token.kind not in ("word", "quoted", "string"):
         cursor.fail("expected an event type", hint=_ELEMENT_HINT)
     if token.kind == "word" and cursor.key(1) == "(":
-        cursor.fail(f"{token.text} is no pattern operator", span=token.span, hint="the operators are SEQ, AND, OR and NOT")
+        cursor.fail(
+            f"{token.text} is no pattern operator", span=token.span, hint="the operators are SEQ, AND, OR and NOT"
+        )
     text = cursor.take().text
     while token.kind == "string" and cursor.adjacent() and (more := cursor.peek()) and more.kind == "string":
         text += "'" + cursor.take().text  # 'O''Brien' comes as two strings
     if cursor.key() == "-" and cursor.adjacent():
-        cursor.fail("an event type that is no identifier must be quoted", span=token.span, hint=f"write '{text}-…' variable")
+        cursor.fail(
+            "an event type that is no identifier must be quoted", span=token.span, hint=f"write '{text}-…' variable"
+        )
     return text
 
 

@@ -14,7 +14,7 @@ from rewrites.dialect.spans import set_span, span_of
 from rewrites.dialect.tokens import Token, cover, split_commas
 from sparkcep.errors import CepSyntaxError, Span
 
-_NO_NAME = {"NULL", "TRUE", "FALSE", "UNKNOWN", "END", "ASC", "DESC"}
+_NO_NAME = {"AS", "NULL", "TRUE", "FALSE", "UNKNOWN", "END", "ASC", "DESC"}
 _UNITS = "YEAR MONTH WEEK DAY HOUR MINUTE SECOND MILLISECOND MICROSECOND".split()
 TIME_UNITS = {*_UNITS, *(f"{unit}S" for unit in _UNITS)}
 
@@ -57,7 +57,11 @@ def length(sql: str, section: Section) -> Expr:
     """
     if not section.tokens:
         raise CepSyntaxError(
-            "WITHIN needs a length", code="EMPTY", sql=sql, span=section.keyword, hint="for example WITHIN INTERVAL 1 HOUR"
+            "WITHIN needs a length",
+            code="EMPTY",
+            sql=sql,
+            span=section.keyword,
+            hint="for example WITHIN INTERVAL 1 HOUR",
         )
     if is_bare_interval(section.tokens):
         return _bare_interval(section.tokens)
@@ -135,7 +139,11 @@ def _named(sql: str, item: tuple[Token, ...]) -> tuple[tuple[Token, ...], Name]:
         return item[:-1], item[-1].name
     text = sql[item[0].span.start : item[-1].span.end]
     raise CepSyntaxError(
-        "a measure needs a name", code="MEASURE_NAME", sql=sql, span=cover(item), hint=f"write {text.removesuffix(' AS')} AS name"
+        "a measure needs a name",
+        code="MEASURE_NAME",
+        sql=sql,
+        span=cover(item),
+        hint=f"write {text.removesuffix(' AS')} AS name",
     )
 
 

@@ -7,7 +7,7 @@ from rewrites.dialect.cursor import Cursor
 from rewrites.dialect.event_pattern import parse_event_pattern
 from rewrites.dialect.items import length, measures, order_items, partition_items, refuse_semantics
 from rewrites.dialect.nodes import Classifier, MatchNumber, MatchSequenceNumber, Navigation
-from rewrites.dialect.sections import Grammar, Header, Section, closest, cut
+from rewrites.dialect.sections import Grammar, Header, Section, cut, guess
 from rewrites.dialect.spans import span_of
 from rewrites.dialect.where import Where, parse_where
 from sparkcep.errors import CepAnalysisError, CepSyntaxError, Span
@@ -145,7 +145,9 @@ def _within(sql: str, section: Section | None) -> Within | None:
     tokens = section.tokens
     if len(tokens) == 2 and tokens[1].key in ("EVENT", "EVENTS"):
         if not tokens[0].text.isdigit():
-            raise CepSyntaxError("the number of events must be a whole number", code="WITHIN", sql=sql, span=tokens[0].span)
+            raise CepSyntaxError(
+                "the number of events must be a whole number", code="WITHIN", sql=sql, span=tokens[0].span
+            )
         return Within(section.span, events=int(tokens[0].text))
     return Within(section.span, length=length(sql, section))
 
@@ -182,7 +184,11 @@ def _emit_changes(sql: str, sections: dict[str, Section]) -> Span | None:
         return None
     if "MEASURES" not in sections:
         raise CepSyntaxError(
-            "EMIT CHANGES belongs to MEASURES", code="EMIT", sql=sql, span=section.keyword, hint="MEASURES COUNT(*) AS n EMIT CHANGES"
+            "EMIT CHANGES belongs to MEASURES",
+            code="EMIT",
+            sql=sql,
+            span=section.keyword,
+            hint="MEASURES COUNT(*) AS n EMIT CHANGES",
         )
     _ended(Cursor.over(sql, section.tokens, section.place), "EMIT CHANGES")
     return section.keyword
@@ -192,7 +198,6 @@ def _ended(cursor: Cursor, behind: str) -> None:
     token = cursor.peek()
     if token is None:
         return
-    near = closest(token.text, list(dict.fromkeys(header.words[0] for header in GRAMMAR.headers)))
-    hint = f"did you mean {near}?" if near else f"the order is pattern, {GRAMMAR.order}"
+    hint = guess(token.text, GRAMMAR) or f"the order is pattern, {GRAMMAR.order}"
     found = cursor.sql[token.span.start : token.span.end]
     cursor.fail(f"unexpected {found!r} behind {behind}", span=token.span, code="CLAUSE", hint=hint)

@@ -7,7 +7,7 @@ from rewrites.dialect.cursor import Cursor
 from rewrites.dialect.expressions import parse_expression
 from rewrites.dialect.items import length, list_items, measures, order_items, partition_items, refuse_semantics
 from rewrites.dialect.row_pattern import parse_row_pattern
-from rewrites.dialect.sections import Grammar, Header, Section, closest, cut
+from rewrites.dialect.sections import Grammar, Header, Section, cut, guess
 from rewrites.dialect.tokens import Token, cover, depths, tokenize
 from sparkcep.errors import CepSyntaxError, Span
 from sparkcep.spec.row import RowsPerMatch
@@ -41,8 +41,9 @@ _SKIP_HINT = "AFTER MATCH SKIP PAST LAST ROW, TO NEXT ROW, TO FIRST variable, TO
 
 def parse_match_recognize(sql: str, site: Site) -> MatchRecognizeClause:
     """The clause at ``site``, nothing resolved."""
+    _check_pattern(sql, site)
     sections = cut(sql, site.body, GRAMMAR)
-    pattern_span = _pattern_span(sql, site, sections)
+    pattern_span = _pattern_span(sql, sections)
     rows, skip, within = (sections.get(name) for name in ("ROWS PER MATCH", "AFTER MATCH SKIP", "WITHIN"))
     return MatchRecognizeClause(
         site=site,
@@ -61,11 +62,9 @@ def parse_match_recognize(sql: str, site: Site) -> MatchRecognizeClause:
     )
 
 
-def _pattern_span(sql: str, site: Site, sections: dict[str, Section]) -> Span:
+def _pattern_span(sql: str, sections: dict[str, Section]) -> Span:
     """The text between PATTERN's parentheses; nothing may follow them."""
-    section = sections.get("PATTERN")
-    if section is None:
-        raise _no_pattern(sql, site)
+    section = sections["PATTERN"]
     close = next((i for i, depth in depths(section.tokens) if i and depth == 0), None)
     if close is None:
         raise CepSyntaxError(
@@ -76,12 +75,17 @@ def _pattern_span(sql: str, site: Site, sections: dict[str, Section]) -> Span:
     return Span(section.tokens[0].span.end, section.tokens[close].span.start)
 
 
-def _no_pattern(sql: str, site: Site) -> CepSyntaxError:
-    words = [token for token in tokenize(sql).inside(site.body) if token.key == "PATTERN"]
-    hint = "PATTERN ( … ) is required: for example PATTERN (A B+ C)"
-    if words:
-        return CepSyntaxError("PATTERN must be followed by (", code="PATTERN", sql=sql, span=words[0].span, hint=hint)
-    return CepSyntaxError("MATCH_RECOGNIZE has no PATTERN", code="PATTERN", sql=sql, span=site.keyword, hint=hint)
+def _check_pattern(sql: str, site: Site) -> None:
+    """PATTERN is what users forget first: say so before anything else."""
+    body = tokenize(sql).inside(site.body)
+    words = [i for i, depth in depths(body) if depth == 0 and body[i].key == "PATTERN"]
+    if any(i + 1 < len(body) and body[i + 1].key == "(" and (i == 0 or body[i - 1].key != ".") for i in words):
+        return
+    message = "PATTERN must be followed by (" if words else "MATCH_RECOGNIZE has no PATTERN"
+    span = body[words[0]].span if words else site.keyword
+    raise CepSyntaxError(
+        message, code="PATTERN", sql=sql, span=span, hint="PATTERN ( … ) is required: for example PATTERN (A B+ C)"
+    )
 
 
 def _measures(sql: str, section: Section | None) -> tuple[Measure, ...]:
@@ -108,9 +112,11 @@ def _rows_per_match(sql: str, section: Section) -> RowsPerMatch:
 def _skip(sql: str, section: Section) -> SkipClause:
     cursor = Cursor.over(sql, section.tokens, section.place)
     cursor.expect("SKIP", hint=_SKIP_HINT)
-    if cursor.accept("PAST", "LAST", "ROW"):
+    if cursor.at("PAST"):
+        cursor.expect("PAST", "LAST", "ROW", hint=_SKIP_HINT)
         return _ended(cursor, SkipClause("past_last_row", section.span))
-    if cursor.accept("TO", "NEXT", "ROW"):
+    if cursor.at("TO", "NEXT"):
+        cursor.expect("TO", "NEXT", "ROW", hint=_SKIP_HINT)
         return _ended(cursor, SkipClause("next_row", section.span))
     cursor.expect("TO", hint=_SKIP_HINT)
     to = cursor.take().key if cursor.key() in ("FIRST", "LAST") else "LAST"
@@ -135,7 +141,11 @@ def _initial(sql: str, section: Section | None) -> Span | None:
 def _within(sql: str, section: Section) -> Expr:
     if len(section.tokens) == 2 and section.tokens[1].key == "EVENTS":
         raise CepSyntaxError(
-            "WITHIN n EVENTS belongs to MATCH PATTERN", code="WITHIN", sql=sql, span=section.span, hint="bound the pattern's quantifiers"
+            "WITHIN n EVENTS belongs to MATCH PATTERN",
+            code="WITHIN",
+            sql=sql,
+            span=section.span,
+            hint="bound the pattern's quantifiers",
         )
     return length(sql, section)
 
@@ -176,12 +186,10 @@ def _define(sql: str, item: tuple[Token, ...]) -> Define:
 
 
 def _leftover(sql: str, tokens: tuple[Token, ...], behind: str) -> CepSyntaxError:
-    names = list(dict.fromkeys(header.words[0] for header in GRAMMAR.headers))
-    near = closest(tokens[0].text, names)
     return CepSyntaxError(
         f"unexpected {sql[tokens[0].span.start : tokens[0].span.end]!r} behind {behind}",
         code="CLAUSE",
         sql=sql,
         span=tokens[0].span,
-        hint=f"did you mean {near}?" if near else f"the order is {GRAMMAR.order}",
+        hint=guess(tokens[0].text, GRAMMAR) or f"the order is {GRAMMAR.order}",
     )

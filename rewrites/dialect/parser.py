@@ -30,7 +30,22 @@ from sparkcep.errors import CepSyntaxError, CepUnsupportedError, Span
 
 SPARK = Spark()
 NAVIGATION = ("FIRST", "LAST", "PREV", "NEXT")
-_OPERATORS = {"IN", "AND", "OR", "LIKE", "ILIKE", "RLIKE", "REGEXP", "BETWEEN", "IS", "NOT", "DIV", "ANY", "SOME", "ALL"}
+_OPERATORS = {
+    "IN",
+    "AND",
+    "OR",
+    "LIKE",
+    "ILIKE",
+    "RLIKE",
+    "REGEXP",
+    "BETWEEN",
+    "IS",
+    "NOT",
+    "DIV",
+    "ANY",
+    "SOME",
+    "ALL",
+}
 _SPECIAL_CALLS = (
     "CAST TRY_CAST EXTRACT TRIM SUBSTRING SUBSTR POSITION OVERLAY LISTAGG STRING_AGG PERCENTILE PERCENTILE_APPROX "
     "APPROX_PERCENTILE"
@@ -113,7 +128,9 @@ class CepParser(SpanParser):
         if reason.startswith("Required"):
             message = "the expression is incomplete"
         elif reason in ("", "unexpected"):
-            message = f"unexpected {text!r} " + ("where an expression should be" if not reason else "after the expression")
+            message = f"unexpected {text!r} " + (
+                "where an expression should be" if not reason else "after the expression"
+            )
         else:
             message = f"the expression does not parse: {reason}"
         return CepSyntaxError(message, code="EXPRESSION", sql=self.sql, span=Span(token.start, token.end + 1))

@@ -24,7 +24,11 @@ def check_statement(tokens: Tokens) -> None:
     if words[0] == "DESCRIBE":
         hint += "; a column of a table called pattern is described by DESCRIBE TABLE pattern column"
     _refuse(
-        tokens, tokens.items[0].span.to(tokens.items[index].span), f"{words[0]} {words[1]} is not supported yet", "NAMED_PATTERN", hint
+        tokens,
+        tokens.items[0].span.to(tokens.items[index].span),
+        f"{words[0]} {words[1]} is not supported yet",
+        "NAMED_PATTERN",
+        hint,
     )
 
 
@@ -33,16 +37,30 @@ def check_named(tokens: Tokens, keyword: int, name: int, kind: ClauseKind, not_a
     token = tokens.items[name]
     if token.is_name and token.key not in not_a_name | {"AS"}:
         span = tokens.items[keyword].span.to(token.span)
-        _refuse(tokens, span, "named patterns are not supported yet", "NAMED_PATTERN", f"write {kind} ( … ) itself here")
+        _refuse(
+            tokens, span, "named patterns are not supported yet", "NAMED_PATTERN", f"write {kind} ( … ) itself here"
+        )
 
 
 def check_kind(tokens: Tokens, keyword: int, opening: int, kind: ClauseKind) -> None:
     """Refuse MATCH PATTERNS and MATCH AUTOMATON."""
     span = tokens.items[keyword].span.to(tokens.items[opening - 1].span)
     if kind == "MATCH PATTERNS":
-        _refuse(tokens, span, "MATCH PATTERNS is not supported yet", "PATTERNS", "write one MATCH PATTERN per pattern, joined by UNION ALL")
+        _refuse(
+            tokens,
+            span,
+            "MATCH PATTERNS is not supported yet",
+            "PATTERNS",
+            "write one MATCH PATTERN per pattern, joined by UNION ALL",
+        )
     if kind == "MATCH AUTOMATON":
-        _refuse(tokens, span, "MATCH AUTOMATON is not supported yet", "AUTOMATON", "write the pattern with MATCH PATTERN or MATCH_RECOGNIZE")
+        _refuse(
+            tokens,
+            span,
+            "MATCH AUTOMATON is not supported yet",
+            "AUTOMATON",
+            "write the pattern with MATCH PATTERN or MATCH_RECOGNIZE",
+        )
 
 
 def check_windows(tokens: Tokens, sites: tuple[Site, ...]) -> None:

@@ -22,6 +22,7 @@ from sparkcep.pattern.row import (
     Variable,
 )
 
+_RESERVED = {"AS", "AND", "OR", "NOT", "PATTERN", "DEFINE", "SUBSET", "MEASURES", "WITHIN"}
 _EMPTY_HINT = "write () for a branch that matches no row"
 
 
@@ -93,6 +94,11 @@ def _primary(cursor: Cursor) -> RowPattern:
         return PartitionEnd(end)
     if cursor.key() in ("*", "+", "?", "{"):
         cursor.fail("a quantifier stands where a variable should be")
+    if cursor.key() in _RESERVED:
+        cursor.fail(
+            f"{cursor.key()} is a keyword here, not a pattern variable",
+            hint=f"a variable of that name is written `{cursor.key()}`",
+        )
     token = cursor.name("a pattern variable, (…), {- … -}, PERMUTE(…), ^ or $")
     return Variable(token.text, token.span)
 

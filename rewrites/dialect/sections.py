@@ -72,26 +72,39 @@ def cut(sql: str, body: Span, grammar: Grammar, *, first: str | None = None) -> 
         sections.append(Section(first, -1, Span(body.start, body.start), lead))
     elif lead:
         raise _unknown(sql, lead[0], grammar)
-    for (start, header), (end, _) in zip(starts, [*starts[1:], (len(tokens), None)], strict=True):
+    ends = [*(start for start, _ in starts[1:]), len(tokens)]
+    for (start, header), end in zip(starts, ends, strict=False):
         behind = start + len(header.words)
         keyword = tokens[start].span.to(tokens[behind - 1].span)
         sections.append(Section(header.name, header.rank, keyword, tokens[behind:end]))
     return _checked(sql, sections, grammar)
 
 
-def closest(word: str, words: list[str]) -> str | None:
-    """The one of ``words`` that ``word`` may be a misspelling of."""
-    found = get_close_matches(word.upper(), words, n=1, cutoff=0.7)
-    return found[0] if found else None
+def guess(word: str, grammar: Grammar) -> str | None:
+    """A hint for a word that may be meant as a header: ``SUBST`` → did you mean SUBSET?"""
+    headers = {header.words[0]: " ".join(header.words) for header in reversed(grammar.headers)}
+    near = get_close_matches(word.upper(), headers, n=1, cutoff=0.7)
+    return f"did you mean {headers[near[0]]}?" if near and headers[near[0]] != word.upper() else None
+
+
+def guessed(error: CepSyntaxError, sql: str, grammar: Grammar) -> CepSyntaxError:
+    """``error`` with a hint, where it has none and stands at a word that may be a misspelt header."""
+    if error.hint or error.span is None:
+        return error
+    code = error.code.removeprefix(error.kind).removeprefix("_")
+    hint = guess(sql[error.span.start : error.span.end], grammar)
+    return CepSyntaxError(error.message, code=code, sql=sql, span=error.span, hint=hint)
 
 
 def _starts(tokens: tuple[Token, ...], grammar: Grammar) -> list[tuple[int, Header]]:
     starts: list[tuple[int, Header]] = []
     taken = 0
     for i, depth in depths(tokens):
-        if depth or i < taken or tokens[i].kind != "word" or (i and tokens[i - 1].key in (".", "AS")):
+        if depth or i < taken or tokens[i].kind != "word":
             continue
-        if header := _header(tokens, i, grammar):
+        header = _header(tokens, i, grammar)
+        before = tokens[i - 1].key if i else ""
+        if header and before != "." and (before != "AS" or header.behind == ("(",)):
             starts.append((i, header))
             taken = i + len(header.words)
     return starts
@@ -130,12 +143,10 @@ def _checked(sql: str, sections: list[Section], grammar: Grammar) -> dict[str, S
 
 
 def _unknown(sql: str, token: Token, grammar: Grammar) -> CepSyntaxError:
-    words = list(dict.fromkeys(header.words[0] for header in grammar.headers))
-    near = closest(token.text, words)
     return CepSyntaxError(
         f"unexpected {sql[token.span.start : token.span.end]!r} at the start of {grammar.clause}",
         code="CLAUSE",
         sql=sql,
         span=token.span,
-        hint=f"did you mean {near}?" if near else f"expected one of {grammar.order}",
+        hint=guess(token.text, grammar) or f"expected one of {grammar.order}",
     )

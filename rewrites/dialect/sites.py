@@ -26,7 +26,11 @@ _NOT_CODE = re.compile(
     re.DOTALL | re.IGNORECASE,
 )
 """Comments, strings and quoted identifiers: a pre-test that never fails on a text that cannot be tokenised."""
-_KINDS: dict[str, ClauseKind] = {"PATTERN": "MATCH PATTERN", "PATTERNS": "MATCH PATTERNS", "AUTOMATON": "MATCH AUTOMATON"}
+_KINDS: dict[str, ClauseKind] = {
+    "PATTERN": "MATCH PATTERN",
+    "PATTERNS": "MATCH PATTERNS",
+    "AUTOMATON": "MATCH AUTOMATON",
+}
 _NO_ALIAS = set(
     "WHERE GROUP ORDER HAVING QUALIFY LIMIT OFFSET WINDOW CLUSTER DISTRIBUTE SORT UNION EXCEPT INTERSECT MINUS SETMINUS JOIN "
     "INNER LEFT RIGHT FULL CROSS SEMI ANTI NATURAL LATERAL ON USING PIVOT UNPIVOT TABLESAMPLE FOR VERSION TIMESTAMP WHEN "
@@ -125,9 +129,7 @@ def _lateral(tokens: Tokens, start: int) -> bool:
 def _is_column_list(tokens: Tokens, opening: int) -> bool:
     """``FROM t match_recognize (a, b)``: an alias with column names, not a clause."""
     body = tokens.items[opening + 1 : tokens.partner[opening]]
-    return bool(body) and all(
-        token.is_name if i % 2 == 0 else token.key == "," for i, token in enumerate(body)
-    )
+    return bool(body) and all(token.is_name if i % 2 == 0 else token.key == "," for i, token in enumerate(body))
 
 
 def _check_place(tokens: Tokens, i: int, opening: int) -> None:

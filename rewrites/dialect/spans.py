@@ -100,6 +100,22 @@ class SpanParser(SparkParser):
         self._force(node, start)
         return node
 
+    def _parse_in(self, this: exp.Expr | None, alias: bool = False) -> exp.In:
+        start = self._index
+        node = super()._parse_in(this, alias=alias)
+        if isinstance(query := node.args.get("query"), exp.Expr):
+            self._force(query, start)
+        return node
+
+    def _parse_parameter(self) -> exp.Parameter:
+        start = self._index - 1  # ``$`` is eaten already
+        node = super()._parse_parameter()
+        self._force(node, start)
+        return node
+
+    def _kv_to_prop_eq(self, expressions: list[exp.Expr], parse_map: bool = False) -> list[exp.Expr]:
+        return expressions  # ``struct(a AS x)`` keeps its arguments as written
+
     def _build_json_extract(self, this: exp.Expr | None, path_parts: list[exp.JSONPathPart]) -> Any:
         node, rest = super()._build_json_extract(this, path_parts)
         if isinstance(node, exp.JSONExtract) and node is not this and this is not None and (known := _span(this)):

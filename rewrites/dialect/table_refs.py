@@ -12,6 +12,16 @@ _STOPS = set(
     "SELECT WHERE GROUP ORDER BY HAVING QUALIFY LIMIT OFFSET WINDOW CLUSTER DISTRIBUTE SORT SET UNION EXCEPT INTERSECT "
     "MINUS SETMINUS INTO VALUES WHEN THEN RETURNING INSERT UPDATE DELETE ON".split()
 )
+_CONDITIONS = {
+    "WHERE": "WHERE",
+    "ON": "ON",
+    "USING": "USING",
+    "HAVING": "HAVING",
+    "GROUP": "GROUP BY",
+    "ORDER": "ORDER BY",
+    "LIMIT": "LIMIT",
+    "LATERAL": "LATERAL VIEW",
+}
 _OPERAND_EXPECTED = set(
     "AND OR NOT IN LIKE ILIKE RLIKE REGEXP BETWEEN IS CASE WHEN THEN ELSE DIV DISTINCT ALL AS BY SELECT WHERE ON HAVING "
     "FROM JOIN USING LATERAL INTERVAL ESCAPE EXISTS ANY SOME TABLE".split()
@@ -49,8 +59,8 @@ def follows_condition(tokens: Tokens, clause: int) -> str | None:
         return None
     for i in _backwards(tokens, clause):
         key = tokens.items[i].key
-        if not _qualified(tokens, i) and key in _STOPS | {"USING", "LATERAL"} - {"SELECT", "BY", "SET", "THEN", "WHEN"}:
-            return "LATERAL VIEW" if key == "LATERAL" else key
+        if not _qualified(tokens, i) and key in _CONDITIONS:
+            return _CONDITIONS[key]
         if key in {",", ";"} | _STARTS:
             return None
     return None

@@ -188,10 +188,15 @@ def _close(items: tuple[Token, ...], stack: list[int], partner: list[int], i: in
 
 def _reason(error: TokenError) -> str:
     cause = error.__cause__
-    return str(cause) if isinstance(cause, TokenError) else "a string, comment or identifier does not end"
+    missing = re.match(r"Missing (\S+) from", str(cause))
+    return (
+        f"the {missing.group(1)} that opens here is never closed"
+        if missing
+        else "a string, comment or name does not end"
+    )
 
 
 def _place(error: TokenError, sql: str) -> Span:
-    cause = re.search(r"from \d+:(\d+)", _reason(error))
+    cause = re.search(r"from \d+:(\d+)", str(error.__cause__))
     start = min(int(cause.group(1)) if cause else 0, len(sql))
     return Span(start, min(start + 1, len(sql)))

@@ -109,7 +109,9 @@ def _equivalence(sql: str, tokens: tuple[Token, ...]) -> Equivalence:
         close = next((token for token in tokens if token.key == "]"), tokens[-1])
         if close is not tokens[-1] and any(token.key == "OR" for token in tokens):
             parse_expression(sql, tokens, kleene=True)  # refuses it by name
-        raise CepSyntaxError("the equivalence test does not parse", code="EQUIVALENCE", sql=sql, span=cover(tokens), hint=hint)
+        raise CepSyntaxError(
+            "the equivalence test does not parse", code="EQUIVALENCE", sql=sql, span=cover(tokens), hint=hint
+        )
     cursor = Cursor.over(sql, tokens[1:-1], cover(tokens))
     attribute = cursor.name("an attribute").name
     if cursor.peek() is None:
@@ -141,7 +143,9 @@ def _braces(cursor: Cursor) -> tuple[tuple[Token, ...], Span]:
     if close is None:
         cursor.fail("the { is not closed", span=opening, code="UNBALANCED")
     if rest[close + 1 :]:
-        cursor.fail("nothing may follow the }", span=cover(rest[close + 1 :]), hint="put the condition inside the braces")
+        cursor.fail(
+            "nothing may follow the }", span=cover(rest[close + 1 :]), hint="put the condition inside the braces"
+        )
     if close == 0:
         cursor.fail("the braces are empty", span=opening)
     return rest[:close], cover(rest[:close])

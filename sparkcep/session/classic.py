@@ -17,7 +17,7 @@ from pyspark.errors.exceptions.captured import CapturedException
 from pyspark.java_gateway import ensure_callback_server_started
 from pyspark.sql import SparkSession
 
-from rewrites import has_clause, positional_name, rewrite
+from rewrites import InputError, has_clause, positional_name, rewrite
 from sparkcep.errors import CepError, CepInternalError
 from sparkcep.session.config import options, point_workers
 from sparkcep.session.raising import remember, translate_errors
@@ -57,7 +57,10 @@ def rewritten(spark: SparkSession, text: str) -> str:
     parser = _parser_of(spark.sparkContext, spark._jsparkSession)
     if parser is None:
         raise CepInternalError("this session has no sparkcep in it", code="NOT_INSTALLED", hint="sparkcep.install(spark)")
-    return parser.rewrite(text, parser.parse_plain)
+    try:
+        return parser.rewrite(text, parser.parse_plain)
+    except InputError as error:
+        raise error.cause from None
 
 
 class PatternParser:
@@ -85,6 +88,8 @@ class PatternParser:
             if not (self.active and has_clause(text)):
                 return parse(text)
             return parse_rewritten(self.rewrite(text, parse_rewritten))
+        except InputError as error:
+            return parse_rewritten(error.query)
         except CepError as error:
             raise _java_error(self.injection.context, remember(error.in_sql(text))) from None
         except CapturedException as error:
@@ -168,13 +173,5 @@ def _named_parameters(jvm: Any, parameters: Any) -> Any:
 
 
 def _java_error(context: Any, error: CepError) -> Py4JJavaError:
-    """A CepError as Spark's AnalysisException, so that every client (Thrift too) sees its text."""
-    jvm = context._jvm
-    none = jvm.scala.Option.apply(None)
-    exception = jvm.org.apache.spark.sql.AnalysisException(
-        str(error),
-        *(none, none, none, jvm.scala.Option.apply(error.code)),
-        jvm.org.apache.spark.api.python.PythonUtils.toScalaMap({}),
-        context._gateway.new_array(jvm.org.apache.spark.QueryContext, 0),
-    )
-    return Py4JJavaError(str(error), exception)
+    """A CepError as a Java exception, so that every client (Thrift too) sees its text; the parser interface lets unchecked ones pass."""
+    return Py4JJavaError(str(error), context._jvm.java.lang.IllegalArgumentException(str(error)))

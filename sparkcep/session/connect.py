@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-from rewrites import has_clause, positional_name, rewrite
+from rewrites import InputError, has_clause, positional_name, rewrite
 from sparkcep.errors import CepUnsupportedError
 from sparkcep.session.config import options
 from sql_functions.catalog import connect_describe
@@ -61,4 +61,7 @@ def named_arguments(args: Any) -> dict[str, Any] | None:
 def _rewritten(spark: Any, text: str, sql: Any) -> str:
     found = options(lambda name: spark.conf.get(name, None))
     function = lambda spec_json: connect_function(spark, spec_json)  # noqa: E731
-    return rewrite(text, connect_describe(sql), replace(found, function=function))
+    try:
+        return rewrite(text, connect_describe(sql), replace(found, function=function))
+    except InputError as error:
+        raise error.cause from None

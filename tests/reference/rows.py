@@ -71,10 +71,10 @@ def first_match(pattern: ir.RowPattern, holds: Holds, n_rows: int, start: int) -
 
 
 def _next_start(match: Match, skip: Skip) -> int:
-    if skip.to == "next_row":
+    if skip.to == "next_row" or not match.steps:  # AFTER MATCH SKIP says where to resume after a non-empty match
         return match.start + 1
     if skip.to == "past_last_row":
-        return max(match.start + len(match.steps), match.start + 1)
+        return match.start + len(match.steps)
     rows = [step.row for step in match.steps if step.variable in skip.variables]
     if not rows:
         raise SkipError(f"AFTER MATCH SKIP TO {skip.variables}: no row in match {match.number}")

@@ -96,7 +96,7 @@ def _alternate(reader: Reader) -> row.RowPattern:
     items = [_concat(reader)]
     while reader.accept("|"):
         items.append(_concat(reader))
-    return items[0] if len(items) == 1 else row.Alternate(tuple(items))
+    return _flat(row.Alternate, items)
 
 
 def _concat(reader: Reader) -> row.RowPattern:
@@ -105,7 +105,13 @@ def _concat(reader: Reader) -> row.RowPattern:
         items.append(_quantified(reader))
     if not items:
         return row.Empty()
-    return items[0] if len(items) == 1 else row.Concat(tuple(items))
+    return _flat(row.Concat, items)
+
+
+def _flat(kind: type[row.Concat] | type[row.Alternate], items: list[row.RowPattern]) -> row.RowPattern:
+    """One item as itself, a group of the same kind as its items."""
+    parts = [part for item in items for part in (item.items if isinstance(item, kind) else (item,))]
+    return parts[0] if len(parts) == 1 else kind(tuple(parts))
 
 
 def _quantified(reader: Reader) -> row.RowPattern:

@@ -98,9 +98,7 @@ def _checked(operator: ArithmeticOperator, left: Lowered, right: Lowered, kind: 
     return Lowered(pl.when(inside).then(value).otherwise(None).cast(narrow), kind, either(fault, overflow))
 
 
-def _decimal(
-    operator: ArithmeticOperator, left: Lowered, right: Lowered, fault: pl.Expr | None, text: str
-) -> Lowered:
+def _decimal(operator: ArithmeticOperator, left: Lowered, right: Lowered, fault: pl.Expr | None, text: str) -> Lowered:
     """Exact, on unscaled 128-bit integers; a result that may pass 38 digits (where Spark rounds) is refused."""
     one, two = left.kind, right.kind
     scale = one.scale + two.scale if operator == "mul" else max(one.scale, two.scale)

@@ -12,7 +12,7 @@ from itertools import combinations, product
 from math import prod
 
 from sparkcep.errors import CepAnalysisError, CepLimitError, CepUnsupportedError
-from sparkcep.pattern.event import And, Element, EventItem, EventPattern, Not, Or, Seq
+from sparkcep.pattern.event import Element, EventItem, EventPattern, Not, Or, Seq
 
 MAX_BRANCHES = 1024
 """Most branches of one pattern: AND and SEQ multiply the alternatives of the ORs below them."""
@@ -100,13 +100,13 @@ def _parts(node: EventItem) -> list[_Part]:
     return [join(chosen) for chosen in product(*choices)]
 
 
-def _negated(item: EventPattern) -> tuple[str, ...]:
+def _negated(item: EventItem) -> tuple[str, ...]:
     """The elements of which none may occur: NOT (x OR y) is NOT x and NOT y, side by side."""
     if isinstance(item, Element):
         return (item.variable,)
     if isinstance(item, Or):
-        return tuple(name for part in item.items if not isinstance(part, Not) for name in _negated(part))
-    kind = "AND" if isinstance(item, And) else "SEQ"
+        return tuple(name for part in item.items for name in _negated(part))
+    kind = type(item).__name__.upper()
     raise CepUnsupportedError(f"NOT of {kind} is not supported yet: {item}.", code=f"NOT_{kind}", span=item.span)
 
 

@@ -1,68 +1,82 @@
 """Input buffers: the candidates of one variable, searchable by order and by equality (paper, section 3).
 
-In: the candidates a variable can take and, where equality predicates bind it, a code per candidate. Out: for every
-partial match the range of buffer slots to take, and the expansion of such ranges in bounded chunks. Predicates are
-not looked at here.
+In: the candidates a variable can take, and the equalities that bind it to other variables. Out: for every partial match
+the range of buffer slots to take, and the expansion of such ranges in bounded chunks. Other predicates are not looked
+at here.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
-from sparkcep.engines.event_pattern.events import BoolArray, IntArray
+from sparkcep.engines.event_pattern.equality import Keys, Part, keys, needles
+from sparkcep.engines.event_pattern.events import BoolArray, Events, Frame, IntArray
+from sparkcep.engines.event_pattern.plan import Equality
+from sparkcep.engines.event_pattern.values import Payload
 
 
 @dataclass(frozen=True, slots=True)
-class InputBuffer:
-    """``rows``: candidates in (code, order) order.
+class OrderedBuffer:
+    """``rows``: candidates in order. ``slots[p]``: how many of them lie before candidate p, so a search is a
+    look-up."""
 
-    Without codes, ``slots[p]`` is the number of rows before candidate p, so a range of candidates is two look-ups.
-    With codes, ``keys`` is ``code * width + row``, sorted, so a code and a range of candidates are two binary
-    searches.
+    rows: IntArray
+    slots: IntArray
+
+    @property
+    def compared(self) -> tuple[Part, ...]:
+        """Equalities that a found row may still fail."""
+        return ()
+
+    def ranges(self, low: IntArray, high: IntArray, frame: Frame) -> tuple[IntArray, IntArray]:
+        """Slots ``[begin, end)`` of the rows in ``[low, high)``, per partial match of ``frame``."""
+        return self.slots[low], self.slots[high]
+
+
+@dataclass(frozen=True, slots=True)
+class KeyedBuffer:
+    """``rows``: candidates in (equality code, order) order; ``codes``: ``code * width + row``, ascending.
+
+    So an equality and a range of candidates are two binary searches.
     """
 
     rows: IntArray
-    slots: IntArray | None
-    keys: IntArray | None
+    codes: IntArray
     width: int
+    keys: Keys
 
-    def ranges(self, low: IntArray, high: IntArray, codes: IntArray | None = None) -> tuple[IntArray, IntArray]:
-        """Slots ``[begin, end)`` of the rows in ``[low, high)`` with the given code; a negative code has none."""
-        if self.slots is not None:
-            return self.slots[low], self.slots[high]
-        base = codes * self.width
-        begin = np.searchsorted(self.keys, base + low)
-        end = np.searchsorted(self.keys, base + high)
-        return begin, np.where(codes < 0, begin, end)
+    @property
+    def compared(self) -> tuple[Part, ...]:
+        """Equalities that a found row may still fail."""
+        return self.keys.compared
+
+    def ranges(self, low: IntArray, high: IntArray, frame: Frame) -> tuple[IntArray, IntArray]:
+        """Slots ``[begin, end)`` of the rows in ``[low, high)`` that are equal, per partial match; none for a NULL."""
+        wanted = needles(self.keys, frame)
+        begin = np.searchsorted(self.codes, wanted * self.width + low)
+        end = np.searchsorted(self.codes, wanted * self.width + high)
+        return begin, np.where(wanted < 0, begin, end)
+
+
+InputBuffer = OrderedBuffer | KeyedBuffer
+
+
+def fill(events: Events, payload: Payload, index: int, equalities: Sequence[Equality]) -> InputBuffer:
+    """The candidates that ``variables[index]`` can take, searchable by ``equalities``."""
+    taken = events.taken_by(index)
+    wanted = keys(payload, equalities, len(events))
+    return _ordered(taken) if wanted is None else _keyed(taken, wanted)
 
 
 @dataclass(frozen=True, slots=True)
 class Expansion:
-    """One chunk of (partial match, taken event) pairs: the partial match's index and the event's candidate number."""
+    """One chunk of (partial match, event) pairs: the partial match's index and the event's candidate number."""
 
     parents: IntArray
     rows: IntArray
-
-
-def ordered(taken: BoolArray) -> InputBuffer:
-    """A buffer searched by order alone. ``taken``: which candidates the variable can take."""
-    slots = np.zeros(len(taken) + 1, dtype=np.int64)
-    np.cumsum(taken, out=slots[1:])
-    return InputBuffer(np.flatnonzero(taken), slots, None, len(taken))
-
-
-def keyed(taken: BoolArray, codes: IntArray) -> InputBuffer:
-    """A buffer searched by equality and order; candidates with a negative code (a NULL) equal nothing and are left out.
-
-    ``codes`` times the number of candidates must fit int64 (see ``codes.combine``).
-    """
-    rows = np.flatnonzero(taken & (codes >= 0))
-    width = len(taken) + 1
-    keys = np.sort(codes[rows] * width + rows)
-    return InputBuffer(keys % width, None, keys, width)
 
 
 def expansions(buffer: InputBuffer, begin: IntArray, end: IntArray, chunk: int) -> Iterator[Expansion]:
@@ -79,7 +93,20 @@ def expansions(buffer: InputBuffer, begin: IntArray, end: IntArray, chunk: int) 
         stop = min(start + chunk, total)
         first = int(np.searchsorted(ends, start, side="right"))
         last = int(np.searchsorted(ends, stop, side="left"))
-        part = np.minimum(ends[first : last + 1], stop)
-        sizes = np.diff(part, prepend=start)
-        slots = np.arange(start, stop) + np.repeat(shift[first : last + 1], sizes)
-        yield Expansion(np.repeat(np.arange(first, last + 1), sizes), buffer.rows[slots])
+        sizes = np.diff(np.minimum(ends[first : last + 1], stop), prepend=start)
+        parents = np.repeat(np.arange(first, last + 1), sizes)
+        yield Expansion(parents, buffer.rows[np.arange(start, stop) + shift[parents]])
+
+
+def _ordered(taken: BoolArray) -> OrderedBuffer:
+    slots = np.zeros(len(taken) + 1, dtype=np.int64)
+    np.cumsum(taken, out=slots[1:])
+    return OrderedBuffer(np.flatnonzero(taken), slots)
+
+
+def _keyed(taken: BoolArray, wanted: Keys) -> KeyedBuffer:
+    """Candidates with a NULL equal nothing and are left out. Codes fit int64 (see ``equality.CODE_LIMIT``)."""
+    rows = np.flatnonzero(taken & (wanted.own >= 0))
+    width = len(taken) + 1
+    codes = np.sort(wanted.own[rows] * width + rows)
+    return KeyedBuffer(codes % width, codes, width, wanted)

@@ -14,20 +14,18 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import reduce
 
 import numpy as np
 
 from sparkcep.engines.event_pattern.branches import Branch, extremes
-from sparkcep.engines.event_pattern.buffer import InputBuffer, expansions, keyed, ordered
-from sparkcep.engines.event_pattern.equality import Keys, holds, keys, needles
-from sparkcep.engines.event_pattern.events import BoolArray, Events, IntArray
-from sparkcep.engines.event_pattern.plan import Equality, Fence, State
+from sparkcep.engines.event_pattern.buffer import InputBuffer, expansions, fill
+from sparkcep.engines.event_pattern.equality import holds
+from sparkcep.engines.event_pattern.events import BoolArray, Events, Frame, IntArray
+from sparkcep.engines.event_pattern.plan import Fence, State
 from sparkcep.engines.event_pattern.predicates import Condition, condition, evaluate, fault_error
 from sparkcep.engines.event_pattern.values import Payload
 from sparkcep.errors import CepLimitError
-
-Frame = dict[str, IntArray]
-"""Candidate numbers by bound variable; all arrays have one entry per partial match."""
 
 
 @dataclass(slots=True)
@@ -51,22 +49,12 @@ class Budget:
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """A state with its input buffer and conditions over one table."""
+    """A state over one table: its input buffer, its conditions, its fences with the buffers of their negated events."""
 
     state: State
     buffer: InputBuffer
-    keys: Keys | None
     conditions: tuple[Condition, ...]
-    fences: tuple[Barrier, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class Barrier:
-    """A fence with the input buffer of its negated events."""
-
-    fence: Fence
-    buffer: InputBuffer
-    keys: Keys | None
+    fences: tuple[tuple[Fence, InputBuffer], ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,40 +125,38 @@ def _admitted(events: Events, step: Step, frame: Frame) -> tuple[IntArray, IntAr
         low = np.maximum(low, events.tie_end[latest(frame, state.after)])
     if state.before:
         high = np.minimum(high, events.tie_start[earliest(frame, state.before)])
-    for barrier in step.fences:
-        low, high = _fenced(events, barrier, frame, low, high)
-    high = np.maximum(low, high)
-    return step.buffer.ranges(low, high, needles(step.keys, frame) if step.keys else None)
+    for fence, negated in step.fences:
+        low, high = _fenced(events, fence, negated, frame, low, high)
+    return step.buffer.ranges(low, np.maximum(low, high), frame)
 
 
-def _fenced(events: Events, barrier: Barrier, frame: Frame, low: IntArray, high: IntArray) -> tuple[IntArray, IntArray]:
+def _fenced(
+    events: Events, fence: Fence, negated: InputBuffer, frame: Frame, low: IntArray, high: IntArray
+) -> tuple[IntArray, IntArray]:
     """``low`` and ``high`` narrowed to where no negated event lies between the new event and the bound endpoints.
 
     An event concurrent with the nearest negated one is admitted: neither precedes the other.
     """
-    if not len(barrier.buffer.rows):
+    if not len(negated.rows):
         return low, high
-    fence, some = barrier.fence, next(iter(frame.values()))
-    codes = needles(barrier.keys, frame) if barrier.keys else None
+    some = next(iter(frame.values()))
     if fence.after:
-        start = events.tie_end[latest(frame, fence.after)]
-        begin, end = barrier.buffer.ranges(start, events.partition_end[some], codes)
-        nearest = barrier.buffer.rows[np.minimum(begin, len(barrier.buffer.rows) - 1)]
+        begin, end = negated.ranges(events.tie_end[latest(frame, fence.after)], events.partition_end[some], frame)
+        nearest = negated.rows[np.minimum(begin, len(negated.rows) - 1)]
         return low, np.where(begin < end, np.minimum(high, events.tie_end[nearest]), high)
-    stop = events.tie_start[earliest(frame, fence.before)]
-    begin, end = barrier.buffer.ranges(events.partition_start[some], stop, codes)
-    nearest = barrier.buffer.rows[end - 1]
+    begin, end = negated.ranges(events.partition_start[some], events.tie_start[earliest(frame, fence.before)], frame)
+    nearest = negated.rows[end - 1]
     return np.where(begin < end, np.maximum(low, events.tie_start[nearest]), low), high
 
 
 def earliest(frame: Frame, variables: Sequence[str]) -> IntArray:
     """The first of the candidates that ``variables`` took, per partial match."""
-    return np.minimum.reduce([frame[name] for name in variables])
+    return reduce(np.minimum, (frame[name] for name in variables))
 
 
 def latest(frame: Frame, variables: Sequence[str]) -> IntArray:
     """The last of the candidates that ``variables`` took, per partial match."""
-    return np.maximum.reduce([frame[name] for name in variables])
+    return reduce(np.maximum, (frame[name] for name in variables))
 
 
 def _filtered(chain: Chain, step: Step, frame: Frame, taken: IntArray, parents: IntArray) -> tuple[Frame, bool]:
@@ -183,8 +169,8 @@ def _filtered(chain: Chain, step: Step, frame: Frame, taken: IntArray, parents: 
     pairs = _Pairs(frame, step.state.variable, taken, parents)
     for name in step.state.unordered:
         pairs.keep(pairs.rows(name) != pairs.taken)
-    if step.keys and step.keys.compared:
-        pairs.keep(holds(step.keys, pairs.taken, pairs.only(part.variable for part in step.keys.compared)))
+    for part in step.buffer.compared:
+        pairs.keep(holds(part, pairs.taken, pairs.rows(part.variable)))
     for wanted in step.conditions:
         outcome = evaluate(wanted, chain.payload, pairs.only(term.variable for term in wanted.columns))
         suspect |= outcome.faults is not None
@@ -194,8 +180,8 @@ def _filtered(chain: Chain, step: Step, frame: Frame, taken: IntArray, parents: 
 
 @dataclass(slots=True)
 class _Pairs:
-    """A chunk under filtering: columns of the partial matches are gathered only where a filter, or the result, needs
-    them."""
+    """A chunk under filtering: partial matches' columns are gathered only for a filter that needs them, and at the
+    end."""
 
     parents_frame: Frame
     variable: str
@@ -234,26 +220,15 @@ def _raise_faults(chain: Chain, frame: Frame) -> None:
 
 def _fits_window(events: Events, rows: IntArray) -> BoolArray:
     """Whether a single event spans less than the window: not so where WITHIN is zero or negative."""
-    if events.window is None:
-        return np.ones(len(rows), dtype=np.bool_)
-    return events.window.time[rows] < events.window.deadline[rows]
+    return np.ones(len(rows), dtype=np.bool_) if events.window is None else events.window.end[rows] > rows
 
 
 def _step(state: State, indexes: Mapping[str, int], events: Events, payload: Payload) -> Step:
-    buffer, wanted = input_buffer(events, payload, indexes[state.variable], state.equalities)
-    conditions = tuple(condition(predicate, payload) for predicate in state.filters)
-    barriers = (
-        Barrier(fence, *input_buffer(events, payload, indexes[fence.negated], fence.equalities)) for fence in state.fences
+    fences = [(fence, fill(events, payload, indexes[fence.negated], fence.equalities)) for fence in state.fences]
+    return Step(
+        state,
+        fill(events, payload, indexes[state.variable], state.equalities),
+        tuple(condition(predicate, payload) for predicate in state.filters),
+        # With an equality that the buffer is not searched by, a negated event found may be none.
+        tuple((fence, negated) for fence, negated in fences if not negated.compared),
     )
-    # With an equality that the buffer is not searched by, a negated event found may be none.
-    sure = tuple(barrier for barrier in barriers if barrier.keys is None or not barrier.keys.compared)
-    return Step(state, buffer, wanted, conditions, sure)
-
-
-def input_buffer(
-    events: Events, payload: Payload, index: int, equalities: Sequence[Equality]
-) -> tuple[InputBuffer, Keys | None]:
-    """The candidates that ``variables[index]`` can take, searchable by ``equalities``."""
-    taken = events.taken_by(index)
-    wanted = keys(payload, equalities, len(events))
-    return (ordered(taken), None) if wanted is None else (keyed(taken, wanted.own), wanted)

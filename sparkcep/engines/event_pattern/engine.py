@@ -12,19 +12,18 @@ import pyarrow as pa
 
 from sparkcep.engines.event_pattern import chain as chains
 from sparkcep.engines.event_pattern import negation
-from sparkcep.engines.event_pattern.chain import Budget, Frame
-from sparkcep.engines.event_pattern.events import Events, load
+from sparkcep.engines.event_pattern.chain import Budget
+from sparkcep.engines.event_pattern.events import Events, Frame, load
 from sparkcep.engines.event_pattern.output import OUTPUT_ROWS, tables
 from sparkcep.engines.event_pattern.plan import BranchPlan, Plan, chain, plan
 from sparkcep.engines.event_pattern.values import Payload
 from sparkcep.spec.event import EventPatternSpec
 
 MAX_PARTIAL_MATCHES = 1_000_000_000
-"""Partial matches created over one table before a query counts as run away: about half a minute of one core."""
+"""Partial matches created over one table before a query counts as run away: about a minute of one core."""
 
 CHUNK = 1 << 18
-"""Partial matches created at a time: with the states of a pattern it bounds memory (10 states: about 200 MB at
-most)."""
+"""Partial matches created at a time: states times chunk bounds memory (10 states: about 200 MB at most)."""
 
 
 def compile(spec: EventPatternSpec) -> Plan:

@@ -7,12 +7,12 @@ fit a 64-bit code is compared afterwards.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
-from sparkcep.engines.event_pattern.events import BoolArray, IntArray
+from sparkcep.engines.event_pattern.events import BoolArray, Frame, IntArray
 from sparkcep.engines.event_pattern.plan import Equality
 from sparkcep.engines.event_pattern.values import Payload
 
@@ -50,7 +50,9 @@ def keys(payload: Payload, equalities: Sequence[Equality], width: int) -> Keys |
     if not equalities:
         return None
     parts = sorted((_part(payload, equality) for equality in equalities), key=lambda part: -part.size)
-    searched, compared, product = [], [], max(width, 1) + 1
+    searched: list[Part] = []
+    compared: list[Part] = []
+    product = width + 1
     for part in parts:
         fits = product * max(part.size, 1) < CODE_LIMIT
         product *= max(part.size, 1) if fits else 1
@@ -58,20 +60,18 @@ def keys(payload: Payload, equalities: Sequence[Equality], width: int) -> Keys |
     return Keys(_joined([(part.own, part.size) for part in searched], width), tuple(searched), tuple(compared))
 
 
-def needles(wanted: Keys, rows: Mapping[str, IntArray]) -> IntArray:
-    """The code each partial match looks for (-1: a NULL, so none). ``rows``: candidate numbers by bound variable."""
-    length = len(next(iter(rows.values())))
-    return _joined([(part.bound[rows[part.variable]], part.size) for part in wanted.searched], length)
+def needles(wanted: Keys, frame: Frame) -> IntArray:
+    """The code each partial match looks for (-1: a NULL, so none)."""
+    length = len(next(iter(frame.values())))
+    return _joined([(part.bound[frame[part.variable]], part.size) for part in wanted.searched], length)
 
 
-def holds(wanted: Keys, taken: IntArray, rows: Mapping[str, IntArray]) -> BoolArray | None:
-    """Which pairs satisfy the equalities outside the key; None if there are none."""
-    kept: BoolArray | None = None
-    for part in wanted.compared:
-        own = part.own[taken]
-        equal = (own == part.bound[rows[part.variable]]) & (own >= 0)
-        kept = equal if kept is None else kept & equal
-    return kept
+def holds(part: Part, taken: IntArray, bound: IntArray) -> BoolArray:
+    """Whether an equality outside the key holds. ``taken``, ``bound``: the new event and ``part.variable``'s, per
+    pair."""
+    own = part.own[taken]
+    equal: BoolArray = (own == part.bound[bound]) & (own >= 0)
+    return equal
 
 
 def _part(payload: Payload, equality: Equality) -> Part:

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -22,6 +23,9 @@ from sparkcep.spec.event import WithinEvents, WithinTime
 IntArray = npt.NDArray[np.int64]
 BoolArray = npt.NDArray[np.bool_]
 TimeArray = npt.NDArray[np.int64] | npt.NDArray[np.float64]
+
+Frame = dict[str, IntArray]
+"""Partial matches: candidate numbers by bound variable, all arrays with one entry per partial match."""
 
 MASK_BITS = 62
 
@@ -64,7 +68,8 @@ class Events:
     def taken_by(self, index: int) -> BoolArray:
         """Which candidates ``variables[index]`` can take."""
         mask, bit = divmod(index + 1, MASK_BITS)
-        return (self.flags[mask] >> np.int64(bit)) & 1 != 0
+        taken: BoolArray = self.flags[mask] & (1 << bit) != 0
+        return taken
 
 
 def load(table: pa.Table, masks: Sequence[str], rank: str, within: WithinTime | WithinEvents | None) -> Events:
@@ -87,8 +92,8 @@ def load(table: pa.Table, masks: Sequence[str], rank: str, within: WithinTime | 
     return Events(positions, partition_start, partition_end, tie_start, tie_end, kept, window)
 
 
-def _numbers(table: pa.Table, name: str) -> npt.NDArray[np.generic]:
-    return table.column(name).to_numpy()  # type: ignore[no-any-return]
+def _numbers(table: pa.Table, name: str) -> npt.NDArray[Any]:
+    return cast(npt.NDArray[Any], table.column(name).to_numpy())
 
 
 def _is_candidate(flags: Sequence[IntArray]) -> BoolArray:
@@ -146,7 +151,7 @@ def _ceilings(deadline: TimeArray, partition_start: IntArray) -> TimeArray:
     if not falls.any():
         return deadline
     frame = pl.DataFrame({"partition": partition_start, "deadline": deadline})
-    return frame.select(pl.col("deadline").cum_max().over("partition")).to_series().to_numpy()  # type: ignore[return-value]
+    return frame.select(pl.col("deadline").cum_max().over("partition")).to_series().to_numpy()
 
 
 def _ends(time: TimeArray, deadline: TimeArray, partition_end: IntArray) -> IntArray:
@@ -166,9 +171,7 @@ def _ends(time: TimeArray, deadline: TimeArray, partition_end: IntArray) -> IntA
     return found
 
 
-def _advance(
-    found: IntArray, step: int, time: TimeArray, deadline: TimeArray, partition_end: IntArray
-) -> bool:
+def _advance(found: IntArray, step: int, time: TimeArray, deadline: TimeArray, partition_end: IntArray) -> bool:
     """Move ``found`` on by ``step`` where all candidates in between lie before the deadline; whether any moved."""
     probe = np.minimum(found + step, partition_end)
     moves = (probe > found) & (time[probe - 1] < deadline)

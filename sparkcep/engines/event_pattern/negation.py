@@ -16,10 +16,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from sparkcep.engines.event_pattern.branches import Branch, extremes
-from sparkcep.engines.event_pattern.buffer import InputBuffer, expansions
-from sparkcep.engines.event_pattern.chain import Budget, Frame, earliest, input_buffer, latest
-from sparkcep.engines.event_pattern.equality import Keys, holds, needles
-from sparkcep.engines.event_pattern.events import BoolArray, Events, IntArray, Window
+from sparkcep.engines.event_pattern.buffer import InputBuffer, expansions, fill
+from sparkcep.engines.event_pattern.chain import Budget, earliest, latest
+from sparkcep.engines.event_pattern.equality import holds
+from sparkcep.engines.event_pattern.events import BoolArray, Events, Frame, IntArray, Window
 from sparkcep.engines.event_pattern.plan import NegatedEvent
 from sparkcep.engines.event_pattern.predicates import Condition, condition, evaluate, fault_error
 from sparkcep.engines.event_pattern.values import Payload
@@ -34,14 +34,12 @@ class Absence:
     before: tuple[str, ...]
     own: tuple[str, ...]
     buffer: InputBuffer
-    keys: Keys | None
     conditions: tuple[Condition, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class Negations:
-    """The alternatives of a branch; ``earliest``/``latest``: variables among which a match's first and last event
-    are."""
+    """The alternatives of a branch; a match's first/last event is among those of ``earliest``/``latest``."""
 
     events: Events
     payload: Payload
@@ -92,15 +90,14 @@ def _absence(
     negated: NegatedEvent, branch: Branch, indexes: Mapping[str, int], events: Events, payload: Payload
 ) -> Absence:
     negation = negated.negation
-    taken = events.taken_by(indexes[negation.variable])
-    buffer, wanted = input_buffer(events, payload, indexes[negation.variable], negated.equalities)
+    index = indexes[negation.variable]
+    taken = events.taken_by(index)
     return Absence(
         negation.variable,
         after=extremes(negation.before, branch.precedes)[1],
         before=extremes(negation.after, branch.precedes)[0],
         own=tuple(name for name in negated.unordered if (taken & events.taken_by(indexes[name])).any()),
-        buffer=buffer,
-        keys=wanted,
+        buffer=fill(events, payload, index, negated.equalities),
         conditions=tuple(condition(predicate, payload) for predicate in negated.filters),
     )
 
@@ -111,8 +108,7 @@ def _refuted(negations: Negations, absence: Absence, frame: Frame, budget: Budge
     if not length or not len(absence.buffer.rows):
         return np.zeros(length, dtype=np.bool_)
     low, high = _interval(negations, absence, frame)
-    codes = needles(absence.keys, frame) if absence.keys else None
-    begin, end = absence.buffer.ranges(low, np.maximum(low, high), codes)
+    begin, end = absence.buffer.ranges(low, np.maximum(low, high), frame)
     if not _needs_pairs(negations, absence):
         return begin < end
     refuted = np.zeros(length, dtype=np.bool_)
@@ -148,8 +144,7 @@ def _window(events: Events) -> Window:
 
 def _needs_pairs(negations: Negations, absence: Absence) -> bool:
     """Whether an event in the range may still not count."""
-    compared = absence.keys is not None and absence.keys.compared
-    return bool(absence.conditions or absence.own or compared or _is_loose(negations, absence))
+    return bool(absence.conditions or absence.own or absence.buffer.compared or _is_loose(negations, absence))
 
 
 def _is_loose(negations: Negations, absence: Absence) -> bool:
@@ -169,9 +164,7 @@ def _reaches(negations: Negations, absence: Absence, rows: Frame, found: IntArra
     return within
 
 
-def _counts(
-    negations: Negations, absence: Absence, frame: Frame, parents: IntArray, found: IntArray
-) -> BoolArray:
+def _counts(negations: Negations, absence: Absence, frame: Frame, parents: IntArray, found: IntArray) -> BoolArray:
     """Which pairs of a match and an event in its interval are refutations.
 
     Raises CepDataError if a predicate's value is an error on a pair that all other predicates admit.
@@ -180,8 +173,8 @@ def _counts(
     counts = np.ones(len(found), dtype=np.bool_)
     for name in absence.own:
         counts &= rows[name] != found
-    if absence.keys is not None and absence.keys.compared:
-        counts &= holds(absence.keys, found, rows)
+    for part in absence.buffer.compared:
+        counts &= holds(part, found, rows[part.variable])
     if _is_loose(negations, absence):
         counts &= _reaches(negations, absence, rows, found)
     rows[absence.variable] = found

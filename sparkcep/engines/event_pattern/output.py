@@ -11,8 +11,8 @@ from collections.abc import Iterable, Iterator
 import numpy as np
 import pyarrow as pa
 
-from sparkcep.engines.event_pattern.chain import Frame, earliest, latest
-from sparkcep.engines.event_pattern.events import IntArray
+from sparkcep.engines.event_pattern.chain import earliest, latest
+from sparkcep.engines.event_pattern.events import Frame, IntArray
 from sparkcep.spec.event import EventStruct, FirstEvent, Output
 
 OUTPUT_ROWS = 1 << 16
@@ -34,15 +34,17 @@ def tables(
 def _resized(frames: Iterable[Frame], size: int) -> Iterator[Frame]:
     """The same matches, ``size`` at a time; joined only across frames over the same variables."""
     kept: list[Frame] = []
+    count = 0
     for frame in frames:
         if kept and kept[0].keys() != frame.keys():
             yield from _cut(_joined(kept), size)
-            kept = []
+            kept, count = [], 0
         kept.append(frame)
-        if sum(_length(part) for part in kept) >= size:
+        count += _length(frame)
+        if count >= size:
             *full, rest = _cut(_joined(kept), size)
             yield from full
-            kept = [rest]
+            kept, count = [rest], _length(rest)
     if kept:
         yield from _cut(_joined(kept), size)
 

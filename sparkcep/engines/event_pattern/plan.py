@@ -55,8 +55,10 @@ class Plan:
 
 @dataclass(frozen=True, slots=True)
 class Fence:
-    """A negation that narrows where its one open endpoint can be: at or before the first ``negated`` event after the
-    latest of ``after``, or at or after the last one before the earliest of ``before`` (one of both is empty).
+    """A negation that narrows where its one endpoint still to be bound can lie.
+
+    At or before the first ``negated`` event after the latest of ``after``, or at or after the last one before the
+    earliest of ``before``; one of both is empty.
     """
 
     negated: str

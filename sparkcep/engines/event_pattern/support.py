@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from sparkcep.engines.event_pattern.branches import Branch, branches
 from sparkcep.errors import CepAnalysisError, CepUnsupportedError
-from sparkcep.pattern.event import Element, EventPattern, Not, Or, elements, walk
+from sparkcep.pattern.event import Element, EventPattern, Not, elements, walk
 from sparkcep.spec.event import MatchOutput, Predicate, Strategy, WithinEvents, WithinTime
 from sparkcep.spec.expression import variables
 
@@ -71,10 +71,8 @@ def _check_element(element: Element) -> None:
 
 
 def _check_negation(node: Not) -> None:
-    if isinstance(node.item, Or) and any(isinstance(part, Not) for part in node.item.items):
+    if any(isinstance(below, Not) for below in walk(node.item)):
         raise CepUnsupportedError(f"NOT inside NOT is not supported: {node}.", code="NESTED_NOT", span=node.span)
-    if isinstance(node.item, Not):
-        raise CepUnsupportedError(f"NOT of NOT is not supported: {node}.", code="NESTED_NOT", span=node.span)
 
 
 def _check_open_ends(branch: Branch, within: WithinTime | WithinEvents | None) -> None:

@@ -7,9 +7,9 @@ integer code. Output columns do not pass through here.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import Literal
+from typing import Literal, cast
 
 import numpy as np
 import polars as pl
@@ -35,6 +35,20 @@ class Kind:
     bits: int = 64
     precision: int = 0
     scale: int = 0
+
+
+_KINDS: tuple[tuple[Callable[[pa.DataType], bool], Kind], ...] = (
+    (pa.types.is_boolean, Kind("boolean", 8)),
+    (pa.types.is_float32, Kind("float", 32)),
+    (pa.types.is_float64, Kind("float")),
+    (pa.types.is_string, Kind("string")),
+    (pa.types.is_large_string, Kind("string")),
+    (pa.types.is_binary, Kind("binary")),
+    (pa.types.is_large_binary, Kind("binary")),
+    (pa.types.is_date32, Kind("date", 32)),
+    (pa.types.is_timestamp, Kind("timestamp")),
+    (pa.types.is_duration, Kind("duration")),
+)
 
 
 @dataclass(slots=True)
@@ -76,39 +90,31 @@ class Payload:
 
 
 def _kind(data_type: pa.DataType) -> Kind:
-    if pa.types.is_boolean(data_type):
-        return Kind("boolean", 8)
-    if pa.types.is_signed_integer(data_type):
-        return Kind("integer", data_type.bit_width)
-    if pa.types.is_float32(data_type) or pa.types.is_float64(data_type):
-        return Kind("float", data_type.bit_width)
     if pa.types.is_decimal128(data_type):
         return Kind("decimal", 128, data_type.precision, data_type.scale)
-    if pa.types.is_string(data_type) or pa.types.is_large_string(data_type):
-        return Kind("string")
-    if pa.types.is_binary(data_type) or pa.types.is_large_binary(data_type):
-        return Kind("binary")
-    if pa.types.is_date32(data_type):
-        return Kind("date", 32)
-    if pa.types.is_timestamp(data_type):
-        return Kind("timestamp")
-    return Kind("duration") if pa.types.is_duration(data_type) else Kind("opaque")
+    if pa.types.is_signed_integer(data_type):
+        return Kind("integer", data_type.bit_width)
+    return next((kind for test, kind in _KINDS if test(data_type)), Kind("opaque"))
 
 
 def _series(values: pa.Array, kind: Kind) -> pl.Series:
     if kind.name == "opaque":
-        return pl.from_arrow(pc.if_else(values.is_valid(), True, None).cast(pa.bool_()))
+        return _polars(pc.if_else(values.is_valid(), True, None).cast(pa.bool_()))
     if kind.name == "decimal":
         # Only the scale changes: the same 128-bit integers, read as whole numbers.
         whole = pa.Array.from_buffers(pa.decimal128(38, 0), len(values), values.buffers(), offset=values.offset)
-        return pl.from_arrow(whole).cast(pl.Int128)
+        return _polars(whole).cast(pl.Int128)
     if kind.name == "date":
-        return pl.from_arrow(values.cast(pa.int32()))
-    if kind.name in ("timestamp", "duration"):
-        zone = {"tz": values.type.tz} if kind.name == "timestamp" else {}
-        unit = getattr(pa, kind.name)("us", **zone)
-        return pl.from_arrow(values.cast(unit).cast(pa.int64()))
-    return pl.from_arrow(values)
+        return _polars(values.cast(pa.int32()))
+    if kind.name == "timestamp":
+        return _polars(values.cast(pa.timestamp("us", values.type.tz)).cast(pa.int64()))
+    if kind.name == "duration":
+        return _polars(values.cast(pa.duration("us")).cast(pa.int64()))
+    return _polars(values)
+
+
+def _polars(values: pa.Array) -> pl.Series:
+    return cast(pl.Series, pl.from_arrow(values))
 
 
 def _contiguous(values: pa.ChunkedArray | pa.Array) -> pa.Array:
@@ -129,10 +135,10 @@ def _encode(columns: dict[str, pl.Series], kind: Kind) -> tuple[dict[str, IntArr
 
 def _offsets(columns: dict[str, pl.Series]) -> tuple[dict[str, IntArray], int] | None:
     """Integers in a narrow range are their own codes, less the smallest."""
-    ends = [end for values in columns.values() for end in (values.min(), values.max()) if end is not None]
-    size = max(ends) - min(ends) + 1 if ends else 0
+    wide = {name: values.cast(pl.Int64) for name, values in columns.items()}
+    ends = [cast(int, end) for values in wide.values() for end in (values.min(), values.max()) if end is not None]
+    low = min(ends, default=0)
+    size = max(ends, default=-1) - low + 1
     if size > 4 * sum(len(values) for values in columns.values()):
         return None
-    low = min(ends, default=0)
-    codes = {name: (values.cast(pl.Int64) - low).fill_null(-1).to_numpy() for name, values in columns.items()}
-    return codes, size
+    return {name: (values - low).fill_null(-1).to_numpy() for name, values in wide.items()}, size

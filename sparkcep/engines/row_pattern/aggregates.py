@@ -49,8 +49,13 @@ def counts(matches: Matches, labels: Labels, columns: Columns, source: Aggregate
     return matches.cache[key]
 
 
+def tells_apart(source: Aggregate) -> bool:
+    """True if DISTINCT changes the answer (it never does for MIN and MAX)."""
+    return source.distinct and source.column is not None and source.function not in ("min", "max")
+
+
 def _rows_key(source: Aggregate) -> tuple[object, ...]:
-    return source.variables, source.column, source.filter, source.distinct
+    return source.variables, source.column, source.filter, tells_apart(source)
 
 
 def _column(source: Aggregate) -> str:
@@ -71,8 +76,8 @@ def _used(matches: Matches, labels: Labels, columns: Columns, source: Aggregate)
         counted = columns.counted(source.column, source.filter)
         if counted is not None:
             used = used & counted[matches.row]
-        if source.distinct and source.column is not None:
-            used = _first_of_each(matches, used, columns.group_keys(source.column))
+        if tells_apart(source):
+            used = _first_of_each(matches, used, columns.group_keys(_column(source)))
         matches.cache[key] = used
     return matches.cache[key]
 

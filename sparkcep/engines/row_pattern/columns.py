@@ -85,11 +85,10 @@ class Columns:
         if _is_integer_like(kind):
             return _integers(values)
         try:
-            return pc.rank(values, "ascending", null_placement="at_start", tiebreaker="dense").to_numpy().astype(np.int64)
+            ranks = pc.rank(values, "ascending", tiebreaker="dense")
+            return ranks.to_numpy().astype(np.int64)
         except (pa.ArrowNotImplementedError, pa.ArrowInvalid) as error:
-            raise CepUnsupportedError(
-                f"MIN and MAX over the column {name} of type {kind}", code="AGGREGATE_TYPE"
-            ) from error
+            raise _unsupported("MIN and MAX", name, kind) from error
 
     def _group_keys(self, name: str) -> NDArray[np.int64]:
         """Codes that are equal where the values are (for DISTINCT); NaN equals NaN and -0.0 equals 0.0."""
@@ -101,7 +100,7 @@ class Columns:
         try:
             return _integers(values.dictionary_encode().indices)
         except (pa.ArrowNotImplementedError, pa.ArrowInvalid) as error:
-            raise CepUnsupportedError(f"DISTINCT over the column {name} of type {kind}", code="AGGREGATE_TYPE") from error
+            raise _unsupported("DISTINCT", name, kind) from error
 
     def _addends(self, name: str) -> Addends:
         values, kind = self._values(name), self.type(name)
@@ -112,13 +111,17 @@ class Columns:
             return Addends(None, *_decimal_words(values))
         if pa.types.is_integer(kind) or pa.types.is_duration(kind):
             return Addends(None, _integers(values), none)
-        raise CepUnsupportedError(f"SUM over the column {name} of type {kind}", code="AGGREGATE_TYPE")
+        raise _unsupported("SUM", name, kind)
+
+
+def _unsupported(what: str, name: str, kind: pa.DataType) -> CepUnsupportedError:
+    return CepUnsupportedError(f"{what} over the column {name} of type {kind}", code="AGGREGATE_TYPE")
 
 
 def _is_integer_like(kind: pa.DataType) -> bool:
-    return pa.types.is_integer(kind) or pa.types.is_boolean(kind) or pa.types.is_temporal(kind) and not (
-        pa.types.is_interval(kind)
-    )
+    if pa.types.is_temporal(kind):
+        return not pa.types.is_interval(kind)
+    return pa.types.is_integer(kind) or pa.types.is_boolean(kind)
 
 
 def _integers(values: pa.Array) -> NDArray[np.int64]:

@@ -22,6 +22,7 @@ from sparkcep.engines.row_pattern.find import Search, find, partition_bounds
 from sparkcep.engines.row_pattern.labels import Labels
 from sparkcep.engines.row_pattern.matches import BATCH_MATCHES, Matches, OutputRows, all_rows, one_row_each
 from sparkcep.engines.row_pattern.navigation import classifier_at, column_at, current_row, match_number
+from sparkcep.engines.row_pattern.overlap import find_overlapping, suits
 from sparkcep.engines.row_pattern.program import compile_pattern
 from sparkcep.errors import CepDataError, CepInternalError
 from sparkcep.spec.row import Aggregate, ClassifierAt, ColumnAt, CurrentRow, MatchNumber, RowPatternSpec, Source
@@ -64,7 +65,8 @@ class RowPatternEngine:
         self, table: pa.Table, masks: NDArray[np.int64], starts: NDArray[np.int64]
     ) -> Iterator[pa.Table]:
         columns = Columns(table)
-        for matches in find(self.search, masks, starts, self._skip_error(columns)):
+        search = find_overlapping if suits(self.spec) else find
+        for matches in search(self.search, masks, starts, self._skip_error(columns)):
             rows = self._output_rows(matches)
             for low, high in self._cuts(matches, rows, columns):
                 yield self._table(matches, rows.cut(low, high), columns)

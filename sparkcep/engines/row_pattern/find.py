@@ -47,7 +47,8 @@ def partition_bounds(masks: NDArray[np.int64]) -> NDArray[np.int64]:
 
 
 def viable_nodes(program: Program, masks: NDArray[np.int64]) -> NDArray[np.uint64]:
-    """[rows, words]: from which nodes a match can be completed at each row. ``masks`` is [columns, rows]."""
+    """[rows + 1, words]: from which nodes a match can be completed at each row, and
+    beyond a partition's last row. ``masks`` is [columns, rows]."""
     from sparkcep.engines.row_pattern import kernels
 
     rows = masks.shape[1]
@@ -58,12 +59,13 @@ def viable_nodes(program: Program, masks: NDArray[np.int64]) -> NDArray[np.uint6
             code="PATTERN_STATE",
             hint="partition more finely, or lower the bounds of the pattern's quantifiers",
         )
-    out = np.empty((rows, program.words), np.uint64)
+    out = np.empty((rows + 1, program.words), np.uint64)
+    out[rows] = program.end
     where = (masks, program.mask_column, program.mask_bit)
     if program.narrow:
-        kernels.viable_narrow(*where, program.follow, program.end, out)
+        kernels.viable_narrow(*where, program.follow, out)
     else:
-        kernels.viable_wide(*where, program.list_start, program.list_items, program.end, out)
+        kernels.viable_wide(*where, program.list_start, program.list_items, out)
     return out
 
 
@@ -78,8 +80,8 @@ def find(search: Search, masks: NDArray[np.int64], starts: NDArray[np.int64], er
     while True:
         buffers = _Buffers.of(room, min(BATCH_MATCHES, room))
         status = kernels.walk(
-            starts, viable, program.end, FIRST_ROW_NODE + program.positions, program.list_start, program.list_items,
-            program.follow, program.codes, search.skip, search.skip_to, search.initial, search.unmatched, state, *buffers.arrays,
+            starts, viable, FIRST_ROW_NODE + program.positions, program.list_start, program.list_items,
+            program.codes, search.skip, search.skip_to, search.initial, search.unmatched, state, *buffers.arrays,
         )  # fmt: skip
         if status in (kernels.SKIP_ABSENT, kernels.SKIP_TO_START):
             raise error(int(state[kernels.S_ROW]), int(state[kernels.S_NUMBER]), status == kernels.SKIP_TO_START)

@@ -3,6 +3,7 @@
 In: arrays of a ``Program`` and of the table. Out: arrays; nothing here knows Arrow, names or measures. Kernels are
 generic: no code is generated from a pattern. Signatures are explicit, so that one compilation is cached on disk.
 
+Sets of nodes are [rows + 1, words]: the last one, given, is the set beyond the last row of any partition.
 A node is viable at a row if some sequence of rows from there on completes the match. Where every choice takes the
 first viable target, no choice is ever undone: that is Perl's preference without backtracking (the two passes are
 those of Frisch and Cardelli, "Greedy regular expression matching", ICALP 2004).
@@ -28,13 +29,6 @@ S_ROW, S_PARTITION, S_NUMBER, S_COVERED, S_MATCHES, S_NODES, S_SIZE = 0, 1, 2, 3
 matches so far; and, set by each call, the matches and nodes written."""
 
 
-DE_BRUIJN = np.uint64(0x03F79D71B4CB0A89)
-LOWEST_BIT = np.zeros(64, np.int32)
-"""The number of a word's only bit, by the word times DE_BRUIJN, shifted down to six bits."""
-for _i in range(64):
-    LOWEST_BIT[(int(DE_BRUIJN) << _i & (1 << 64) - 1) >> 58] = _i
-
-
 @nb.njit(nb.int64(MASKS, I64), cache=True, nogil=True)
 def partition_starts(masks, out):  # type: ignore[no-untyped-def]
     """Writes the first row of every partition; returns how many there are (``out`` may be empty: count only)."""
@@ -47,12 +41,13 @@ def partition_starts(masks, out):  # type: ignore[no-untyped-def]
     return found
 
 
-@nb.njit(nb.void(MASKS, I32, I64, U64, U64, SETS), cache=True, nogil=True)
-def viable_narrow(masks, column, bit, follow, end, out):  # type: ignore[no-untyped-def]
+@nb.njit(nb.void(MASKS, I32, I64, U64, SETS), cache=True, nogil=True)
+def viable_narrow(masks, column, bit, follow, out):  # type: ignore[no-untyped-def]
     """``out[r, 0]``: the viable nodes at row r, from the follow sets (one word)."""
-    positions = len(column)
-    after = end[0]
-    for r in range(masks.shape[1] - 1, -1, -1):
+    rows, positions = masks.shape[1], len(column)
+    end = out[rows, 0]
+    after = end
+    for r in range(rows - 1, -1, -1):
         mask = masks[0, r]
         viable = np.uint64(1)
         for p in range(positions):
@@ -60,51 +55,42 @@ def viable_narrow(masks, column, bit, follow, end, out):  # type: ignore[no-unty
             holds = np.uint64(held >> bit[p]) & np.uint64(follow[p + 2] & after != 0)
             viable |= (holds & np.uint64(1)) << np.uint64(p + 2)
         out[r, 0] = viable
-        after = end[0] if mask & 1 else viable
+        after = end if mask & 1 else viable
 
 
-@nb.njit(nb.boolean(U64, nb.int32), cache=True, nogil=True, inline="always")
-def has(words, node):  # type: ignore[no-untyped-def]
-    """True if ``node`` is in the set."""
-    return words[node >> 6] >> np.uint64(node & 63) & np.uint64(1) != 0
+@nb.njit(nb.boolean(SETS, nb.int64, nb.int64), cache=True, nogil=True)
+def has(sets, at, node):  # type: ignore[no-untyped-def]
+    """True if ``node`` is in the set ``at``."""
+    return sets[at, node >> 6] >> np.uint64(node & 63) & np.uint64(1) != 0
 
 
-@nb.njit(nb.void(MASKS, I32, I64, I32, I32, U64, SETS), cache=True, nogil=True)
-def viable_wide(masks, column, bit, list_start, list_items, end, out):  # type: ignore[no-untyped-def]
+@nb.njit(nb.void(MASKS, I32, I64, I32, I32, SETS), cache=True, nogil=True)
+def viable_wide(masks, column, bit, list_start, list_items, out):  # type: ignore[no-untyped-def]
     """``out[r]``: the viable nodes at row r, from the target lists (any number of words)."""
-    positions = len(column)
+    rows, positions = masks.shape[1], len(column)
     nodes = len(list_start) - 3
-    for r in range(masks.shape[1] - 1, -1, -1):
-        last = r + 1 == masks.shape[1] or masks[0, r + 1] & 1
-        after = end if last else out[r + 1]
-        viable = out[r]
-        viable[:] = 0
-        viable[0] = 1
+    for r in range(rows - 1, -1, -1):
+        after = rows if r + 1 == rows or masks[0, r + 1] & 1 else r + 1
+        out[r, :] = 0
+        out[r, 0] = 1
         for n in range(2, nodes):
-            at = after
-            if n < positions + 2:
-                if masks[column[n - 2], r] >> bit[n - 2] & 1 == 0:
-                    continue
-            else:
-                at = viable
+            if n < positions + 2 and masks[column[n - 2], r] >> bit[n - 2] & 1 == 0:
+                continue
+            at = after if n < positions + 2 else r
             for k in range(list_start[n], list_start[n + 1]):
-                if has(at, list_items[k]):
-                    viable[n >> 6] |= np.uint64(1) << np.uint64(n & 63)
+                if has(out, at, list_items[k]):
+                    out[r, n >> 6] |= np.uint64(1) << np.uint64(n & 63)
                     break
 
 
-@nb.njit(nb.int32(U64, nb.int32, nb.int64, I32, I32, U64), cache=True, nogil=True, inline="always")
-def choose(viable, node, first_split, list_start, list_items, follow):  # type: ignore[no-untyped-def]
-    """The most preferred viable target of ``node`` that takes a row or accepts (-1: none, at a root only)."""
-    if len(follow) > 0:
-        both = follow[node] & viable[0]
-        if both & (both - np.uint64(1)) == 0:  # at most one: no need to look for the most preferred
-            return LOWEST_BIT[both * DE_BRUIJN >> np.uint64(58)] if both != 0 else -1
+@nb.njit(nb.int64(SETS, nb.int64, nb.int64, nb.int64, I32, I32), cache=True, nogil=True)
+def choose(viable, at, node, first_split, list_start, list_items):  # type: ignore[no-untyped-def]
+    """The most preferred target of ``node`` in the set ``at`` that takes a row or accepts (-1: none, at a root)."""
     while True:
-        chosen = -1
+        chosen = np.int64(-1)
         for k in range(list_start[node], list_start[node + 1]):
-            if has(viable, list_items[k]):
-                chosen = list_items[k]
+            if has(viable, at, np.int64(list_items[k])):
+                chosen = np.int64(list_items[k])
                 break
         if chosen < first_split:
             return chosen
@@ -112,13 +98,13 @@ def choose(viable, node, first_split, list_start, list_items, follow):  # type: 
 
 
 @nb.njit(
-    nb.int64(I64, SETS, U64, nb.int64, I32, I32, U64, I16, nb.int64, BOOL, nb.boolean, nb.boolean, I64,
+    nb.int64(I64, SETS, nb.int64, I32, I32, I16, nb.int64, BOOL, nb.boolean, nb.boolean, I64,
              I32, I16, I32, I32, I32, I32, I32),
     cache=True,
     nogil=True,
 )  # fmt: skip
 def walk(  # type: ignore[no-untyped-def]
-    starts, viable, end, first_split, list_start, list_items, follow, codes, skip, skip_to, initial, unmatched,
+    starts, viable, first_split, list_start, list_items, codes, skip, skip_to, initial, unmatched,
     state, node_row, node_code, node_back, match_node, match_number, match_low, match_high,
 ):  # fmt: skip
     """Match after match, resumable: node by node into ``node_*``, match by match into ``match_*``.
@@ -129,7 +115,7 @@ def walk(  # type: ignore[no-untyped-def]
     ``match_low``, ``match_high``: the partition's rows. Returns how it ended; the match that did not fit, or that
     cannot be skipped from, begins at ``state[S_ROW]``.
     """
-    root = len(list_start) - 3
+    rows, root = viable.shape[0] - 1, len(list_start) - 3
     code_empty, code_unmatched = len(skip_to) - 2, len(skip_to) - 1
     row, part, number, covered = state[S_ROW], state[S_PARTITION], state[S_NUMBER], state[S_COVERED]
     matches, nodes = 0, 0
@@ -142,7 +128,7 @@ def walk(  # type: ignore[no-untyped-def]
                 break
             node = -1
             if row == low or not initial:
-                node = choose(viable[row], root + (row == low), first_split, list_start, list_items, follow)
+                node = choose(viable, row, root + (row == low), first_split, list_start, list_items)
             if node < 0 and (not unmatched or row < covered):
                 row += 1
                 continue
@@ -169,8 +155,7 @@ def walk(  # type: ignore[no-untyped-def]
                     target = r
                 nodes += 1
                 r += 1
-                ahead = viable[r] if r < high else end
-                node = choose(ahead, node, first_split, list_start, list_items, follow)
+                node = choose(viable, r if r < high else rows, node, first_split, list_start, list_items)
             if node >= 2:
                 nodes = first
                 status = FULL

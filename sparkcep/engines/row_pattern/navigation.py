@@ -20,7 +20,9 @@ def current_row(rows: OutputRows, columns: Columns, name: str) -> pa.Array:
     return columns.take(name, rows.row)
 
 
-def column_at(matches: Matches, labels: Labels, rows: OutputRows, columns: Columns, name: str, at: Navigation) -> pa.Array:
+def column_at(
+    matches: Matches, labels: Labels, rows: OutputRows, columns: Columns, name: str, at: Navigation
+) -> pa.Array:
     """The column in the row that ``at`` leads to; NULL where it leads nowhere or out of the partition."""
     node = locate(matches, labels, rows, at)
     row = np.where(node < 0, np.int32(-1), matches.row[node])

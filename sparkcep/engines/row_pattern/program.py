@@ -32,8 +32,8 @@ class Program:
     ``mask_column``, ``mask_bit`` [P]: where a row's mask says that the node's variable holds. ``codes`` [N] int16:
     2 * variable + excluded. ``list_start`` [N + 3], ``list_items``: the targets of node n, most preferred first, are
     ``list_items[list_start[n]:list_start[n + 1]]``; lists N and N + 1 are the roots of a match inside a partition and
-    at its first row. ``follow`` [N + 2] uint64: the same lists as bit sets (empty unless ``narrow``). ``end`` [W] uint64: the
-    set of viable nodes after a partition's last row.
+    at its first row. ``follow`` [N + 2] uint64: the same lists as bit sets (empty unless ``narrow``). ``end`` [W]
+    uint64: the set of viable nodes after a partition's last row.
     """
 
     positions: int

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from itertools import product
+from operator import add, eq, lt, ne
 
 from sparkcep.pattern.event import And, Element, EventItem, Not, Or, elements
 from sparkcep.spec.expression import ColumnOf, Expression, variables
@@ -72,8 +73,9 @@ def _holds(
 
 
 def _refutes(
-    item: Element, clause: Clause, event: Row, binding: Binding, before: list[Row], after: list[Row]
+    item: EventItem, clause: Clause, event: Row, binding: Binding, before: list[Row], after: list[Row]
 ) -> bool:
+    assert isinstance(item, Element)
     if not _fits(item, event) or any(event["id"] == taken["id"] for taken in binding.values()):
         return False
     taken = sorted(binding.values(), key=lambda row: row["rank"])
@@ -119,10 +121,4 @@ def _value(node: Expression, binding: Binding) -> object:
         return True if True in values else None if None in values else False
     if None in values:
         return None
-    left, right = values
-    return {
-        "eq": lambda: left == right,
-        "ne": lambda: left != right,
-        "lt": lambda: left < right,  # type: ignore[operator]
-        "add": lambda: left + right,  # type: ignore[operator]
-    }[node.operator]()
+    return {"eq": eq, "ne": ne, "lt": lt, "add": add}[node.operator](*values)

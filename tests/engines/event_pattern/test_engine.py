@@ -5,6 +5,7 @@ from __future__ import annotations
 import subprocess
 import sys
 from collections.abc import Iterator
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -127,7 +128,8 @@ def test_a_negation_fences_the_search_for_its_last_endpoint() -> None:
     """Without the fence the 1000 C's after each A are all tried: a million pairs instead of a thousand."""
     n = Element("n", ("N",))
     equal = [call("eq", f"{x}.id", f"{y}.id") for x, y in ("an", "cn", "ac")]
-    states = chain(compile(Clause(Seq((A, Not(n), C)), predicates=where(*equal)).spec()).branches[0], {"a": 1, "c": 2})
+    plan = compile(Clause(Seq((A, Not(n), C)), predicates=where(*equal)).spec())
+    states = chain(plan.branches[0], {"a": 1, "c": 2})
     assert [str(term) for _, term in states[1].fences[0].equalities] == ["a.id"]
     clause = Clause(Seq((A, Not(n), C)))
     kinds = [2, 4, 8] * 1000
@@ -135,7 +137,7 @@ def test_a_negation_fences_the_search_for_its_last_endpoint() -> None:
     assert list(run(compile(clause.spec()), rows, max_partial_matches=3000)) == []
 
 
-REFUSED: list[tuple[EventPattern, dict[str, object], type[CepError], str]] = [
+REFUSED: list[tuple[EventPattern, dict[str, Any], type[CepError], str]] = [
     (Element("a", ("A",), 1, None), {}, CepUnsupportedError, "UNSUPPORTED_KLEENE"),
     (Element("a", ("A",), 0, 1), {}, CepUnsupportedError, "UNSUPPORTED_OPTIONAL"),
     (Seq((A, Not(Element("b", ("B",), 1, None)), C)), {}, CepUnsupportedError, "UNSUPPORTED_KLEENE"),
@@ -167,7 +169,7 @@ REFUSED: list[tuple[EventPattern, dict[str, object], type[CepError], str]] = [
 
 
 @pytest.mark.parametrize(("pattern", "options", "error", "text"), REFUSED, ids=[str(case[3]) for case in REFUSED])
-def test_refusals(pattern: EventPattern, options: dict, error: type[CepError], text: str) -> None:
+def test_refusals(pattern: EventPattern, options: dict[str, Any], error: type[CepError], text: str) -> None:
     with pytest.raises(error, match=text):
         check(pattern, **options)
 
@@ -178,6 +180,8 @@ def test_negation_between_needs_no_window() -> None:
 
 
 def test_support_is_cheap_to_import() -> None:
-    code = "import sys, sparkcep.engines.event_pattern.support; print({'numpy', 'polars', 'pyarrow'} & set(sys.modules))"
+    code = (
+        "import sys, sparkcep.engines.event_pattern.support; print({'numpy', 'polars', 'pyarrow'} & set(sys.modules))"
+    )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "set()"

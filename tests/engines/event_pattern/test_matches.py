@@ -47,7 +47,7 @@ CASES = [
     ("AND of any and a type", Clause(conjunction("A *1")), "a1 b1", ["a1 b1"]),
     ("SEQ of any", Clause(seq("*1 *2")), "a1 b1@1 c1@1", ["a1 b1@1", "a1 c1@1"]),
     ("SEQ inside AND", Clause(And((seq("A B"), C))), "a1 c1 b1 c2 a2", ["a1 b1 c1", "a1 b1 c2"]),
-    ("AND inside SEQ", Clause(Seq((A, And((B, C)), D))), "a1 c1 b1 d1 c2 d2", ["a1 b1 c1 d1", "a1 b1 c1 d2", "a1 b1 c2 d2"]),
+    ("AND inside SEQ", Clause(Seq((A, And((B, C)), D))), "a1 c1 b1 d1 d2", ["a1 b1 c1 d1", "a1 b1 c1 d2"]),
     ("nested SEQ", Clause(Seq((A, seq("B C")))), "a1 b1 c1 b2", ["a1 b1 c1"]),
     ("window of events", Clause(seq("A B"), events=2), "a1 b1 b2", ["a1 b1"]),
     ("window of events over ties", Clause(seq("A B"), events=2), "a1@0 x@0 b1@1 b2@2", []),

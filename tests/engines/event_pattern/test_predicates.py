@@ -70,8 +70,13 @@ COMPARED = [
         ["a1 b1", "a1 b2", "a2 b2"],
     ),
     ("not of NULL", call("not", call("lt", "a.x", "b.x")), [None, 3, None, 2], pa.int64(), ["a2 b2"]),
-    ("map is null", call("and", call("is_null", "a.x"), call("not", call("is_null", "b.x"))),
-     [None, {"k": 1}, None, {"k": 1}], pa.map_(pa.string(), pa.int32()), ["a1 b2"]),
+    (
+        "map is null",
+        call("and", call("is_null", "a.x"), call("not", call("is_null", "b.x"))),
+        [None, {"k": 1}, None, {"k": 1}],
+        pa.map_(pa.string(), pa.int32()),
+        ["a1 b2"],
+    ),
     (
         "decimal sum",
         call("eq", call("add", "a.x", "b.x"), call("add", "b.x", "a.x")),
@@ -89,7 +94,7 @@ COMPARED = [
     ("int32 sum", call("gt", call("add", "a.x", "b.x"), "b.x"), [1, -1, 2, 3], pa.int32(), ["a1 b1", "a1 b2"]),
     ("quotient", call("gt", call("div", "a.x", "b.x"), "b.x"), [8.0, 2.0, 2.0, 4.0], pa.float64(), ["a1 b1"]),
     ("NULL by zero", call("gt", call("div", "a.x", "b.x"), "b.x"), [None, None, 0.0, 4.0], pa.float64(), []),
-]  # fmt: skip
+]
 
 
 @pytest.mark.parametrize(
@@ -108,15 +113,19 @@ def test_interval_between_events() -> None:
         assert texts(answer(Clause(Seq((A, B)), predicates=where(near)), rows, types)) == ["a2 b1"]
 
 
+SUM = call("gt", call("add", "a.x", "b.x"), "a.x")
+PRODUCT = call("gt", call("mul", "a.x", "b.x"), "a.x")
 FAULTY = [
-    ("bigint sum", call("gt", call("add", "a.x", "b.x"), "a.x"), [INT64_MAX, 1, 1, 1], pa.int64(), "ARITHMETIC_OVERFLOW"),
-    ("bigint product", call("gt", call("mul", "a.x", "b.x"), "a.x"), [2**62, 1, 4, 1], pa.int64(), "ARITHMETIC_OVERFLOW"),
-    ("int sum", call("gt", call("add", "a.x", "b.x"), "a.x"), [2**31 - 1, 1, 1, 1], pa.int32(), "ARITHMETIC_OVERFLOW"),
+    ("bigint sum", SUM, [INT64_MAX, 1, 1, 1], pa.int64(), "ARITHMETIC_OVERFLOW"),
+    ("bigint product", PRODUCT, [2**62, 1, 4, 1], pa.int64(), "ARITHMETIC_OVERFLOW"),
+    ("int sum", SUM, [2**31 - 1, 1, 1, 1], pa.int32(), "ARITHMETIC_OVERFLOW"),
     ("zero", call("gt", call("div", "a.x", "b.x"), "a.x"), [1.0, 1.0, 0.0, 1.0], pa.float64(), "DIVIDE_BY_ZERO"),
 ]
 
 
-@pytest.mark.parametrize(("condition", "values", "arrow_type", "code"), [c[1:] for c in FAULTY], ids=[c[0] for c in FAULTY])
+@pytest.mark.parametrize(
+    ("condition", "values", "arrow_type", "code"), [c[1:] for c in FAULTY], ids=[c[0] for c in FAULTY]
+)
 def test_errors_in_values(condition: Call, values: list[Any], arrow_type: pa.DataType, code: str) -> None:
     with pytest.raises(CepDataError, match=code):
         pairs(condition, values, arrow_type)
@@ -126,13 +135,12 @@ def test_errors_in_values(condition: Call, values: list[Any], arrow_type: pa.Dat
 
 
 def test_an_error_counts_only_where_all_else_holds() -> None:
-    overflow = call("gt", call("add", "a.x", "b.x"), "a.x")
     rows = stream("a1 a2 b1 c1", x=[INT64_MAX, 1, 1, 2])
-    later = where(overflow, call("lt", "a.x", "c.x"))
+    later = where(SUM, call("lt", "a.x", "c.x"))
     assert texts(answer(Clause(Seq((A, B, C)), predicates=later), rows)) == ["a2 b1 c1"]
-    guarded = where(call("or", call("gt", "a.x", "b.x"), overflow))
+    guarded = where(call("or", call("gt", "a.x", "b.x"), SUM))
     assert texts(answer(Clause(Seq((A, B)), predicates=guarded), rows)) == ["a1 b1", "a2 b1"]
-    shielded = where(call("and", call("le", "a.x", "b.x"), overflow))
+    shielded = where(call("and", call("le", "a.x", "b.x"), SUM))
     assert texts(answer(Clause(Seq((A, B)), predicates=shielded), rows)) == ["a2 b1"]
 
 
@@ -140,14 +148,16 @@ REFUSED = [
     ("map equality", EQUAL, [{"k": 1}] * 4, pa.map_(pa.string(), pa.int32()), "EQUALITY"),
     ("map order", call("lt", "a.x", "b.x"), [{"k": 1}] * 4, pa.map_(pa.string(), pa.int32()), "COMPARISON"),
     ("string sum", call("eq", call("add", "a.x", "b.x"), "a.x"), ["x"] * 4, pa.string(), "ARITHMETIC"),
-    ("wide decimal", call("gt", call("mul", "a.x", "b.x"), "a.x"), [Decimal(1)] * 4, pa.decimal128(38, 2), "DECIMAL_PRECISION"),
-    ("scales", call("gt", call("mul", "a.x", "b.x"), "a.x"), [Decimal(1)] * 4, DECIMAL, "COMPARISON"),
+    ("wide decimal", PRODUCT, [Decimal(1)] * 4, pa.decimal128(38, 2), "DECIMAL_PRECISION"),
+    ("scales", PRODUCT, [Decimal(1)] * 4, DECIMAL, "COMPARISON"),
     ("no condition", call("add", "a.x", "b.x"), [1] * 4, pa.int64(), "PREDICATE"),
     ("NOT of a number", call("not", call("add", "a.x", "b.x")), [1] * 4, pa.int64(), "PREDICATE"),
-]  # fmt: skip
+]
 
 
-@pytest.mark.parametrize(("condition", "values", "arrow_type", "code"), [c[1:] for c in REFUSED], ids=[c[0] for c in REFUSED])
+@pytest.mark.parametrize(
+    ("condition", "values", "arrow_type", "code"), [c[1:] for c in REFUSED], ids=[c[0] for c in REFUSED]
+)
 def test_refused_types(condition: Call, values: list[Any], arrow_type: pa.DataType, code: str) -> None:
     with pytest.raises(CepUnsupportedError, match=code):
         pairs(condition, values, arrow_type)
@@ -159,7 +169,8 @@ def test_equalities_that_do_not_fit_a_key(monkeypatch: pytest.MonkeyPatch, limit
     monkeypatch.setattr(equality, "CODE_LIMIT", limit)
     equal = [call("eq", f"{x}.{column}", f"{y}.{column}") for column in "xy" for x, y in ("ab", "bc", "an", "cn")]
     clause = Clause(Seq((A, B, Not(Element("n", ("N",))), C)), predicates=where(*equal))
-    rows = stream("a1 a2 a3 b1 b2 n1 n2 b3 c1 c2", x=[1, 1, None, 1, 2, 1, 2, 1, 1, 2], y=[5, 6, 5, 5, 6, 6, None, 6, 5, 6])
+    x, y = [1, 1, None, 1, 2, 1, 2, 1, 1, 2], [5, 6, 5, 5, 6, 6, None, 6, 5, 6]
+    rows = stream("a1 a2 a3 b1 b2 n1 n2 b3 c1 c2", x=x, y=y)
     rows += [{**row, "id": row["id"] + "'", "key": 1} for row in rows]
     assert answer(clause, rows) == matches(clause, rows) != []
 

@@ -12,6 +12,7 @@ from tests.engines.event_pattern.oracle import matches
 from tests.engines.event_pattern.streams import Clause, Row, answer, call, where
 
 TYPES = "ABC"
+GROUPS: list[type[Seq] | type[And] | type[Or]] = [Seq, And, Or]
 COLUMNS = {"x": pa.int64(), "y": pa.int64()}
 
 
@@ -27,10 +28,10 @@ def patterns(draw: st.DrawFn) -> EventPattern:
         return Not(element()) if draw(st.integers(0, 4)) == 0 else element()
 
     def group(size: int) -> EventItem:
-        kind = draw(st.sampled_from([Seq, And, Or]))
+        kind = draw(st.sampled_from(GROUPS))
         return kind((element(), *(leaf() for _ in range(size - 1)))) if size > 1 else leaf()
 
-    kind = draw(st.sampled_from([Seq, Seq, And]))
+    kind = draw(st.sampled_from(GROUPS[:2]))
     parts = tuple(group(size) for size in draw(st.sampled_from([(1, 1), (1, 1, 1), (2, 1), (1, 2), (1, 2, 1), (2, 2)])))
     return kind((element(), *parts) if all(_may_be_empty(part) for part in parts) else parts)
 

@@ -1,5 +1,7 @@
 """Spark expressions of every shape: the parser must place each of their nodes exactly (``test_spans``)."""
 
+import re
+
 EXPRESSIONS = r"""
 a
 A.price
@@ -168,6 +170,7 @@ listagg(a, ',') WITHIN GROUP (ORDER BY b)
 string_agg(a, ',')
 approx_count_distinct(a)
 bool_or(a)
+(LAST(A.x, 1) + 1) * 2
 (SELECT max(x) FROM t)
 (SELECT max(x) FROM t WHERE t.a = A.a) + 1
 (SELECT LAST(x, true) FROM t)
@@ -212,4 +215,4 @@ a /* comment */ + -- to the end
 
 def expressions() -> list[str]:
     """One expression a line; a line that begins with a space goes on with the one before."""
-    return EXPRESSIONS.replace("\n ", "\0 ").split("\n")
+    return re.split(r"\n(?! )", EXPRESSIONS)

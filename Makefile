@@ -1,0 +1,42 @@
+# make demo   runs the examples on real flights
+# make test   passes the tests
+# Both make their own .venv and install everything into it.
+
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+INSTALLED := $(VENV)/.installed
+
+.PHONY: demo test lint format benchmark java clean
+
+demo: java $(INSTALLED)
+	$(BIN)/python sql_examples/demo.py
+
+test: java $(INSTALLED) lint
+	$(BIN)/python -m pytest
+
+lint: $(INSTALLED)
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+
+format: $(INSTALLED)
+	$(BIN)/ruff check --fix .
+	$(BIN)/ruff format .
+
+benchmark: java $(INSTALLED)
+	for script in benchmarks/*.py; do $(BIN)/python $$script || exit 1; done
+
+java:
+	@sh .ci/check_java
+
+$(INSTALLED): pyproject.toml
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
+	  { echo "sparkcep needs Python 3.11 or newer: make PYTHON=/path/to/python3.11 …"; exit 1; }
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[test]'
+	$(BIN)/python -m sparkcep.engines.precompile
+	touch $@
+
+clean:
+	rm -rf $(VENV) build *.egg-info

@@ -1,0 +1,132 @@
+"""Numba kernels for overlapping matches: one forest of all matches' rows instead of a list of rows a match.
+
+What a match does from (row, node) on depends on nothing before, so two matches that meet go on alike: all matches
+together are a forest of at most rows x nodes nodes, found in one sweep, although their lengths may add up to
+rows x rows. A measure's value for a whole match is then found at its first node (see ``path_kernels``).
+"""
+
+from __future__ import annotations
+
+import numba as nb
+import numpy as np
+
+from sparkcep.engines.row_pattern.kernels import (
+    DONE,
+    FULL,
+    I16,
+    I32,
+    I64,
+    SETS,
+    SKIP_ABSENT,
+    SKIP_FIRST,
+    SKIP_TO_START,
+    choose,
+)
+
+F_ROW, F_PARTITION, F_ACTIVE, F_NODES, F_SIZE = 0, 1, 2, 3, 4
+"""Slots of the state that ``grow`` resumes from: next row, its partition, open nodes, nodes so far."""
+
+J_ROW, J_PARTITION, J_NUMBER, J_MATCHES, J_SIZE = 0, 1, 2, 3, 4
+"""Slots of the state that ``jump`` resumes from: next row, its partition, matches so far in it, matches written."""
+
+
+@nb.njit(
+    nb.int64(I64, SETS, nb.int64, I32, I32, I16, nb.boolean, nb.int64, I64, I64, I32, I32, I32, I32, I16, I32),
+    cache=True,
+    nogil=True,
+)
+def grow(  # type: ignore[no-untyped-def]
+    starts, viable, first_split, list_start, list_items, codes, initial, code_empty,
+    state, slot, active, start_node, node_row, node_state, node_code, node_next,
+):  # fmt: skip
+    """Adds the nodes of the matches that start at each row, row by row, until the arrays may not hold another row's.
+
+    ``slot`` [program nodes]: the last forest node of each program node. ``active``: forest nodes of the row before.
+    ``start_node`` [rows]: where the match that would start at the row begins, or -1. ``node_next``: the node of the
+    next row in the same match, or -1. Returns DONE or FULL.
+    """
+    rows, root = viable.shape[0] - 1, len(list_start) - 3
+    row, part, open_nodes, nodes = state[F_ROW], state[F_PARTITION], state[F_ACTIVE], state[F_NODES]
+    status = DONE
+    while row < rows:
+        if nodes + len(codes) + 1 > len(node_row):
+            status = FULL
+            break
+        if part + 1 < len(starts) - 1 and row == starts[part + 1]:
+            part += 1
+        low = starts[part]
+        created = nodes
+        for k in range(open_nodes + 1):
+            if k < open_nodes:
+                at = rows if row == low else row
+                node = choose(viable, at, node_state[active[k]], first_split, list_start, list_items)
+            elif row == low or not initial:
+                node = choose(viable, row, root + (row == low), first_split, list_start, list_items)
+            else:
+                node = -1
+            link = -1
+            if node >= 2:
+                link = slot[node]
+                if link < created:
+                    link = nodes
+                    slot[node] = nodes
+            elif node >= 0 and k == open_nodes:
+                link = nodes  # an empty match: a node of its own
+            if link == nodes:
+                node_row[nodes] = row
+                node_state[nodes] = node
+                node_code[nodes] = codes[node] if node >= 2 else code_empty
+                node_next[nodes] = -1
+                nodes += 1
+            if k < open_nodes:
+                node_next[active[k]] = link
+            else:
+                start_node[row] = link
+        open_nodes = 0
+        for n in range(created, nodes):
+            if node_state[n] >= 2:
+                active[open_nodes] = n
+                open_nodes += 1
+        row += 1
+    state[F_ROW], state[F_PARTITION], state[F_ACTIVE], state[F_NODES] = row, part, open_nodes, nodes
+    return status
+
+
+@nb.njit(nb.int64(I64, I32, I16, nb.int64, nb.int64, I32, I64, I32, I32, I32, I32), cache=True, nogil=True)
+def jump(  # type: ignore[no-untyped-def]
+    starts, start_node, node_code, code_empty, skip, target, state, match_node, match_number, match_low, match_high
+):
+    """Which of the possible matches are found, by AFTER MATCH SKIP; resumable like ``walk``.
+
+    ``target`` [nodes]: the row to skip to after the match that begins at the node, or -1.
+    """
+    row, part, number, matches = state[J_ROW], state[J_PARTITION], state[J_NUMBER], 0
+    status = DONE
+    while part < len(starts) - 1 and status == DONE:
+        while row < starts[part + 1]:
+            node = start_node[row]
+            if node < 0:
+                row += 1
+                continue
+            if matches == len(match_node):
+                status = FULL
+                break
+            after = row + 1
+            if skip >= SKIP_FIRST and node_code[node] != code_empty:
+                after = np.int64(target[node])
+                if after <= row:
+                    number += 1
+                    status = SKIP_ABSENT if after < 0 else SKIP_TO_START
+                    break
+            match_node[matches] = node
+            match_low[matches] = starts[part]
+            match_high[matches] = starts[part + 1]
+            number += 1
+            match_number[matches] = number
+            matches += 1
+            row = after
+        if status == DONE:
+            part += 1
+            number = 0
+    state[J_ROW], state[J_PARTITION], state[J_NUMBER], state[J_MATCHES] = row, part, number, matches
+    return status

@@ -1,0 +1,170 @@
+"""Hypothesis strategies for corpus cases: small alphabets, ties, several partitions, NULL keys and values, windows.
+
+``row_cases()`` and ``event_cases()`` draw a ``RowCase`` / ``EventCase`` without an expectation; the reference gives that.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+from hypothesis import strategies as st
+
+from sparkcep.pattern import event, row
+from tests.corpus import EventCase, RowCase
+
+LETTERS = ("A", "B", "C")
+SKIPS = ("past_last_row", "next_row", "first", "last")
+MODES = ("one", "all_show_empty", "all_omit_empty", "all_with_unmatched")
+NULLABLE = st.one_of(st.none(), st.integers(0, 3))
+
+
+def row_patterns(max_leaves: int = 6) -> st.SearchStrategy[row.RowPattern]:
+    """Every kind of node; quantifiers up to 3, greedy and reluctant, nested too."""
+    variables = st.sampled_from([row.Variable(letter) for letter in LETTERS])
+    leaves = st.one_of(variables, variables, variables, st.sampled_from([row.Empty(), row.PartitionStart(), row.PartitionEnd()]))
+    return st.recursive(leaves, _row_groups, max_leaves=max_leaves)
+
+
+def _row_groups(inner: st.SearchStrategy[row.RowPattern]) -> st.SearchStrategy[row.RowPattern]:
+    pairs = st.lists(inner, min_size=2, max_size=3).map(tuple)
+    bounds = st.sampled_from([(0, None), (1, None), (0, 1), (2, 2), (1, 2), (0, 2), (2, None), (0, 0), (2, 3)])
+    return st.one_of(
+        pairs.map(row.Concat),
+        pairs.map(row.Concat),
+        pairs.map(row.Alternate),
+        st.lists(inner, min_size=2, max_size=2).map(lambda items: row.Permute(tuple(items))),
+        st.builds(lambda item, span, greedy: row.Quantified(item, *span, greedy), inner, bounds, st.booleans()),
+        st.builds(lambda item, span, greedy: row.Quantified(item, *span, greedy), inner, bounds, st.booleans()),
+        inner.map(row.Excluded),
+    )
+
+
+@st.composite
+def row_cases(draw: st.DrawFn) -> RowCase:
+    """A pattern over labelled rows with a skip mode, a row mode and measures."""
+    pattern = draw(row_patterns())
+    labels = st.sampled_from(["", "A", "B", "C", "AB", "AC", "BC", "ABC", "AB", "ABC"]).map(frozenset)
+    partitions = draw(st.lists(st.lists(labels, min_size=1, max_size=6).map(tuple), min_size=1, max_size=3).map(tuple))
+    count = sum(len(part) for part in partitions)
+    names = row.variables(pattern)
+    skip = draw(st.sampled_from(SKIPS if names else SKIPS[:2]))
+    return RowCase(
+        name="drawn",
+        pattern=str(pattern),
+        partitions=partitions,
+        columns={"x": tuple(draw(st.lists(NULLABLE, min_size=count, max_size=count)))},
+        subset={"U": names[:2]} if names else {},
+        skip=(skip, draw(st.sampled_from([*names, "U"])) if skip in ("first", "last") else None),
+        initial=draw(st.integers(0, 7)) == 7,
+        rows_per_match=draw(st.sampled_from(MODES if not _excludes(pattern) else MODES[:3])),
+        measures={f"m{index}": text for index, text in enumerate(draw(st.lists(measures(names), min_size=1, max_size=4)))},
+    )
+
+
+def _excludes(pattern: row.RowPattern) -> bool:
+    return any(isinstance(node, row.Excluded) for node in row.walk(pattern))
+
+
+def measures(names: tuple[str, ...]) -> st.SearchStrategy[str]:
+    """Navigations, CLASSIFIER, MATCH_NUMBER and aggregates, running and final."""
+    prefix = st.sampled_from(["", "", *(f"{name}." for name in names), *(["U."] if names else [])])
+    when = st.sampled_from(["RUNNING", "FINAL"])
+    offset = st.integers(0, 2)
+    logical = st.builds("{}({}x, {})".format, st.sampled_from(["FIRST", "LAST"]), prefix, offset)
+    physical = st.builds("{}({}, {})".format, st.sampled_from(["PREV", "NEXT"]), logical, offset)
+    function = st.sampled_from(["COUNT", "SUM", "MIN", "MAX", "ARRAY_AGG"])
+    total = st.builds("{}({}x)".format, function, prefix)
+    rows = st.builds("COUNT({}*)".format, prefix)
+    return st.one_of(
+        st.builds("{} {}".format, when, st.one_of(logical, physical, total, rows)),
+        st.just("MATCH_NUMBER()"),
+        st.builds("{} {}(CLASSIFIER(), {})".format, when, st.sampled_from(["FIRST", "LAST"]), offset),
+    )
+
+
+def event_patterns(*, kleene: bool = True, negation: bool = True) -> st.SearchStrategy[event.EventPattern]:
+    """SEQ, AND, OR and NOT of elements; variables v0, v1, … from left to right."""
+    bounds = [(1, 1)] * 3 + ([(1, None), (0, 1), (0, None), (2, 2), (1, 2)] if kleene else [])
+    types = st.sampled_from([("A",), ("B",), ("C",), ("A",), ("B",), (), ("A", "B")])
+    elements = st.builds(lambda kind, span: event.Element("v", kind, *span), types, st.sampled_from(bounds))
+    single = types.map(lambda kind: event.Element("v", kind))
+    negated = st.one_of(single, st.lists(single, min_size=2, max_size=2).map(lambda parts: event.Or(tuple(parts))))
+
+    def grow(inner: st.SearchStrategy[event.EventPattern]) -> st.SearchStrategy[event.EventPattern]:
+        items = st.one_of(inner, inner, inner, negated.map(event.Not)) if negation else inner
+        pair = st.tuples(inner, items)
+        return st.one_of(
+            st.tuples(inner, items, inner).map(event.Seq),
+            st.one_of(pair, pair.map(lambda both: both[::-1])).map(event.Seq),
+            pair.map(event.And),
+            st.lists(inner, min_size=2, max_size=2).map(lambda parts: event.Or(tuple(parts))),
+        )
+
+    return st.recursive(elements, grow, max_leaves=4).map(_numbered)
+
+
+def _numbered(pattern: event.EventPattern) -> event.EventPattern:
+    names = iter(range(100))
+
+    def rename(node: Any) -> Any:
+        if isinstance(node, event.Element):
+            return replace(node, variable=f"v{next(names)}")
+        if isinstance(node, event.Not):
+            return event.Not(rename(node.item))
+        return type(node)(tuple(rename(item) for item in node.items))
+
+    return rename(pattern)  # type: ignore[no-any-return]
+
+
+@st.composite
+def event_cases(draw: st.DrawFn, *, kleene: bool = True, negation: bool = True, strategy: str = "any") -> EventCase:
+    """A pattern over a short stream with ties, partitions, a window and predicates."""
+    pattern = draw(event_patterns(kleene=kleene, negation=negation))
+    bounded = any(isinstance(node, event.Not) for node in event.walk(pattern)) and draw(st.integers(0, 9)) < 9
+    return EventCase(
+        name="drawn",
+        pattern=str(pattern),
+        events=tuple(draw(streams())),
+        strategy=strategy,
+        partition=draw(st.sampled_from([(), ("k",)])),
+        where=tuple(draw(st.lists(conjuncts(pattern), max_size=draw(st.integers(0, 2))))),
+        **draw(windows(bounded=bounded)),
+    )
+
+
+def streams(min_size: int = 2, max_size: int = 8) -> st.SearchStrategy[list[dict[str, Any]]]:
+    """Events of types A-D at times 0-9 in any input order, attributes x and k with NULLs."""
+    one = st.fixed_dictionaries(
+        {
+            "type": st.sampled_from("AAABBBCCD"),
+            "ts": st.integers(0, 9),
+            "x": NULLABLE,
+            "k": st.sampled_from([1, 1, 1, 1, 2, None]),
+        }
+    )
+    named = st.lists(one, min_size=min_size, max_size=max_size)
+    return named.map(lambda events: [{"id": f"e{index}"} | event for index, event in enumerate(events)])
+
+
+def windows(*, bounded: bool) -> st.SearchStrategy[dict[str, Any]]:
+    """A time window, a window of events, or where not ``bounded`` none."""
+    time = st.integers(2, 11).map(lambda width: {"within": width})
+    ranks = st.integers(2, 7).map(lambda count: {"within_events": count})
+    return st.one_of(time, time, ranks) if bounded else st.one_of(time, ranks, st.just({}))
+
+
+def conjuncts(pattern: event.EventPattern) -> st.SearchStrategy[str]:
+    """``[x]``, conditions on one single event, comparisons of two (at most one of them negated)."""
+    single = [element.variable for element in event.elements(pattern) if not element.kleene]
+    positive = [element.variable for element in event.elements(pattern, negated=False) if element.variable in single]
+    pairs = [(one, other) for one in single for other in positive if one != other]
+    found: list[st.SearchStrategy[str]] = [st.just("[x]")]
+    if single:
+        found.append(st.builds("{}.x > {}".format, st.sampled_from(single), st.integers(0, 2)))
+    if pairs:
+        sign = st.sampled_from(["=", "=", "<", "<=", "!="])
+        compared = st.builds(lambda pair, symbol: f"{pair[0]}.x {symbol} {pair[1]}.x", st.sampled_from(pairs), sign)
+        nullable = st.sampled_from(pairs).map(lambda pair: f"{pair[0]}.x IS NULL OR {pair[0]}.x < {pair[1]}.x + 1")
+        found += [compared, compared, nullable]
+    return st.one_of(found)
