@@ -1,7 +1,8 @@
-"""Corpus cases → the engines' own contract: an Arrow table and a MatchSpec, as the driver would send them, without Spark.
+"""Corpus cases → the engines' own contract: an Arrow table and a MatchSpec, as the driver sends them.
 
-``row_outputs`` and ``event_matches`` run a case through an engine and give its answer in the corpus' own terms. What a case needs
-and an engine does not have is listed in ``*_REFUSED``; ``row_gap`` and ``event_gap`` say which of it stops a case.
+``row_outputs`` and ``event_matches`` run a case through an engine and give its answer in the corpus' own terms. What a
+case needs and an engine does not have is listed in ``*_REFUSED``; ``row_gap`` and ``event_gap`` say which of it stops a
+case.
 """
 
 from __future__ import annotations
@@ -16,9 +17,8 @@ from sparkcep.engines.event_pattern import engine as event_engine
 from sparkcep.engines.row_pattern import run as run_rows
 from sparkcep.pattern import event as event_ir
 from sparkcep.pattern.row import variables as row_variables
-from sparkcep.spec import EventPatternSpec, RowPatternSpec
+from sparkcep.spec import EventPatternSpec, RowPatternSpec, expression
 from sparkcep.spec import event as event_spec
-from sparkcep.spec import expression
 from sparkcep.spec import row as row_spec
 from tests.corpus import EventCase, RowCase
 from tests.reference import row_sql, sql
@@ -83,7 +83,7 @@ def row_table(case: RowCase, index: int) -> pa.Table:
 
 
 def measure_outputs(case: RowCase) -> tuple[list[row_spec.Output], list[int]]:
-    """The measures that are engine outputs, and their positions among the case's measures (others are Spark's to finish)."""
+    """The measures that are engine outputs, and their positions among all (Spark finishes the others)."""
     running = case.rows_per_match != "one"
     outputs, kept = [], []
     for position, (name, text) in enumerate(case.measures.items()):

@@ -1,7 +1,7 @@
 """The dialect: pattern clauses in Spark SQL text → ``rewrites.clause`` data, every part with its place in the text.
 
-Nothing here resolves a name or knows a schema, and nothing writes SQL: user expressions are parsed to be analysed and are
-spliced by span. Depends on sqlglot, ``sparkcep.errors``, ``sparkcep.pattern`` and ``rewrites.clause`` only.
+Nothing here resolves a name or knows a schema, and nothing writes SQL: user expressions are parsed to be analysed and
+are spliced by span. Depends on sqlglot, ``sparkcep.errors``, ``sparkcep.pattern`` and ``rewrites.clause`` only.
 """
 
 from __future__ import annotations
@@ -52,7 +52,10 @@ __all__ = [
 
 
 def parse_clause(sql: str, site: Site) -> Clause:
-    """The clause at ``site``, one of ``find_sites(sql)``. Raises CepSyntaxError, CepAnalysisError or CepUnsupportedError."""
+    """The clause at ``site``, one of ``find_sites(sql)``.
+
+    Raises CepSyntaxError, CepAnalysisError or CepUnsupportedError, each with its place in ``sql``.
+    """
     row_pattern = site.kind == "MATCH_RECOGNIZE"
     try:
         return parse_match_recognize(sql, site) if row_pattern else parse_match_pattern(sql, site)

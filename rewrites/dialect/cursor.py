@@ -63,6 +63,7 @@ class Cursor:
             self.take()
             keys = keys[1:]
         self.fail(f"expected {' '.join(keys)}", hint=hint)
+        return None
 
     def name(self, what: str) -> Token:
         """The identifier that must come next."""

@@ -1,7 +1,7 @@
 """Event pattern text → pattern IR (SASE section 2, SASE+ section 2, A-Seq section 2).
 
-``SEQ(Shelf x, !(Counter y), Exit+ z[])``: elements are ``Type[quantifier] [variable [[]]]``. A type without a variable is
-its own variable; where a bare type occurs again all its occurrences are numbered (``A``, ``A`` → ``A_1``, ``A_2``).
+``SEQ(Shelf x, !(Counter y), Exit+ z[])``: elements are ``Type[quantifier] [variable [[]]]``. A type without a variable
+is its own variable; where a bare type occurs again all its occurrences are numbered (``A``, ``A`` → ``A_1``, ``A_2``).
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ _ELEMENT_HINT = "an element is Type variable, Type+ variable[], ANY variable or 
 
 
 def parse_event_pattern(text: str, span: Span | None = None) -> EventPattern:
-    """The pattern in ``span`` of ``text`` (all of it by default), every element with its variable, spans on every node."""
+    """The pattern in ``span`` of ``text`` (by default all): every element has its variable, every node its span."""
     cursor = Cursor(text, span or Span(0, len(text)))
     if cursor.peek() is None:
         cursor.fail("the pattern is missing", hint="for example SEQ(A a, B b)")
@@ -157,6 +157,7 @@ def _bare(cursor: Cursor, first: Token, types: tuple[str, ...], span: Span) -> s
     if first.key != "ANY" and len(types) == 1 and types[0].isidentifier():
         return ""
     cursor.fail("this element needs a variable", span=span, hint=f"{cursor.sql[span.start : span.end]} v")
+    return None
 
 
 def _named(sql: str, pattern: EventPattern) -> EventPattern:

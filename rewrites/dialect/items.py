@@ -15,7 +15,7 @@ from rewrites.dialect.tokens import Token, cover, split_commas
 from sparkcep.errors import CepSyntaxError, Span
 
 _NO_NAME = {"AS", "NULL", "TRUE", "FALSE", "UNKNOWN", "END", "ASC", "DESC"}
-_UNITS = "YEAR MONTH WEEK DAY HOUR MINUTE SECOND MILLISECOND MICROSECOND".split()
+_UNITS = ["YEAR", "MONTH", "WEEK", "DAY", "HOUR", "MINUTE", "SECOND", "MILLISECOND", "MICROSECOND"]
 TIME_UNITS = {*_UNITS, *(f"{unit}S" for unit in _UNITS)}
 
 
@@ -53,7 +53,7 @@ def measures(sql: str, section: Section, *, kleene: bool) -> tuple[Measure, ...]
 def length(sql: str, section: Section) -> Expr:
     """WITHIN's length: ``INTERVAL 1 HOUR``, a number, a parameter, or ``12 hours``.
 
-    ``12 hours`` comes out with an ``exp.Interval`` node; its span covers the two words, to be spliced as ``INTERVAL 12 hours``.
+    ``12 hours`` comes out with an ``exp.Interval`` node; its span covers the two words: splice ``INTERVAL 12 hours``.
     """
     if not section.tokens:
         raise CepSyntaxError(

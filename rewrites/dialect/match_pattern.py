@@ -6,9 +6,7 @@ from rewrites.clause import MatchPatternClause, Measure, Name, Site, Within
 from rewrites.dialect.cursor import Cursor
 from rewrites.dialect.event_pattern import parse_event_pattern
 from rewrites.dialect.items import length, measures, order_items, partition_items, refuse_semantics
-from rewrites.dialect.nodes import Classifier, MatchNumber, MatchSequenceNumber, Navigation
 from rewrites.dialect.sections import Grammar, Header, Section, cut, guess
-from rewrites.dialect.spans import span_of
 from rewrites.dialect.where import Where, parse_where
 from sparkcep.errors import CepAnalysisError, CepSyntaxError, Span
 from sparkcep.pattern.event import EventPattern, elements

@@ -11,7 +11,7 @@ from sqlglot import exp
 class Navigation(exp.Expression, exp.Condition):
     """``[RUNNING|FINAL] FIRST|LAST|PREV|NEXT (this [, offset])``.
 
-    ``function`` is the upper-case name; ``running`` None where nothing is said; ``extra`` are arguments beyond the second.
+    ``function`` is the upper-case name; ``running`` None where nothing is said; ``extra`` are arguments behind the two.
     """
 
     arg_types = {"function": True, "this": True, "offset": False, "running": False, "extra": False}
@@ -60,8 +60,8 @@ class Semantics(exp.Expression, exp.Condition):
 class KleeneRef(exp.Expression, exp.Condition):
     """``b[i-1]``: an event of a Kleene closure.
 
-    ``this`` is the variable's identifier; ``index`` is ``'i'``, ``'first'``, ``'last'`` or a 1-based number; ``offset`` is
-    what is added to ``i`` (-1 in ``b[i-1]``), 0 elsewhere.
+    ``this`` is the variable's identifier; ``index`` is ``'i'``, ``'first'``, ``'last'`` or a 1-based number; ``offset``
+    is what is added to ``i`` (-1 in ``b[i-1]``), 0 elsewhere.
     """
 
     arg_types = {"this": True, "index": True, "offset": False}

@@ -1,7 +1,7 @@
 """Spark's expressions plus those of patterns: navigation, RUNNING and FINAL, CLASSIFIER, Kleene references.
 
-In: tokens of one expression. Out: a sqlglot tree whose nodes carry spans (``spans``). sqlglot's rewriting of function calls
-(``year(x)`` → ``Year(TsOrDsToDate(x))``) is undone: a call's arguments are exactly what the user wrote.
+In: tokens of one expression. Out: a sqlglot tree whose nodes carry spans (``spans``). sqlglot's rewriting of function
+calls (``year(x)`` → ``Year(TsOrDsToDate(x))``) is undone: a call's arguments are exactly what the user wrote.
 """
 
 from __future__ import annotations
@@ -46,10 +46,21 @@ _OPERATORS = {
     "SOME",
     "ALL",
 }
-_SPECIAL_CALLS = (
-    "CAST TRY_CAST EXTRACT TRIM SUBSTRING SUBSTR POSITION OVERLAY LISTAGG STRING_AGG PERCENTILE PERCENTILE_APPROX "
-    "APPROX_PERCENTILE"
-).split()
+_SPECIAL_CALLS = [
+    "CAST",
+    "TRY_CAST",
+    "EXTRACT",
+    "TRIM",
+    "SUBSTRING",
+    "SUBSTR",
+    "POSITION",
+    "OVERLAY",
+    "LISTAGG",
+    "STRING_AGG",
+    "PERCENTILE",
+    "PERCENTILE_APPROX",
+    "APPROX_PERCENTILE",
+]
 _INDEX_HINT = "write v[i], v[i-1], v[1], v[FIRST] or v[LAST] for an event of a closure, v[..i-1] for those before"
 
 

@@ -1,7 +1,7 @@
 """Row pattern text → pattern IR (ISO/IEC 19075-5, section 4.14).
 
-Grammar, loosest first: alternation ``|``, concatenation, quantified primaries. Nested concatenations and alternations are
-flattened, groups of one item fall away: ``(A (B C)) | D`` is ``A B C | D``.
+Grammar, loosest first: alternation ``|``, concatenation, quantified primaries. Nested concatenations and alternations
+are flattened, groups of one item fall away: ``(A (B C)) | D`` is ``A B C | D``.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ _EMPTY_HINT = "write () for a branch that matches no row"
 
 
 def parse_row_pattern(text: str, span: Span | None = None) -> RowPattern:
-    """The pattern in ``span`` of ``text`` (all of it by default). ``A (B | C)+? D`` → a tree with spans on every node."""
+    """The pattern in ``span`` of ``text`` (all of it by default), with spans on every node."""
     cursor = Cursor(text, span or Span(0, len(text)))
     if cursor.peek() is None:
         cursor.fail("the pattern is empty", hint="PATTERN ( () ) matches the empty sequence of rows")

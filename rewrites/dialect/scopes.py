@@ -24,7 +24,7 @@ def find_withs(tokens: Tokens) -> tuple[With, ...]:
 
 
 def visible(withs: tuple[With, ...], offset: int) -> tuple[tuple[Span, ...], tuple[bool, ...]]:
-    """The definitions before ``offset``, per WITH that reaches so far, outermost first, and which WITH are recursive."""
+    """The definitions before ``offset``, per WITH that reaches so far, outermost first; which are recursive."""
     scopes, recursive = [], []
     for clause in withs:
         seen = tuple(span for span in clause.definitions if span.end <= offset)

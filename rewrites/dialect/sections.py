@@ -1,6 +1,6 @@
 """Cut the body of a clause at its top-level keywords.
 
-In: the tokens between the parentheses. Out: sections in the order written, each with its keyword's place and its tokens.
+In: the tokens between the parentheses. Out: sections in the order written, each with its keyword's place and tokens.
 Words are keywords only where no bracket encloses them, and not behind ``.`` or ``AS``.
 """
 
@@ -60,7 +60,7 @@ class Grammar:
 
 
 def cut(sql: str, body: Span, grammar: Grammar, *, first: str | None = None) -> dict[str, Section]:
-    """The sections of ``body`` by name. ``first``: the name of a section without keyword that leads (MATCH PATTERN's pattern).
+    """The sections of ``body`` by name. ``first`` names a section without keyword that leads (MATCH PATTERN's pattern).
 
     Raises CepSyntaxError for text before the first section, sections twice, and sections out of order.
     """

@@ -31,11 +31,49 @@ _KINDS: dict[str, ClauseKind] = {
     "PATTERNS": "MATCH PATTERNS",
     "AUTOMATON": "MATCH AUTOMATON",
 }
-_NO_ALIAS = set(
-    "WHERE GROUP ORDER HAVING QUALIFY LIMIT OFFSET WINDOW CLUSTER DISTRIBUTE SORT UNION EXCEPT INTERSECT MINUS SETMINUS JOIN "
-    "INNER LEFT RIGHT FULL CROSS SEMI ANTI NATURAL LATERAL ON USING PIVOT UNPIVOT TABLESAMPLE FOR VERSION TIMESTAMP WHEN "
-    "SELECT INSERT MAP REDUCE SET WITH".split()
-)
+_NO_ALIAS = {
+    "WHERE",
+    "GROUP",
+    "ORDER",
+    "HAVING",
+    "QUALIFY",
+    "LIMIT",
+    "OFFSET",
+    "WINDOW",
+    "CLUSTER",
+    "DISTRIBUTE",
+    "SORT",
+    "UNION",
+    "EXCEPT",
+    "INTERSECT",
+    "MINUS",
+    "SETMINUS",
+    "JOIN",
+    "INNER",
+    "LEFT",
+    "RIGHT",
+    "FULL",
+    "CROSS",
+    "SEMI",
+    "ANTI",
+    "NATURAL",
+    "LATERAL",
+    "ON",
+    "USING",
+    "PIVOT",
+    "UNPIVOT",
+    "TABLESAMPLE",
+    "FOR",
+    "VERSION",
+    "TIMESTAMP",
+    "WHEN",
+    "SELECT",
+    "INSERT",
+    "MAP",
+    "REDUCE",
+    "SET",
+    "WITH",
+}
 """Words that may follow a table reference and are not its alias."""
 
 

@@ -1,8 +1,8 @@
 """A Spark expression parser whose nodes know where they stand.
 
-Every ``_parse_*`` method of sqlglot's Spark parser is wrapped: the node that it returns is given the offsets of the tokens
-that it ate. The innermost method that returns a node knows it best; outer ones only lengthen it. Nodes that were made on
-the way (``a + b`` inside ``a + b + c``) are filled in from their operands at the end.
+Every ``_parse_*`` method of sqlglot's Spark parser is wrapped: the node that it returns is given the offsets of the
+tokens that it ate. The innermost method that returns a node knows it best; outer ones only lengthen it. Nodes that were
+made on the way (``a + b`` inside ``a + b + c``) are filled in from their operands at the end.
 """
 
 from __future__ import annotations
@@ -25,8 +25,8 @@ _NOT_RECORDED = ("_parse_wrapped", "_parse_csv", "_parse_batch_statements", "_pa
 def span_of(node: exp.Expr) -> Span:
     """Where ``node`` stands in the statement.
 
-    ``sql[span.start:span.end]`` parses to the same node again, with one exception: a node that has no text of its own (the
-    ``a IN (1)`` inside ``a NOT IN (1)``) has the span of the smallest text that says it.
+    ``sql[span.start:span.end]`` parses to the same node again, with one exception: a node that has no text of its own
+    (the ``a IN (1)`` inside ``a NOT IN (1)``) has the span of the smallest text that says it.
     """
     span = node.meta.get(SPAN)
     if not isinstance(span, Span):
@@ -54,7 +54,7 @@ class SpanParser(SparkParser):
         return super().expression(instance, token, comments)
 
     def _record(self, node: Any, start: int, first: Any) -> None:
-        """Give ``node`` its span, or lengthen it: ``start`` is the token where the method began, ``first`` its argument."""
+        """Give ``node`` its span, or lengthen it. The method began at token ``start``; ``first`` is its argument."""
         if not isinstance(node, exp.Expr):
             return
         old = _span(node)
@@ -72,7 +72,7 @@ class SpanParser(SparkParser):
         set_span(node, Span(self._tokens[start].start, self._prev.end + 1))
 
     def _parse_window(self, this: exp.Expr | None, alias: bool = False) -> exp.Expr | None:
-        # Called with a call just closed: its text began where the caller began (``CAST (`` is eaten before any node is made).
+        # Called with a call just closed: its text began where the caller began (``CAST (`` is eaten before any node).
         if isinstance(this, exp.Expr) and not alias and len(self._frames) > 1 and self._index > self._frames[-2]:
             self._force(this, self._frames[-2])
         return super()._parse_window(this, alias=alias)

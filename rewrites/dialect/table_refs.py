@@ -1,6 +1,6 @@
 """Where the table reference in front of a pattern clause begins.
 
-Keywords are free in Spark SQL, so a word such as MATCH_RECOGNIZE is a clause only where a table reference stands before it.
+Keywords are free in Spark SQL: MATCH_RECOGNIZE is a clause only where a table reference stands before it.
 """
 
 from __future__ import annotations
@@ -8,10 +8,36 @@ from __future__ import annotations
 from rewrites.dialect.tokens import Tokens
 
 _STARTS = {"FROM", "JOIN"}
-_STOPS = set(
-    "SELECT WHERE GROUP ORDER BY HAVING QUALIFY LIMIT OFFSET WINDOW CLUSTER DISTRIBUTE SORT SET UNION EXCEPT INTERSECT "
-    "MINUS SETMINUS INTO VALUES WHEN THEN RETURNING INSERT UPDATE DELETE ON".split()
-)
+_STOPS = {
+    "SELECT",
+    "WHERE",
+    "GROUP",
+    "ORDER",
+    "BY",
+    "HAVING",
+    "QUALIFY",
+    "LIMIT",
+    "OFFSET",
+    "WINDOW",
+    "CLUSTER",
+    "DISTRIBUTE",
+    "SORT",
+    "SET",
+    "UNION",
+    "EXCEPT",
+    "INTERSECT",
+    "MINUS",
+    "SETMINUS",
+    "INTO",
+    "VALUES",
+    "WHEN",
+    "THEN",
+    "RETURNING",
+    "INSERT",
+    "UPDATE",
+    "DELETE",
+    "ON",
+}
 _CONDITIONS = {
     "WHERE": "WHERE",
     "ON": "ON",
@@ -22,10 +48,41 @@ _CONDITIONS = {
     "LIMIT": "LIMIT",
     "LATERAL": "LATERAL VIEW",
 }
-_OPERAND_EXPECTED = set(
-    "AND OR NOT IN LIKE ILIKE RLIKE REGEXP BETWEEN IS CASE WHEN THEN ELSE DIV DISTINCT ALL AS BY SELECT WHERE ON HAVING "
-    "FROM JOIN USING LATERAL INTERVAL ESCAPE EXISTS ANY SOME TABLE".split()
-)
+_OPERAND_EXPECTED = {
+    "AND",
+    "OR",
+    "NOT",
+    "IN",
+    "LIKE",
+    "ILIKE",
+    "RLIKE",
+    "REGEXP",
+    "BETWEEN",
+    "IS",
+    "CASE",
+    "WHEN",
+    "THEN",
+    "ELSE",
+    "DIV",
+    "DISTINCT",
+    "ALL",
+    "AS",
+    "BY",
+    "SELECT",
+    "WHERE",
+    "ON",
+    "HAVING",
+    "FROM",
+    "JOIN",
+    "USING",
+    "LATERAL",
+    "INTERVAL",
+    "ESCAPE",
+    "EXISTS",
+    "ANY",
+    "SOME",
+    "TABLE",
+}
 """Words behind which an operand stands: what follows is a function's or column's name."""
 
 
@@ -43,9 +100,11 @@ def table_start(tokens: Tokens, clause: int) -> int | None:
             return start if _in_from_list(tokens, i) else None
         if _qualified(tokens, i):
             pass
-        elif key in _STARTS or (key == "USING" and _of_merge(tokens, i)):
-            return start
-        elif key == "LATERAL" and tokens.items[i + 1].key != "VIEW":
+        elif (
+            key in _STARTS
+            or (key == "USING" and _of_merge(tokens, i))
+            or (key == "LATERAL" and tokens.items[i + 1].key != "VIEW")
+        ):
             return start
         elif key in _STOPS or key in ("USING", "LATERAL", ";"):
             return None
@@ -67,7 +126,7 @@ def follows_condition(tokens: Tokens, clause: int) -> str | None:
 
 
 def _backwards(tokens: Tokens, before: int) -> list[int]:
-    """The items before ``before`` that the same bracket encloses, nearest first; a bracketed group is its opening one."""
+    """The items before ``before`` inside the same bracket, nearest first; a bracketed group is its opening one."""
     found, i = [], before - 1
     while i >= 0 and i != tokens.outer[before]:
         if tokens.items[i].key in (")", "]", "}") and tokens.partner[i] >= 0:
@@ -100,7 +159,7 @@ def _in_from_list(tokens: Tokens, comma: int) -> bool:
             continue
         if key in _STARTS:
             return True
-        if key in _STOPS - {"ON"} or key in (";", "WITH") and tokens.items[i + 1].key != "(":
+        if key in _STOPS - {"ON"} or (key in (";", "WITH") and tokens.items[i + 1].key != "("):
             return False
     return False
 

@@ -1,7 +1,7 @@
 """SQL text → tokens that carry exact offsets and know their brackets.
 
 In: a statement. Out: ``Tokens``, two views of it. ``raw`` are sqlglot's Spark tokens, which the expression parser eats.
-``items`` are ours, which everything else reads: keywords of several words (``ORDER BY``) are cut into words and operators
+``items`` are ours, which everything else reads: keywords of several words (``ORDER BY``) are cut into words, operators
 of several characters (``??``, ``||``, ``-}``) into characters, so that a grammar that is not SQL's can read them.
 """
 
@@ -55,7 +55,7 @@ class SparkTokenizer(Spark.Tokenizer):
 
 @dataclass(frozen=True, slots=True)
 class Token:
-    """One word, quoted identifier, string, number or punctuation character. ``text`` is the value (unescaped, unquoted)."""
+    """One word, quoted identifier, string, number or punctuation character; ``text`` is the value without quotes."""
 
     kind: Kind
     text: str
@@ -79,7 +79,7 @@ class Token:
 
 @dataclass(frozen=True, slots=True)
 class Tokens:
-    """A tokenised statement. ``partner[i]`` is the matching bracket of item i, ``outer[i]`` the bracket around it; -1 for none."""
+    """A tokenised statement. ``partner[i]`` is item i's matching bracket, ``outer[i]`` the one around it; -1: none."""
 
     sql: str
     raw: tuple[RawToken, ...]

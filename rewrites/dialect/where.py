@@ -55,7 +55,10 @@ def parse_where(sql: str, section: Section) -> Where:
 
 
 def split_and(tokens: tuple[Token, ...]) -> list[tuple[Token, ...]]:
-    """``a AND b BETWEEN 1 AND 2`` → ``a`` and ``b BETWEEN 1 AND 2``. Parentheses around a conjunction are opened; one with a top-level OR is a whole."""
+    """``a AND b BETWEEN 1 AND 2`` → ``a`` and ``b BETWEEN 1 AND 2``.
+
+    Parentheses around a conjunction are opened; a predicate with an OR that no bracket encloses is a whole.
+    """
     tokens = _opened(tokens)
     parts: list[tuple[Token, ...]] = []
     start, cases, betweens = 0, 0, 0

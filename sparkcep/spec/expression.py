@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Literal
 
 Operator = Literal[
     "eq", "ne", "lt", "le", "gt", "ge", "eq_null_safe", "and", "or", "not", "is_null", "add", "sub", "mul", "div"
@@ -29,10 +29,13 @@ class ColumnOf:
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """An operator on one or two arguments (``and``/``or``: two or more). ``div`` is on doubles only."""
+    """An operator on one or two arguments (``and``/``or``: two or more). ``div`` is on doubles only.
+
+    In an event pattern an argument is an ``Expression``; in a row pattern a ``Call`` or a ``spec.row.Source``.
+    """
 
     operator: Operator
-    arguments: tuple[Expression, ...]
+    arguments: tuple[Any, ...]
 
     def __str__(self) -> str:
         return f"{self.operator}({', '.join(str(argument) for argument in self.arguments)})"

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from sparkcep.pattern.row import RowPattern
+from sparkcep.spec.expression import Call
 
 MASK_BITS = 62
 """Bits used per BIGINT mask column: the sign bit and one spare stay clear."""
@@ -90,6 +91,24 @@ class Aggregate:
 Source = CurrentRow | ColumnAt | ClassifierAt | MatchNumber | Aggregate
 
 
+Condition = Call | Source
+"""A match-dependent condition, or a part of it: operators over values taken from rows of the match so far."""
+
+
+@dataclass(frozen=True, slots=True)
+class Define:
+    """What a row must satisfy beside its mask bit to be mapped to ``variable``; NULL does not hold.
+
+    All navigation and aggregates are running, and see the row under test as mapped to ``variable`` already. A ``Call``'s arguments
+    are calls and ``Source`` leaves (``ColumnAt``, ``ClassifierAt``, ``MatchNumber``, ``Aggregate``); a constant is a ``ColumnAt``
+    of the row under test. ``text`` is the user's condition.
+    """
+
+    variable: str
+    condition: Condition
+    text: str = ""
+
+
 @dataclass(frozen=True, slots=True)
 class Output:
     """One column of the engine's output table."""
@@ -100,7 +119,7 @@ class Output:
 
 @dataclass(frozen=True, slots=True)
 class RowPatternSpec:
-    """A bound MATCH_RECOGNIZE clause.
+    """A bound MATCH_RECOGNIZE clause. ``defines`` are the match-dependent conditions (none: a row-only pattern).
 
     ``schema`` is the output as Spark's StructType JSON, in the order of ``outputs``. ``partition`` names input columns
     with the PARTITION BY values where they were sent (for error messages). ``text`` is the pattern as the user wrote it.
@@ -114,5 +133,6 @@ class RowPatternSpec:
     rows_per_match: RowsPerMatch = "one"
     skip: Skip = Skip()
     initial: bool = False
+    defines: tuple[Define, ...] = ()
     partition: tuple[str, ...] = ()
     text: str = ""

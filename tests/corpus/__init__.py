@@ -1,6 +1,7 @@
-"""The corpus: (pattern, rows or events, options → exact matches) as TOML files, one subject a file; every engine runs it.
+"""The corpus: (pattern, rows or events, options → exact matches) as TOML files that every engine runs.
 
-``row_cases()`` and ``event_cases()`` load it; ``schema.md`` explains the notation. Loading knows no engine and no pattern IR.
+``row_cases()`` and ``event_cases()`` load it; ``schema.md`` explains the notation. Loading knows no engine and no
+pattern IR.
 """
 
 from __future__ import annotations
@@ -19,9 +20,10 @@ FOLDER = Path(__file__).parent
 class RowCase:
     """A MATCH_RECOGNIZE case.
 
-    ``partitions``: the labels (variables that a row satisfies) of each row, by partition. ``columns``: input columns, one
-    value per row over all partitions. ``define``: variables with a condition text; any other variable goes by the labels,
-    or is true where ``labelled`` is False. ``matches``: per partition, (start row from 0, ((variable, excluded), …)).
+    ``partitions``: the labels (variables that a row satisfies) of each row, by partition. ``columns``: input columns,
+    one value per row over all partitions. ``define``: variables with a condition text; any other variable goes by the
+    labels, or is true where ``labelled`` is False. ``matches``: per partition, (start row from 0, ((variable,
+    excluded), …)).
     """
 
     name: str
@@ -46,7 +48,7 @@ class RowCase:
 
 @dataclass(frozen=True, slots=True)
 class EventCase:
-    """A MATCH PATTERN case. ``events`` hold id, type, ts and attributes; ``matches`` the expected ids by position of the variable."""
+    """A MATCH PATTERN case. ``events``: id, type, ts and attributes; ``matches``: the expected ids by variable."""
 
     name: str
     pattern: str
@@ -58,7 +60,7 @@ class EventCase:
     partition: tuple[str, ...] = ()
     order: tuple[str, ...] = ("ts",)
     non_overlapping: bool = False
-    matches: tuple[tuple[None | str | tuple[str, ...], ...], ...] | None = None
+    matches: tuple[tuple[str | tuple[str, ...] | None, ...], ...] | None = None
     aggregates: Mapping[str, Any] = field(default_factory=dict)
     changes: tuple[tuple[float, Any], ...] | None = None
     error: str | None = None
@@ -144,7 +146,7 @@ def _event_case(subject: str, entry: dict[str, Any]) -> EventCase:
 
 
 def _events(text: str) -> tuple[Mapping[str, Any], ...]:
-    """``a1 b1@5 c2{x=3, y=NULL}``: ids as written, type = the letters in capitals, time = ``@`` or one more than before."""
+    """``a1 b1@5 c2{x=3, y=NULL}``: id, type = its letters in capitals, time = ``@`` or one more than before."""
     events: list[Mapping[str, Any]] = []
     time: float = 0
     at = 0
@@ -172,7 +174,7 @@ def _scalar(text: str) -> Any:
     return text
 
 
-def _event_value(word: str) -> None | str | tuple[str, ...]:
+def _event_value(word: str) -> str | tuple[str, ...] | None:
     """``-`` NULL, ``[]`` an empty array, ``[b1,b2]`` a closure, anything else an event."""
     if word == "-":
         return None

@@ -15,7 +15,11 @@ EVENT_CASES = [case for case in event_cases() if event_gap(case) is None]
 EVENT_GAPS = [case for case in event_cases() if event_gap(case) is not None]
 
 ID = ColumnAt("id", Navigation(last=False))
-MATCH_ROWS = [Output("row", CurrentRow("id")), Output("n", MatchNumber()), Output("c", ClassifierAt(Navigation(running=True)))]
+MATCH_ROWS = [
+    Output("row", CurrentRow("id")),
+    Output("n", MatchNumber()),
+    Output("c", ClassifierAt(Navigation(running=True))),
+]
 MATCH_SPANS = [
     Output("n", MatchNumber()),
     Output("first", ID),

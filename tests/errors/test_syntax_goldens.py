@@ -1,7 +1,7 @@
 """What the user sees when a clause does not follow its grammar.
 
-The ``.txt`` files hold cases: a statement, a line ``=>``, the rendered error, a line of ``=``. With UPDATE_GOLDENS=1 in the
-environment the errors are written anew, to be read in the diff.
+The ``.txt`` files hold cases: a statement, a line ``=>``, the rendered error, a line of ``=``. With UPDATE_GOLDENS=1 in
+the environment the errors are written anew, to be read in the diff.
 """
 
 from __future__ import annotations

@@ -1,6 +1,7 @@
 """Hypothesis strategies for corpus cases: small alphabets, ties, several partitions, NULL keys and values, windows.
 
-``row_cases()`` and ``event_cases()`` draw a ``RowCase`` / ``EventCase`` without an expectation; the reference gives that.
+``row_cases()`` and ``event_cases()`` draw a ``RowCase`` / ``EventCase`` without an expectation; the reference gives
+that.
 """
 
 from __future__ import annotations
@@ -22,7 +23,8 @@ NULLABLE = st.one_of(st.none(), st.integers(0, 3))
 def row_patterns(max_leaves: int = 6) -> st.SearchStrategy[row.RowPattern]:
     """Every kind of node; quantifiers up to 3, greedy and reluctant, nested too."""
     variables = st.sampled_from([row.Variable(letter) for letter in LETTERS])
-    leaves = st.one_of(variables, variables, variables, st.sampled_from([row.Empty(), row.PartitionStart(), row.PartitionEnd()]))
+    others = st.sampled_from([row.Empty(), row.PartitionStart(), row.PartitionEnd()])
+    leaves = st.one_of(variables, variables, variables, others)
     return st.recursive(leaves, _row_groups, max_leaves=max_leaves)
 
 
@@ -48,6 +50,7 @@ def row_cases(draw: st.DrawFn) -> RowCase:
     partitions = draw(st.lists(st.lists(labels, min_size=1, max_size=6).map(tuple), min_size=1, max_size=3).map(tuple))
     count = sum(len(part) for part in partitions)
     names = row.variables(pattern)
+    texts = draw(st.lists(measures(names), min_size=1, max_size=4))
     skip = draw(st.sampled_from(SKIPS if names else SKIPS[:2]))
     return RowCase(
         name="drawn",
@@ -58,7 +61,7 @@ def row_cases(draw: st.DrawFn) -> RowCase:
         skip=(skip, draw(st.sampled_from([*names, "U"])) if skip in ("first", "last") else None),
         initial=draw(st.integers(0, 7)) == 7,
         rows_per_match=draw(st.sampled_from(MODES if not _excludes(pattern) else MODES[:3])),
-        measures={f"m{index}": text for index, text in enumerate(draw(st.lists(measures(names), min_size=1, max_size=4)))},
+        measures={f"m{index}": text for index, text in enumerate(texts)},
     )
 
 

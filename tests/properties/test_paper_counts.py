@@ -1,4 +1,4 @@
-"""The counts of E6 (semantics page): SEQ of L different stocks under skip till any match, on the A-Seq paper's kind of stream."""
+"""The counts of E6 (semantics page): SEQ of L different stocks under skip till any match."""
 
 import pytest
 

@@ -26,7 +26,7 @@ def aggregate(matches: Sequence[Match], events: Sequence[Event], wanted: Aggrega
 
 
 def changes(query: Query, events: Sequence[Event], wanted: Aggregate) -> list[tuple[Any, Any]]:
-    """EMIT CHANGES on one partition: (emit_time, value) wherever the value over the matches alive differs from before."""
+    """EMIT CHANGES on one partition: (emit_time, value) where the value over the matches alive changes."""
     matches = sorted(match_events(replace(query, partition=()), events), key=repr)
     before = aggregate([], events, wanted)
     found = []

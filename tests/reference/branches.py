@@ -1,7 +1,8 @@
 """Event patterns without OR and without optional parts: the disjunctive normal form that ``events`` evaluates.
 
-In: an event pattern (IR). Out: its branches; every branch is a tree of Seq / And / Element / Not in which each positive element
-takes at least one event. ``?`` and ``*`` become two branches: with and without (semantics: "that is a match of its own").
+In: an event pattern (IR). Out: its branches; every branch is a tree of Seq / And / Element / Not in which each positive
+element takes at least one event. ``?`` and ``*`` become two branches: with and without (semantics: "that is a match of
+its own").
 """
 
 from __future__ import annotations
@@ -56,7 +57,7 @@ def _group(kind: type[ir.Seq] | type[ir.And], choice: tuple[ir.EventItem | None,
 
 
 def negations(branch: ir.EventPattern) -> Iterator[tuple[ir.Not, frozenset[str], frozenset[str]]]:
-    """Each NOT with the variables that precede and follow it along SEQ; where there are none, WITHIN bounds its interval.
+    """Each NOT with the variables that precede and follow it along SEQ; without them WITHIN bounds its interval.
 
     So the NOT of an AND, which no item precedes or follows, reaches over the whole window.
     """

@@ -1,6 +1,7 @@
 """WHERE conjuncts over events → conditions of the reference matcher (SASE+ section 2, language page section 2).
 
-``condition("b[i].x > b[i-1].x", pattern)``. A reference to a Kleene variable without an index is allowed in an aggregate only.
+``condition("b[i].x > b[i-1].x", pattern)``. A reference to a Kleene variable without an index is allowed in an
+aggregate only.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """MATCH PATTERN by enumeration: every assignment of events to variables, then the tests, one after another.
 
-In: a ``Query`` (pattern IR, conditions as callables) and events as dicts in input order. Out: the set of matches. Sources:
-the project's semantics page; SASE section 2, SASE+ sections 2 and 3.2 (skip till next match is in ``nfa``).
+In: a ``Query`` (pattern IR, conditions as callables) and events as dicts in input order. Out: the set of matches.
+Sources: the project's semantics page; SASE section 2, SASE+ sections 2 and 3.2 (skip till next match is in ``nfa``).
 """
 
 from __future__ import annotations
@@ -28,7 +28,8 @@ Use = Literal["whole", "first", "element"]
 
 @dataclass(frozen=True, slots=True)
 class Condition:
-    """A conjunct of WHERE. ``holds`` gets the lists of events by variable; for an ``element`` use the list ends with ``v[i]``.
+    """A conjunct of WHERE. ``holds`` gets lists of events by variable; for an ``element`` use the list ends with
+    ``v[i]``.
 
     It constrains only matches in which all its variables took events.
     """
@@ -171,7 +172,7 @@ def adjacent(query: Query, stream: Stream, placement: Placement) -> bool:
 def placements(
     node: ir.EventItem, query: Query, stream: Stream, given: Placement | None = None, among: Sequence[int] | None = None
 ) -> list[Placement]:
-    """Every way to place the positive elements below ``node`` in order, conditions tested; ``given`` is fixed already."""
+    """Every way to place the positive elements below ``node`` in order, conditions tested; ``given`` is fixed."""
     among = stream.members if among is None else among
     given = given or {}
     match node:
@@ -278,7 +279,7 @@ def _inside(
     query: Query,
     stream: Stream,
 ) -> bool:
-    """After what precedes, before what follows, and not an event of the match itself (which has its variable already)."""
+    """After what precedes, before what follows, and not an event of the match itself (it has its variable)."""
     if any(event in events for events in placement.values()):
         return False
     lower = [stream.key(taken) for variable in before & placement.keys() for taken in placement[variable]]
@@ -299,7 +300,7 @@ def _in_reach(event: int, placement: Placement, query: Query, stream: Stream, ba
 
 
 def non_overlapping(query: Query, stream: Stream, matches: list[Placement]) -> list[Placement]:
-    """NON OVERLAPPING MATCHES: ends first, then starts first, then the earliest events; the next starts after that end."""
+    """NON OVERLAPPING MATCHES: ends first, starts first, earliest events; the next starts after that end."""
 
     def preference(placement: Placement) -> tuple[Any, ...]:
         ranks = sorted(stream.key(event) for events in placement.values() for event in events)

@@ -1,7 +1,8 @@
 """Skip till next match: the NFA^b rule of SASE+ section 3.2, one event after another over an explicit set of runs.
 
-In: one branch (a SEQ of elements; an AND of elements stands for its orders), the query, a partition in total order. Out: the
-placements of the accepting runs; windows and negations are tested by ``events``. No pruning, no sharing of runs.
+In: one branch (a SEQ of elements; an AND of elements stands for its orders), the query, a partition in total order.
+Out: the placements of the accepting runs; windows and negations are tested by ``events``. No pruning, no sharing of
+runs.
 """
 
 from __future__ import annotations

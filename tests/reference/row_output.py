@@ -103,8 +103,8 @@ def all_rows(
 ) -> list[tuple[Any, ...]]:
     """ALL ROWS PER MATCH: (row position, measure, …) in output order.
 
-    ``mode``: ``all_show_empty``, ``all_omit_empty`` or ``all_with_unmatched``. Unmatched rows have NULL measures and stand
-    where the search passed them.
+    ``mode``: ``all_show_empty``, ``all_omit_empty`` or ``all_with_unmatched``. Unmatched rows have NULL measures and
+    stand where the search passed them.
     """
     output: list[tuple[int, tuple[Any, ...]]] = []
     for match in matches:

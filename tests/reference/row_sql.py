@@ -1,6 +1,7 @@
 """DEFINE and MEASURES texts over rows → callables of the reference matcher (ISO/IEC 19075-5, sections 4.10-4.12).
 
-``condition("B.x > LAST(A.x)", …)`` and ``measure("FINAL SUM(A.x)", …)``; ``source`` says what a measure without operators asks for.
+``condition("B.x > LAST(A.x)", …)`` and ``measure("FINAL SUM(A.x)", …)``; ``source`` says what a measure without
+operators asks for.
 """
 
 from __future__ import annotations

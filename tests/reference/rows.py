@@ -39,7 +39,7 @@ class Match:
 
 @dataclass(frozen=True, slots=True)
 class Skip:
-    """AFTER MATCH SKIP: ``past_last_row``, ``next_row``, or ``first`` / ``last`` of ``variables`` (members of a SUBSET)."""
+    """AFTER MATCH SKIP: ``past_last_row``, ``next_row``, or ``first`` / ``last`` of ``variables`` (a SUBSET's)."""
 
     to: str = "past_last_row"
     variables: tuple[str, ...] = ()
@@ -86,13 +86,13 @@ def _next_start(match: Match, skip: Skip) -> int:
 
 @dataclass(frozen=True, slots=True)
 class _Backtracker:
-    """Enumerates the ways to match a node, most preferred first; every path is the list of steps from the match's start."""
+    """Enumerates the ways to match a node, most preferred first; a path is the steps from the match's start."""
 
     holds: Holds
     n_rows: int
 
     def paths(self, node: ir.RowPattern, start: int, steps: tuple[Step, ...], out: bool) -> Iterator[tuple[Step, ...]]:
-        """``steps`` extended by each way to match ``node``; ``start`` is the match's first row, ``out`` means inside ``{- -}``."""
+        """``steps`` extended by each way to match ``node`` (``start``: first row of the match, ``out``: in ``{- -}``)."""
         here = start + len(steps)
         match node:
             case ir.Empty():

@@ -1,7 +1,7 @@
 """A tiny SQL expression language for the corpus' conditions and measures: text → tree, and its three-valued evaluation.
 
-Literals, ``attr``, ``v.attr``, ``v[1].attr`` ``v[i]`` ``v[i-1]`` ``v[LAST]`` ``v[..i-1]``, comparison, ``+ - * %``, AND, OR,
-NOT, IS [NOT] NULL, function calls. What a reference or a function means is up to the caller of ``evaluate``.
+Literals, ``attr``, ``v.attr``, ``v[1].attr`` ``v[i]`` ``v[i-1]`` ``v[LAST]`` ``v[..i-1]``, comparison, ``+ - * %``,
+AND, OR, NOT, IS [NOT] NULL, function calls. What a reference or a function means is up to the caller of ``evaluate``.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ class Literal:
 
 @dataclass(frozen=True, slots=True)
 class Ref:
-    """``variable[index].attribute``; each part but the attribute may be missing. ``[attr]`` is Ref(None, attr, "[]")."""
+    """``variable[index].attribute``; only the attribute must be there. ``[attr]`` is Ref(None, attr, "[]")."""
 
     variable: str | None
     attribute: str

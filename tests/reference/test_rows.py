@@ -49,10 +49,11 @@ def test_an_empty_iteration_ends_the_loop() -> None:
     assert match_rows(loop, labelled("A A"), 2) == [Match(1, 0, ()), Match(2, 1, ())]
 
 
-@pytest.mark.parametrize(("to", "variables"), [("first", ("A",)), ("last", ("A",)), ("last", ("C",)), ("first", ("C",))])
-def test_skip_errors(to: str, variables: tuple[str, ...]) -> None:
+@pytest.mark.parametrize("variable", ["A", "C"])
+@pytest.mark.parametrize("to", ["first", "last"])
+def test_skip_errors(to: str, variable: str) -> None:
     with pytest.raises(SkipError):
-        match_rows(row_pattern("A B C?"), labelled("A B"), 2, skip=Skip(to, variables))
+        match_rows(row_pattern("A B C?"), labelled("A B"), 2, skip=Skip(to, (variable,)))
 
 
 def test_navigation_is_null_off_the_match_and_off_the_partition() -> None:

@@ -2,8 +2,8 @@
 
 import pytest
 
-from sparkcep.errors import CepSyntaxError
 from rewrites.dialect import parse_event_pattern, parse_row_pattern
+from sparkcep.errors import CepSyntaxError
 from tests.corpus import event_cases, row_cases
 from tests.reference.text import event_pattern, row_pattern
 

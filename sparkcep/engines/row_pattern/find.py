@@ -32,6 +32,9 @@ class Search:
     unmatched: bool
 
 
+LEAST_NODES = 1 << 12
+"""Matched rows held at a time, at least, where overlapping matches may be many more than the rows."""
+
 SkipError = Callable[[int, int, bool], CepError]
 """(row where the match starts, its number, True if SKIP TO would return to that row) → the error to raise."""
 
@@ -76,7 +79,7 @@ def find(search: Search, masks: NDArray[np.int64], starts: NDArray[np.int64], er
     program, rows = search.program, masks.shape[1]
     viable = viable_nodes(program, masks)
     state = np.zeros(kernels.S_SIZE, np.int64)
-    room = min(BATCH_NODES, rows + 1)
+    room = min(BATCH_NODES, max(rows + 1, LEAST_NODES))
     while True:
         buffers = _Buffers.of(room, min(BATCH_MATCHES, room))
         status = kernels.walk(

@@ -13,13 +13,18 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sparkcep.engines.row_pattern.aggregates import tells_apart
-from sparkcep.engines.row_pattern.find import Search, SkipError, viable_nodes
+from sparkcep.engines.row_pattern.find import Search, SkipError, find, viable_nodes
 from sparkcep.engines.row_pattern.matches import BATCH_MATCHES, Matches
 from sparkcep.engines.row_pattern.program import FIRST_ROW_NODE
 from sparkcep.spec.row import Aggregate, ClassifierAt, RowPatternSpec
 
 GROWTH = 2
-"""By how much the forest's arrays grow when full."""
+"""Room at first for that many forest nodes a row; the arrays double when full."""
+
+MAX_FOREST_NODES = 1 << 25
+"""Nodes of one forest (14 bytes each, and 4 to 16 a measure), or MAX_NODES_A_ROW times the rows if that is more."""
+
+MAX_NODES_A_ROW = 4
 
 
 def suits(spec: RowPatternSpec) -> bool:
@@ -38,10 +43,14 @@ def _needs_rows(source: object) -> bool:
 def find_overlapping(
     search: Search, masks: NDArray[np.int64], starts: NDArray[np.int64], error: SkipError
 ) -> Iterator[Matches]:
-    """The matches of a slice in order, like ``find.find``."""
+    """The matches of a slice in order, like ``find.find``, which takes over where the forest outgrows its limit."""
     from sparkcep.engines.row_pattern import forest_kernels as kernels
 
-    forest, start_node = _grown(search, masks, starts)
+    grown = _grown(search, masks, starts)
+    if grown is None:
+        yield from find(search, masks, starts, error)
+        return
+    forest, start_node = grown
     target = _targets(search, forest)
     state = np.zeros(kernels.J_SIZE, np.int64)
     status = kernels.FULL
@@ -78,8 +87,9 @@ def _batch(
 
 def _grown(
     search: Search, masks: NDArray[np.int64], starts: NDArray[np.int64]
-) -> tuple[Matches, NDArray[np.int32]]:
-    """The forest, turned round so that ``back`` is the row after; and [rows] the node where a match would start."""
+) -> tuple[Matches, NDArray[np.int32]] | None:
+    """The forest, turned round so that ``back`` is the row after, and [rows] the node where a match would start; None
+    beyond MAX_FOREST_NODES (a bounded pattern of thousands of steps: its matches never meet, and are short)."""
     from sparkcep.engines.row_pattern import forest_kernels as kernels
 
     program, rows = search.program, masks.shape[1]
@@ -95,6 +105,8 @@ def _grown(
         )  # fmt: skip
         if status == kernels.DONE:
             break
+        if len(arrays[0]) > max(MAX_FOREST_NODES, MAX_NODES_A_ROW * rows):
+            return None
         arrays = tuple(np.concatenate([array, np.empty_like(array)]) for array in arrays)
     nodes = int(state[kernels.F_NODES])
     row, _, code, after = (array[:nodes] for array in arrays)

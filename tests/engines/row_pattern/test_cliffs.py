@@ -8,8 +8,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from sparkcep.engines.row_pattern import matches as matches_module
-from sparkcep.engines.row_pattern import overlap
+from sparkcep.engines.row_pattern import find, overlap
 from sparkcep.engines.row_pattern.engine import OUTPUT_ELEMENTS
 from sparkcep.engines.row_pattern.matches import BATCH_MATCHES
 from sparkcep.engines.row_pattern.program import compile_pattern
@@ -114,10 +113,18 @@ def test_small_batches_change_nothing(mode: Any, skip: Any, monkeypatch: pytest.
     table = table_of(rng.integers(0, 4, 500))
     spec = make_spec(seq(star(A), maybe(B)), OUTPUTS, rows_per_match=mode, skip=Skip(skip))
     whole = pa.concat_tables(run(table, spec)).to_pylist()
-    from sparkcep.engines.row_pattern import find
-
     for module, name in ((find, "BATCH_MATCHES"), (find, "BATCH_NODES"), (overlap, "BATCH_MATCHES")):
         monkeypatch.setattr(module, name, 3)
+    monkeypatch.setattr(find, "LEAST_NODES", 3)
     monkeypatch.setattr(overlap, "GROWTH", 0)
-    assert matches_module.BATCH_MATCHES == BATCH_MATCHES
+    assert pa.concat_tables(run(table, spec)).to_pylist() == whole
+
+
+def test_a_forest_beyond_its_limit_is_walked_instead(monkeypatch: pytest.MonkeyPatch) -> None:
+    rng = np.random.default_rng(8)
+    table = table_of(rng.integers(0, 4, 500))
+    spec = make_spec(seq(star(A), maybe(B)), OUTPUTS, skip=Skip("next_row"))
+    whole = pa.concat_tables(run(table, spec)).to_pylist()
+    for name in ("GROWTH", "MAX_FOREST_NODES", "MAX_NODES_A_ROW"):
+        monkeypatch.setattr(overlap, name, 0)
     assert pa.concat_tables(run(table, spec)).to_pylist() == whole
