@@ -22,10 +22,14 @@ from sparkcep.errors import CepError
 
 QUIET = {
     "spark.ui.enabled": "false",
+    "spark.ui.showConsoleProgress": str(sys.stderr.isatty()).lower(),
     "spark.log.level": "ERROR",
     "spark.sql.shuffle.partitions": "8",
 }
 """Settings for a short-lived local session; ``--conf`` overrides them."""
+
+PLAIN_WIDTH = 140
+"""Characters to a line where the output is no terminal."""
 
 
 @click.group()
@@ -87,7 +91,7 @@ def print_table(columns: Sequence[str], rows: Sequence[Sequence[Any]]) -> None:
     table = Table(*columns, box=box.SIMPLE_HEAD, pad_edge=False)
     for row in rows:
         table.add_row(*("[dim]NULL[/dim]" if value is None else escape(str(value)) for value in row))
-    Console(soft_wrap=not sys.stdout.isatty()).print(table)
+    Console(width=None if sys.stdout.isatty() else PLAIN_WIDTH).print(table)
 
 
 def _not_empty(statement: str) -> Iterator[str]:

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from sqlglot import exp
+from sqlglot.tokens import Token as RawToken
 
 from rewrites.clause import Expr, Name
 from rewrites.dialect.parser import new_parser
+from rewrites.dialect.sites import find_sites
 from rewrites.dialect.spans import span_of
 from rewrites.dialect.tokens import Token, cover, tokenize
 from sparkcep.errors import CepSyntaxError, Span
@@ -18,7 +20,7 @@ def parse_expression(sql: str, place: Span | tuple[Token, ...], *, kleene: bool 
     Raises CepSyntaxError where the text is no expression, or more than one.
     """
     span = place if isinstance(place, Span) else cover(place)
-    raw = tokenize(sql).raw_inside(span)
+    raw = _without_clauses(sql, tokenize(sql).raw_inside(span))
     if not raw:
         raise CepSyntaxError("an expression is missing", code="EXPRESSION", sql=sql, span=span)
     node = new_parser(kleene=kleene).parse_expression(raw, sql)
@@ -37,6 +39,15 @@ def column_path(node: exp.Expr) -> tuple[Name, ...] | None:
     if not all(isinstance(part, exp.Identifier) for part in parts):
         return None  # ``A.*``
     return tuple(_name(part) for part in parts)
+
+
+def _without_clauses(sql: str, raw: list[RawToken]) -> list[RawToken]:
+    """``EXISTS (SELECT 1 FROM t MATCH_RECOGNIZE (…) m)`` is read as ``EXISTS (SELECT 1 FROM t m)``: another site."""
+    if not any(token.text.upper() in ("MATCH_RECOGNIZE", "MATCH") for token in raw):
+        return raw
+    start, end = raw[0].start, raw[-1].end + 1
+    inside = [site for site in find_sites(sql) if start <= site.span.start and site.span.end <= end]
+    return [t for t in raw if not any(site.keyword.start <= t.start < site.span.end for site in inside)]
 
 
 def _name(identifier: exp.Expr) -> Name:

@@ -142,7 +142,7 @@ def _ends_operand(tokens: Tokens, i: int) -> bool:
         return False
     token = tokens.items[i]
     if token.kind == "mark":
-        return token.text == ")"
+        return token.text in (")", "}")  # ``${table}`` is substituted by Spark
     return token.key not in _OPERAND_EXPECTED or _qualified(tokens, i)
 
 

@@ -92,7 +92,7 @@ class _Backtracker:
     n_rows: int
 
     def paths(self, node: ir.RowPattern, start: int, steps: tuple[Step, ...], out: bool) -> Iterator[tuple[Step, ...]]:
-        """``steps`` extended by each way to match ``node`` (``start``: first row of the match, ``out``: in ``{- -}``)."""
+        """``steps`` extended by each way to match ``node`` (``start``: the match's first row, ``out``: excluded)."""
         here = start + len(steps)
         match node:
             case ir.Empty():

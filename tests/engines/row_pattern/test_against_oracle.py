@@ -9,11 +9,12 @@ import pyarrow as pa
 from hypothesis import HealthCheck, assume, example, given, settings
 from hypothesis import strategies as st
 
+from sparkcep.engines.row_pattern.program import compile_pattern
 from sparkcep.errors import CepDataError
 from sparkcep.pattern.row import Alternate, Concat, Empty, Excluded, PartitionEnd, PartitionStart, Permute, Quantified
 from sparkcep.spec.row import Aggregate, ClassifierAt, ColumnAt, CurrentRow, MatchNumber, Navigation, Output, Skip
 from tests.engines.row_pattern import oracle
-from tests.engines.row_pattern.helpers import A, B, C, make_spec, make_table, maybe, rep, rows_of, seq, star
+from tests.engines.row_pattern.helpers import A, B, C, D, make_spec, make_table, maybe, rep, rows_of, seq, star
 
 MOST_WAYS = 3_000
 """Ways of a pattern over the longest rows beyond which an example is too slow for the oracle."""
@@ -131,11 +132,14 @@ plain = st.one_of(
 
 
 @relaxed
-@given(patterns, partitions, skips, st.lists(plain, min_size=1, max_size=4))
-def test_overlapping_one_row(pattern: Any, parts: list[list[str]], skip: Skip, measures: list[Any]) -> None:
+@given(patterns, partitions, skips, st.lists(plain, min_size=1, max_size=4), st.booleans())
+def test_overlapping_one_row(
+    pattern: Any, parts: list[list[str]], skip: Skip, measures: list[Any], initial: bool
+) -> None:
+    """Measures that the forest of overlapping matches serves."""
     _feasible(pattern)
     outputs = FIXED + tuple(Output(f"m{i}", source) for i, source in enumerate(measures))
-    _check(make_spec(pattern, outputs, skip=skip), parts)
+    _check(make_spec(pattern, outputs, skip=skip, initial=initial), parts)
 
 
 @settings(parent=relaxed, max_examples=60)
@@ -143,12 +147,6 @@ def test_overlapping_one_row(pattern: Any, parts: list[list[str]], skip: Skip, m
 def test_wide_programs_agree(pattern: Any, rows: list[str], skip: Skip, mode: Any) -> None:
     """The same pattern in Thompson's form: a second branch that never matches makes the program wide."""
     _feasible(pattern)
-    never = rep(make_never(), 70, 70)
-    wide = Alternate((pattern, never))
+    wide = Alternate((pattern, rep(D, 70, 70)))
+    assert not compile_pattern(make_spec(wide)).narrow
     _check(make_spec(wide, FIXED + PATH, skip=skip, rows_per_match=mode), [rows])
-
-
-def make_never() -> Any:
-    from sparkcep.pattern.row import Variable
-
-    return Variable("D")

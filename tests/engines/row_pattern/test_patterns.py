@@ -64,6 +64,8 @@ def found(pattern: Any, rows: list[str] | str, **options: Any) -> str:
         (seq(A, hidden(plus(B)), C), "ABBC", "0A1 3C1"),
         (hidden(plus(A)), "AA", ""),
         (star(maybe(A, greedy=False)), "AA", "0-1 1-2"),
+        (star(plus(maybe(A, greedy=False))), "AA", "0-1 1-2"),
+        (star(rep(maybe(A, greedy=False), 0, 2)), "AA", "0-1 1-2"),
         (seq(star(maybe(A, greedy=False)), B), "AAB", "0A1 1A1 2B1"),
     ],
     ids=str,
@@ -90,6 +92,10 @@ def test_iteration_without_a_row_ends_a_bounded_quantifier_too() -> None:
     body = alt(Empty(), A, B)
     assert found(rep(body, 0, 2), "AB") == "0-1 1-2"
     assert found(seq(rep(body, 0, 2), C), ["A", "B", "C"]) == "0A1 1B1 2C1"
+    assert found(seq(star(plus(maybe(A, greedy=False))), B), ["A", "AB", "B"]) == "0A1 1B1 2B2"
+    assert found(seq(star(seq(plus(maybe(A, greedy=False)), maybe(C))), B), ["C", "AB", "B"]) == "0C1 1B1 2B2"
+    body = alt(Empty(), A, seq(A, B))
+    assert found(seq(rep(body, 0, 3), C), ["A", "A", "AB", "C"]) == "0A1 1A1 2A1 3C1"
 
 
 MODES = {

@@ -229,6 +229,17 @@ def test_navigation_keeps_all_its_arguments() -> None:
     assert (inner.function, inner.args["offset"].name, inner.running) == ("LAST", "1", True)
 
 
+def test_a_clause_inside_a_condition_of_another_is_its_table() -> None:
+    inner = "u MATCH_RECOGNIZE (PATTERN (C) DEFINE C AS x IN (SELECT y FROM v MATCH PATTERN (A ORDER BY b) m))"
+    sql = _r(f"PATTERN (A B) DEFINE B AS EXISTS (SELECT 1 FROM {inner} AS i WHERE i.x = A.x)")
+    outer, *nested = find_sites(sql)
+    assert len(nested) == 2
+    (define,) = parse_clause(sql, outer).defines  # type: ignore[union-attr]
+    assert isinstance(define.condition.node, exp.Exists)
+    assert _text(sql, define.condition) == f"EXISTS (SELECT 1 FROM {inner} AS i WHERE i.x = A.x)"
+    assert all(parse_clause(sql, site) for site in nested)
+
+
 def test_match_sequence_number_is_not_match_number() -> None:
     (measure,) = _row(_r("MEASURES MATCH_SEQUENCE_NUMBER() AS n PATTERN (A)")).measures
     assert isinstance(measure.expr.node, MatchSequenceNumber)

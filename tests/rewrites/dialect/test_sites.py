@@ -87,6 +87,8 @@ INPUTS = [
     "t TIMESTAMP AS OF '2024-01-01'",
     "(a JOIN b ON a.x = b.x)",
     "IDENTIFIER('t')",
+    "${table}",
+    "STREAM(t)",
     "IDENTIFIER(:name) x",
     f"t {M}",
     f"t {M} AS m",
