@@ -18,7 +18,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from sparkcep.errors import CepError
-from sparkcep.spec import EventPatternSpec, MatchSpec, from_json
+from sparkcep.spec import EventPatternSpec, MatchSpec, RowPatternSpec, from_json
 
 MIN_ROWS = 1 << 16
 """Complete partitions wait until this many rows are there, so that an engine call's fixed cost is spread over them."""
@@ -83,6 +83,10 @@ def _engine(spec_json: str) -> tuple[MatchSpec, Engine]:
 
         plan = event_pattern.compile(spec)
         return spec, lambda table: event_pattern.run(plan, table)
+    if isinstance(spec, RowPatternSpec) and spec.defines:
+        from sparkcep.engines.row_match import compile_row_match
+
+        return spec, compile_row_match(spec).run
     from sparkcep.engines.row_pattern import compile_row_pattern
 
     return spec, compile_row_pattern(spec).run

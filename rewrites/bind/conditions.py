@@ -1,7 +1,7 @@
 """DEFINE conditions: what looks at the row under test and its neighbours becomes SQL for Spark.
 
-``B.v > PREV(B.v)`` in B's own condition → ``v > `__cep_n0``` with ``LAG(v, 1)`` as column ``__cep_n0``. A condition that looks at
-other rows of the match is match-dependent: no engine runs it yet, and it is refused by name.
+``B.v > PREV(B.v)`` in B's own condition → ``v > `__cep_n0``` with ``LAG(v, 1)`` as column ``__cep_n0``. Of a condition that looks at
+other rows of the match too, the conjuncts that do not are taken here; the others are left to ``match_conditions``.
 """
 
 from __future__ import annotations
@@ -19,6 +19,10 @@ from rewrites.source import Source, replaced
 from sparkcep.errors import CepAnalysisError, CepUnsupportedError, Span
 
 
+class _MatchDependent(Exception):
+    """The expression looks at another row of the match than the one under test."""
+
+
 @dataclass(slots=True)
 class Columns:
     """Columns added to the input, one for each distinct SQL text: text → name."""
@@ -33,11 +37,15 @@ class Columns:
 
 @dataclass(frozen=True, slots=True)
 class Condition:
-    """A row-only condition as SQL over the input and the neighbour columns."""
+    """The row-only part of a condition as SQL over the input and the neighbour columns, and the conjuncts that are match-dependent.
 
-    text: str
+    ``text`` is None where no conjunct is row-only.
+    """
+
+    text: str | None
     span: Span
     has_query: bool
+    match_dependent: tuple[exp.Expression, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,20 +57,25 @@ class ConditionBinder:
     neighbours: Columns
 
     def bind(self, define: Define) -> Condition:
-        """The condition as SQL. Errors: match-dependent parts (unsupported), FINAL, PREV with a bad offset."""
-        node = define.condition.node
+        """The condition, divided. Errors: FINAL, PREV with a bad offset, navigation beside a subquery."""
         own = self.variables.require(define.variable)[0]
-        edits = list(replaced(node, lambda part: self._replacement(part, own)))
-        text = self.source.splice(define.condition.span, edits)
-        query = has_query(node)
-        if query and any(isinstance(part, Navigation) for part in node.walk()):
-            raise CepUnsupportedError(
-                f"the condition of {own} has both a subquery and navigation",
-                code="SUBQUERY_WITH_NAVIGATION",
-                span=define.condition.span,
-                hint="compute the subquery's result as a column of the input",
-            )
-        return Condition(text, define.condition.span, query)
+        _refuse_mixture(define, own)
+        whole = self._row_only(define.condition.node, own)
+        if whole is not None:
+            return Condition(whole, define.condition.span, has_query(define.condition.node))
+        parts = [(node, self._row_only(node, own)) for node in conjuncts(define.condition.node)]
+        texts = [f"({text})" for _, text in parts if text is not None]
+        rest = tuple(node for node, text in parts if text is None)
+        query = any(has_query(node) for node, text in parts if text is not None)
+        return Condition(" AND ".join(texts) or None, define.condition.span, query, rest)
+
+    def _row_only(self, node: exp.Expression, own: str) -> str | None:
+        """The condition as SQL where it looks at the row under test and its neighbours only."""
+        try:
+            edits = list(replaced(node, lambda part: self._replacement(part, own)))
+        except _MatchDependent:
+            return None
+        return self.source.splice(span_of(node), edits)
 
     def _replacement(self, node: exp.Expression, own: str) -> str | None:
         if isinstance(node, Semantics):
@@ -73,12 +86,12 @@ class ConditionBinder:
         if isinstance(node, Classifier):
             return self._classifier(node, own)
         if isinstance(node, MatchNumber | MatchSequenceNumber | exp.AggFunc):
-            raise _match_dependent(node, own)
+            raise _MatchDependent
         found = reference(node, self.variables)
         if found is None:
             return None
         if own not in found.members:
-            raise _match_dependent(node, own)
+            raise _MatchDependent
         return self.source.text(found.rest)
 
     def _navigation(self, node: Navigation, own: str) -> str:
@@ -86,12 +99,12 @@ class ConditionBinder:
         offset = offset_of(node)
         if node.function in ("FIRST", "LAST"):
             if node.function == "FIRST" or offset:
-                raise _match_dependent(node, own)
+                raise _MatchDependent
             return f"({self._row(node.this, own)})"
         inner = node.this
         if isinstance(inner, Navigation):
             if inner.function != "LAST" or offset_of(inner):
-                raise _match_dependent(node, own)
+                raise _MatchDependent
             inner = inner.this
         return self._neighbour(node, inner, own, offset)
 
@@ -110,7 +123,7 @@ class ConditionBinder:
                 raise nested(part)
             found = reference(part, self.variables)
             if found is not None and own not in found.members:
-                raise _match_dependent(part, own)
+                raise _MatchDependent
         return row_text(node, self.variables, self.source)
 
     def _classifier(self, node: Classifier, own: str) -> str:
@@ -118,8 +131,16 @@ class ConditionBinder:
         if node.this is not None:
             members = self.variables.members(node.this.name)
             if members is None or own not in members:
-                raise _match_dependent(node, own)
+                raise _MatchDependent
         return string(own)
+
+
+def conjuncts(node: exp.Expression) -> list[exp.Expression]:
+    """The operands of the top-level ANDs, left to right."""
+    node = node.unnest()
+    if isinstance(node, exp.And):
+        return [*conjuncts(node.left), *conjuncts(node.right)]
+    return [node]
 
 
 def offset_of(node: Navigation) -> int | None:
@@ -156,10 +177,12 @@ def _refuse_final(running: bool | None, node: exp.Expression) -> None:
         )
 
 
-def _match_dependent(node: exp.Expression, own: str) -> CepUnsupportedError:
-    return CepUnsupportedError(
-        f"the condition of {own} looks at other rows of the match",
-        code="MATCH_DEPENDENT_CONDITION",
-        span=span_of(node),
-        hint="conditions may look at the row under test and, with PREV and NEXT, at its neighbours",
-    )
+def _refuse_mixture(define: Define, own: str) -> None:
+    node = define.condition.node
+    if has_query(node) and any(isinstance(part, Navigation) for part in node.walk()):
+        raise CepUnsupportedError(
+            f"the condition of {own} has both a subquery and navigation",
+            code="SUBQUERY_WITH_NAVIGATION",
+            span=define.condition.span,
+            hint="compute the subquery's result as a column of the input",
+        )

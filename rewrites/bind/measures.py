@@ -253,8 +253,9 @@ class MeasureBinder:
 
     def _guarded(self, text: str, members: tuple[str, ...] | None) -> str:
         """Only rows that can be the variable's may run its expression: on others an ANSI cast could fail."""
-        tests = [self.conditions[member].text for member in members or () if member in self.conditions]
-        if not members or len(tests) < len(members) or any(self.conditions[member].has_query for member in members):
+        conditions = [self.conditions[member] for member in members or () if member in self.conditions]
+        tests = [condition.text for condition in conditions if condition.text is not None and not condition.has_query]
+        if not members or len(tests) < len(members):
             return text
         return f"CASE WHEN ({') OR ('.join(tests)}) THEN {text} END"
 

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from pyspark.sql.types import BooleanType, DataType
 from sqlglot import exp
 
 from rewrites.bind.conditions import Columns, Condition, ConditionBinder
+from rewrites.bind.match_conditions import MatchConditionTranslator
 from rewrites.bind.measures import MeasureBinder, Outputs
 from rewrites.bind.names import Variables, same_name
 from rewrites.builder import quoted
@@ -19,6 +20,7 @@ from rewrites.source import Source
 from sparkcep.errors import CepAnalysisError, CepUnsupportedError, Span
 from sparkcep.pattern import row as pattern
 from sparkcep.spec import row
+from sparkcep.spec.expression import Call
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,7 +36,7 @@ class Key:
 
 @dataclass(frozen=True, slots=True)
 class BoundRowPattern:
-    """A MATCH_RECOGNIZE clause ready to be emitted.
+    """A MATCH_RECOGNIZE clause ready to be emitted. ``defines`` are the match-dependent parts of the conditions.
 
     ``early`` are columns added below the windows, ``neighbours`` LAG/LEAD calls, ``arguments`` columns beside the conditions
     (SQL text → column name each); ``outputs`` the engine's measure columns, ``measures`` (SQL over them, name).
@@ -48,6 +50,7 @@ class BoundRowPattern:
     pattern: pattern.RowPattern
     text: str
     conditions: dict[str, Condition]
+    defines: tuple[row.Define, ...]
     early: dict[str, str]
     neighbours: dict[str, str]
     arguments: dict[str, str]
@@ -70,15 +73,17 @@ def bind_row_pattern(clause: MatchRecognizeClause, relation: Relation, source: S
     measures = MeasureBinder(variables, source, relation, conditions, running, arguments, early, outputs)
     bound = tuple((measures.bind(measure), measure.name.value) for measure in clause.measures)
     conditions = {name: _early_condition(condition, early) for name, condition in conditions.items()}
+    defines = _match_dependent(conditions, variables, relation, source, arguments)
     return BoundRowPattern(
         relation=relation,
         keys=bind_keys(clause.partition_by, relation, source),
         order=tuple(source.text(item.span) for item in clause.order_by),
         order_columns=_order_columns(clause, relation),
         variables=variables.primary,
-        pattern=clause.pattern,
+        pattern=_one_spelling(clause.pattern, variables),
         text=source.text(clause.pattern_span),
         conditions=conditions,
+        defines=defines,
         early=early.texts,
         neighbours=neighbours.texts,
         arguments=arguments.texts,
@@ -112,9 +117,9 @@ def plain_column(node: exp.Expression, relation: Relation) -> str | None:
 
 def boolean_conditions(bound: BoundRowPattern, source: str) -> None:
     """Ask Spark whether every condition is a BOOLEAN over ``source`` (a query); its complaints are raised at the condition."""
-    conditions = list(bound.conditions.items())
-    types = bound.relation.types_of([(condition.text, condition.span) for _, condition in conditions], source)
-    for (name, condition), data_type in zip(conditions, types, strict=True):
+    conditions = [(name, found, found.text) for name, found in bound.conditions.items() if found.text is not None]
+    types = bound.relation.types_of([(text, found.span) for _, found, text in conditions], source)
+    for (name, condition, _), data_type in zip(conditions, types, strict=True):
         if not isinstance(data_type, BooleanType):
             raise CepAnalysisError(
                 f"the condition of {name} is {data_type.simpleString()}, not boolean", code="CONDITION", span=condition.span
@@ -140,6 +145,17 @@ def _variables(clause: MatchRecognizeClause) -> Variables:
     for define in clause.defines:
         _member(define.variable, plain)
     return Variables(plain.primary, subsets)
+
+
+def _one_spelling(node: pattern.RowPattern, variables: Variables) -> pattern.RowPattern:
+    """The pattern with every variable as ``variables`` spells it: ``(a | A)`` names one variable."""
+    if isinstance(node, pattern.Variable):
+        return replace(node, name=next(name for name in variables.primary if name.lower() == node.name.lower()))
+    if isinstance(node, pattern.Concat | pattern.Alternate | pattern.Permute):
+        return replace(node, items=tuple(_one_spelling(item, variables) for item in node.items))
+    if isinstance(node, pattern.Quantified | pattern.Excluded):
+        return replace(node, item=_one_spelling(node.item, variables))
+    return node
 
 
 def _member(name: Name, plain: Variables) -> str:
@@ -189,6 +205,20 @@ def _skip(clause: MatchRecognizeClause, variables: Variables) -> row.Skip:
 
 def _early_condition(condition: Condition, early: Columns) -> Condition:
     """A condition with a subquery is computed below the windows: a join above them would lose their order."""
-    if not condition.has_query:
+    if not condition.has_query or condition.text is None:
         return condition
-    return Condition(quoted(early.name(condition.text)), condition.span, False)
+    return replace(condition, text=quoted(early.name(condition.text)), has_query=False)
+
+
+def _match_dependent(
+    conditions: dict[str, Condition], variables: Variables, relation: Relation, source: Source, columns: Columns
+) -> tuple[row.Define, ...]:
+    guards = {name: condition.text for name, condition in conditions.items() if condition.text is not None}
+    defines = []
+    for name, condition in conditions.items():
+        translator = MatchConditionTranslator(name, variables, source, relation, columns, guards)
+        parts = tuple(translator.translate(node) for node in condition.match_dependent)
+        if parts:
+            whole = parts[0] if len(parts) == 1 else Call("and", parts)
+            defines.append(row.Define(name, whole, source.text(condition.span)))
+    return tuple(defines)

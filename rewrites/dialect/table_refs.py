@@ -96,9 +96,9 @@ def table_start(tokens: Tokens, clause: int) -> int | None:
     start = clause
     for i in _backwards(tokens, clause):
         key = tokens.items[i].key
-        if key == ",":
+        if key == "," and not _between_rows(tokens, i):
             return start if _in_from_list(tokens, i) else None
-        if _qualified(tokens, i):
+        if _qualified(tokens, i) or _inline_table(tokens, i):
             pass
         elif (
             key in _STARTS
@@ -155,13 +155,27 @@ def _in_from_list(tokens: Tokens, comma: int) -> bool:
     """Whether the comma separates tables: FROM or JOIN comes before anything that ends a FROM clause."""
     for i in _backwards(tokens, comma):
         key = tokens.items[i].key
-        if _qualified(tokens, i):
+        if _qualified(tokens, i) or _inline_table(tokens, i):
             continue
         if key in _STARTS:
             return True
         if key in _STOPS - {"ON"} or (key in (";", "WITH") and tokens.items[i + 1].key != "("):
             return False
     return False
+
+
+def _inline_table(tokens: Tokens, i: int) -> bool:
+    """Whether item ``i`` is the VALUES of a table reference: ``FROM VALUES (1), (2) AS v``."""
+    before = tokens.items[i - 1].key if i > 0 else ""
+    return tokens.items[i].key == "VALUES" and before in _STARTS | {",", "LATERAL", "USING"}
+
+
+def _between_rows(tokens: Tokens, comma: int) -> bool:
+    """Whether the comma separates rows of an inline table, each in parentheses."""
+    i = comma
+    while i > 0 and tokens.items[i].key == "," and tokens.items[i - 1].key == ")" and tokens.partner[i - 1] > 0:
+        i = tokens.partner[i - 1] - 1
+    return i != comma and _inline_table(tokens, i)
 
 
 def _of_merge(tokens: Tokens, using: int) -> bool:

@@ -14,7 +14,8 @@ from sqlglot import exp
 from rewrites.bind.row_pattern import BoundRowPattern, boolean_conditions
 from rewrites.builder import match_call, named, over, quoted, raw, select, subquery, text_of
 from rewrites.emit.masks import ROW_NUMBER, mask_columns
-from sparkcep.spec.row import CurrentRow, Output, RowPatternSpec
+from sparkcep.spec.expression import Call
+from sparkcep.spec.row import Condition, CurrentRow, Output, RowPatternSpec
 
 
 def row_pattern_spec(bound: BoundRowPattern) -> RowPatternSpec:
@@ -31,6 +32,7 @@ def row_pattern_spec(bound: BoundRowPattern) -> RowPatternSpec:
         rows_per_match=bound.rows_per_match,
         skip=bound.skip,
         initial=bound.initial,
+        defines=bound.defines,
         partition=tuple(_key_column(bound, i) for i in range(len(bound.keys))),
         text=bound.text,
     )
@@ -82,12 +84,14 @@ def _passed(bound: BoundRowPattern) -> Iterator[tuple[str, str, DataType]]:
 def _needed(bound: BoundRowPattern, spec: RowPatternSpec) -> list[str]:
     """Input columns that the engine reads and that are there already below the conditions."""
     added = set(bound.arguments.values())
-    read = [column for output in spec.outputs for column in _read(output)]
+    read = [column for output in spec.outputs for column in _read(output.source)]
+    read += [column for define in spec.defines for column in _read(define.condition)]
     return [column for column in dict.fromkeys([*read, *spec.partition]) if column not in added]
 
 
-def _read(output: Output) -> list[str]:
-    source = output.source
+def _read(source: Condition) -> list[str]:
+    if isinstance(source, Call):
+        return [column for argument in source.arguments for column in _read(argument)]
     columns = [getattr(source, "column", None), getattr(source, "filter", None)]
     return [column for column in columns if column is not None]
 

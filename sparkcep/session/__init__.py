@@ -1,6 +1,7 @@
 """Sessions that understand MATCH_RECOGNIZE and MATCH PATTERN.
 
-``session`` makes one, ``install`` extends one that exists (classic or Spark Connect), ``rewrite`` shows what Spark gets.
+``session`` makes one, ``install`` extends one that exists (classic or Spark Connect), ``rewrite`` shows what Spark gets; ``match`` and
+``match_recognize`` put a clause over a DataFrame.
 """
 
 from __future__ import annotations
@@ -9,8 +10,11 @@ from typing import Any
 
 from pyspark.sql import SparkSession
 
-from sparkcep.session import classic, connect
 from sparkcep.session.config import DEFAULTS, prepare_worker_python
+from sparkcep.session.dataframes import match, match_recognize
+from sparkcep.session.install import install, rewrite, uninstall
+
+__all__ = ["install", "match", "match_recognize", "rewrite", "session", "uninstall"]
 
 
 def session(app_name: str = "sparkcep", master: str | None = None, **config: Any) -> SparkSession:
@@ -26,25 +30,3 @@ def session(app_name: str = "sparkcep", master: str | None = None, **config: Any
     for name, value in {**DEFAULTS, **config}.items():
         builder = builder.config(name, value)
     return install(builder.getOrCreate())
-
-
-def install(spark: SparkSession) -> SparkSession:
-    """Put the extension into ``spark`` (and its later ``newSession()``s) and return it. Doing it twice is harmless."""
-    _side(spark).install(spark)
-    return spark
-
-
-def uninstall(spark: SparkSession) -> SparkSession:
-    """Take the extension out of ``spark`` and return it."""
-    _side(spark).uninstall(spark)
-    return spark
-
-
-def rewrite(text: str, spark: SparkSession) -> str:
-    """The SQL that Spark gets for ``text``; a statement without a pattern clause comes back as it is."""
-    return str(_side(spark).rewritten(spark, text))
-
-
-def _side(spark: Any) -> Any:
-    """The module for the session's kind."""
-    return connect if type(spark).__module__.startswith("pyspark.sql.connect") else classic

@@ -41,8 +41,7 @@ def install(spark: SparkSession) -> None:
     register_in_session(context, jsession)
     injection = _Injection(context)
     jsession.extensions().injectParser(injection)
-    delegate = jsession.sessionState().sqlParser()
-    _set_parser(jsession, injection.apply(jsession, delegate))
+    _set_parser(jsession, injection.apply(jsession, jsession.sessionState().sqlParser()))
 
 
 def uninstall(spark: SparkSession) -> None:
@@ -139,6 +138,7 @@ def _identity(context: Any, jsession: Any) -> tuple[str, int]:
 
 
 def _parser_of(context: Any, jsession: Any) -> PatternParser | None:
+    jsession.sessionState()  # made when first asked for; a newSession() of an extended one gets its parser there
     return _PARSERS.get(_identity(context, jsession))
 
 

@@ -9,7 +9,6 @@ from dataclasses import replace
 from typing import Any
 
 from rewrites import InputError, has_clause, positional_name, rewrite
-from sparkcep.errors import CepUnsupportedError
 from sparkcep.session.config import options
 from sql_functions.catalog import connect_describe
 from sql_functions.register import connect_function
@@ -23,17 +22,13 @@ def install(spark: Any) -> None:
         return
     original = spark.sql
 
-    def sql(text: str, args: Any = None, **views: Any) -> Any:
-        if not has_clause(text):
-            return original(text, args, **views)
-        if views:
-            raise CepUnsupportedError(
-                "a pattern clause with DataFrames as keyword arguments of sql()",
-                code="FORMATTED_SQL",
-                hint="register the DataFrame: df.createOrReplaceTempView('t')",
-            )
+    def sql(text: str, args: Any = None, **values: Any) -> Any:
+        formatted, frames = _formatted(spark, text, values)
+        if not has_clause(formatted):
+            return original(text, args, **values)
+        run = _over(frames, original)
         named = named_arguments(args)
-        return original(_rewritten(spark, text, lambda query: original(query, named)), named)
+        return run(_rewritten(spark, formatted, lambda query: run(query, named)), named)
 
     setattr(spark, _ORIGINAL, original)
     spark.sql = sql
@@ -49,6 +44,31 @@ def uninstall(spark: Any) -> None:
 def rewritten(spark: Any, text: str) -> str:
     """The SQL that Spark gets for ``text``."""
     return _rewritten(spark, text, getattr(spark, _ORIGINAL, spark.sql))
+
+
+def _formatted(spark: Any, text: str, values: dict[str, Any]) -> tuple[str, dict[str, Any]]:
+    """``text`` with the braces of ``sql(text, **values)`` filled in, and its DataFrames by the names that stand for them."""
+    if not values:
+        return text, {}
+    from pyspark.sql.connect.sql_formatter import SQLStringFormatter
+
+    formatter = SQLStringFormatter(spark)
+    formatted = formatter.format(text, **values)
+    return formatted, {name: df for df, name in formatter._temp_views}
+
+
+def _over(frames: dict[str, Any], original: Any) -> Any:
+    """``original`` for queries that name ``frames``: the DataFrames go along with each query, so their plans become part of its plan."""
+    if not frames:
+        return original
+
+    def run(query: str, args: Any) -> Any:
+        text = query.replace("{", "{{").replace("}", "}}")
+        for name in frames:
+            text = text.replace(name, f"{{{name}}}")
+        return original(text, args, **frames)
+
+    return run
 
 
 def named_arguments(args: Any) -> dict[str, Any] | None:

@@ -1,0 +1,189 @@
+"""Conditions over several rows, typed as Spark types them: comparison, +, -, * and logic between leaves that look at one row each.
+
+In: syntax trees. Out: ``Operand`` trees whose leaves are SQL over one row, cast (by Spark) to the one type that their operator works on.
+What needs more of Spark than that raises ``NotForTheEngine``.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Hashable
+from dataclasses import dataclass
+from typing import Any
+
+from pyspark.sql.types import (
+    BinaryType,
+    BooleanType,
+    DataType,
+    DateType,
+    DayTimeIntervalType,
+    DecimalType,
+    DoubleType,
+    IntegralType,
+    LongType,
+    StringType,
+    TimestampNTZType,
+    TimestampType,
+)
+from sqlglot import exp
+
+from sparkcep.spec import expression as ir
+
+_COMPARISONS: dict[type[exp.Expression], ir.Operator] = {
+    exp.EQ: "eq",
+    exp.NEQ: "ne",
+    exp.LT: "lt",
+    exp.LTE: "le",
+    exp.GT: "gt",
+    exp.GTE: "ge",
+    exp.NullSafeEQ: "eq_null_safe",
+}
+_ARITHMETIC: dict[type[exp.Expression], ir.Operator] = {exp.Add: "add", exp.Sub: "sub", exp.Mul: "mul"}
+_LOGIC: dict[type[exp.Expression], ir.Operator] = {exp.And: "and", exp.Or: "or"}
+_AS_THEY_ARE = (BooleanType, DateType, TimestampType, TimestampNTZType, BinaryType)
+_EPOCH = "TIMESTAMP_SECONDS(0)"
+
+
+@dataclass(frozen=True, slots=True)
+class Operand:
+    """Part of a condition: an operator, or a leaf.
+
+    A leaf is SQL (``text``) over the row at ``at`` (a variable, or a navigation; None: a constant), or a ``source`` that only the engine
+    knows (a classifier, an aggregate). ``data_type`` is Spark's.
+    """
+
+    data_type: DataType
+    at: Hashable = None
+    text: str = ""
+    source: Any = None
+    operator: ir.Operator | None = None
+    arguments: tuple[Operand, ...] = ()
+
+
+class NotForTheEngine(Exception):
+    """The condition needs more of Spark than an engine has."""
+
+
+class OperandBuilder(ABC):
+    """Syntax tree → Operand; subclasses say what a leaf is."""
+
+    __slots__ = ()
+
+    @abstractmethod
+    def leaf(self, node: exp.Expression) -> Operand:
+        """An expression over one row (or none)."""
+
+    @abstractmethod
+    def is_leaf(self, node: exp.Expression) -> bool:
+        """Whether ``node`` looks at one row at most."""
+
+    def boolean(self, node: exp.Expression) -> Operand:
+        """A condition. Raises NotForTheEngine."""
+        node = node.unnest()
+        kind = type(node)
+        if kind in _LOGIC:
+            return _call(_LOGIC[kind], self.boolean(node.left), self.boolean(node.right))
+        if isinstance(node, exp.Not):
+            return _call("not", self.boolean(node.this))
+        if isinstance(node, exp.Is) and isinstance(node.expression, exp.Null):
+            return _call("is_null", self.value(node.this))
+        if self.is_leaf(node):
+            return self._boolean_leaf(node)
+        if kind in _COMPARISONS:
+            return _comparison(_COMPARISONS[kind], self.value(node.left), self.value(node.right))
+        if isinstance(node, exp.Between) and not node.args.get("symmetric"):
+            value = self.value(node.this)
+            low = _comparison("ge", value, self.value(node.args["low"]))
+            return _call("and", low, _comparison("le", value, self.value(node.args["high"])))
+        raise NotForTheEngine
+
+    def value(self, node: exp.Expression) -> Operand:
+        """A value. Raises NotForTheEngine."""
+        node = node.unnest()
+        if self.is_leaf(node):
+            return self.leaf(node)
+        if type(node) in _ARITHMETIC:
+            return _arithmetic(_ARITHMETIC[type(node)], self.value(node.left), self.value(node.right))
+        raise NotForTheEngine
+
+    def _boolean_leaf(self, node: exp.Expression) -> Operand:
+        leaf = self.leaf(node)
+        if isinstance(leaf.data_type, BooleanType):
+            return leaf
+        raise NotForTheEngine
+
+
+def _call(operator: ir.Operator, *arguments: Operand) -> Operand:
+    return Operand(BooleanType(), operator=operator, arguments=arguments)
+
+
+def _comparison(operator: ir.Operator, left: Operand, right: Operand) -> Operand:
+    target = _common(left.data_type, right.data_type)
+    return _call(operator, _cast(left, target), _cast(right, target))
+
+
+def _arithmetic(operator: ir.Operator, left: Operand, right: Operand) -> Operand:
+    if operator == "sub" and isinstance(left.data_type, TimestampType) and isinstance(right.data_type, TimestampType):
+        return Operand(DayTimeIntervalType(), operator="sub", arguments=(_micros(left), _micros(right)))
+    target = _common(left.data_type, right.data_type)
+    if not isinstance(target, LongType | DoubleType):
+        raise NotForTheEngine
+    return Operand(target, operator=operator, arguments=(_cast(left, target), _cast(right, target)))
+
+
+def _common(left: DataType, right: DataType) -> DataType:
+    """The type both sides of an operator have, or that a lossless widening gives them; anything else is Spark's affair."""
+    if left == right and (isinstance(left, _AS_THEY_ARE) or left == StringType()):
+        return left
+    if isinstance(left, IntegralType) and isinstance(right, IntegralType):
+        return LongType()
+    if isinstance(left, DoubleType) and isinstance(right, DoubleType):
+        return left
+    if isinstance(left, DayTimeIntervalType) and isinstance(right, DayTimeIntervalType):
+        return DayTimeIntervalType()
+    pair = {type(left), type(right)}
+    if DoubleType in pair and all(isinstance(side, DoubleType | DecimalType) or _small(side) for side in (left, right)):
+        return DoubleType()
+    if isinstance(left, DecimalType | IntegralType) and isinstance(right, DecimalType | IntegralType):
+        return _wider(_decimal(left), _decimal(right))
+    raise NotForTheEngine
+
+
+def _small(data_type: DataType) -> bool:
+    """Integers that a double holds exactly."""
+    return isinstance(data_type, IntegralType) and not isinstance(data_type, LongType)
+
+
+def _decimal(data_type: DataType) -> DecimalType:
+    if isinstance(data_type, DecimalType):
+        return data_type
+    return DecimalType(20 if isinstance(data_type, LongType) else 10, 0)
+
+
+def _wider(left: DecimalType, right: DecimalType) -> DecimalType:
+    scale = max(left.scale, right.scale)
+    precision = max(left.precision - left.scale, right.precision - right.scale) + scale
+    if precision > 38:
+        raise NotForTheEngine
+    return DecimalType(precision, scale)
+
+
+def _cast(operand: Operand, target: DataType) -> Operand:
+    """The operand in the operator's type; leaves are cast by Spark."""
+    if isinstance(target, DayTimeIntervalType):
+        return _micros(operand)
+    if operand.data_type == target:
+        return operand
+    if operand.operator is not None or operand.source is not None:
+        raise NotForTheEngine
+    return Operand(target, operand.at, f"CAST({operand.text} AS {target.simpleString()})")
+
+
+def _micros(operand: Operand) -> Operand:
+    """Timestamps and day-time intervals as microseconds."""
+    if operand.operator is not None:
+        return operand
+    if operand.source is not None:
+        raise NotForTheEngine
+    text = operand.text if isinstance(operand.data_type, TimestampType) else f"{_EPOCH} + {operand.text}"
+    return Operand(LongType(), operand.at, f"UNIX_MICROS({text})")

@@ -1,0 +1,30 @@
+"""The clauses over a DataFrame: the body of the clause as text, the input as it is at hand.
+
+``match(df, "SEQ(View v, Buy b) ORDER BY ts")`` is ``SELECT * FROM df MATCH PATTERN (SEQ(View v, Buy b) ORDER BY ts)``. Spark's own formatting of
+SQL carries the DataFrame: classic Spark resolves the statement at once and needs the input's name no longer; in Spark Connect the plan of the input
+travels inside the statement's.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from pyspark.sql import DataFrame
+
+from sparkcep.session.install import install
+
+
+def match(df: DataFrame, body: str, args: Any = None) -> DataFrame:
+    """``MATCH PATTERN (body)`` over ``df``. ``args``: values for parameter markers in ``body``, as in ``spark.sql``."""
+    return _clause(df, "MATCH PATTERN", body, args)
+
+
+def match_recognize(df: DataFrame, body: str, args: Any = None) -> DataFrame:
+    """``MATCH_RECOGNIZE (body)`` over ``df``. ``args``: values for parameter markers in ``body``, as in ``spark.sql``."""
+    return _clause(df, "MATCH_RECOGNIZE", body, args)
+
+
+def _clause(df: DataFrame, keyword: str, body: str, args: Any) -> DataFrame:
+    escaped = body.replace("{", "{{").replace("}", "}}")
+    spark = install(df.sparkSession)
+    return spark.sql(f"SELECT * FROM {{input}} {keyword} (\n{escaped}\n)", args, input=df)

@@ -1,0 +1,122 @@
+"""Parameter markers, variables and formatting: values that come from outside of the statement's text."""
+
+from __future__ import annotations
+
+from datetime import date, timedelta
+from typing import Any
+
+import pytest
+from pyspark.sql import SparkSession
+
+
+from tests.sql.cases import EVENT, ROW, ROW_ANSWER, Case, assert_rows, check, parametrize
+
+CASES = [
+    Case(
+        "named_in_define",
+        "SELECT * FROM ticks MATCH_RECOGNIZE (PARTITION BY sym ORDER BY ts MEASURES LAST(ts) AS t PATTERN (a) DEFINE a AS price > :p)",
+        [("A", 5)],
+        {"p": 12},
+    ),
+    Case(
+        "named_in_measure",
+        "SELECT * FROM ticks MATCH_RECOGNIZE (ORDER BY sym, ts MEASURES LAST(a.ts) + :p AS t, MAX(a.price * :p) AS m PATTERN (a{2}) DEFINE a AS price > 11)",
+        [],
+        {"p": 100},
+    ),
+    Case(
+        "named_in_measure_and_outside",
+        "SELECT :q, m.* FROM ticks MATCH_RECOGNIZE (ORDER BY sym, ts MEASURES LAST(a.ts) + :p AS t, MAX(a.price * :p) AS m PATTERN (a{2}) DEFINE a AS price > :q) m",
+        [(11, 106, 1300)],
+        {"p": 100, "q": 11},
+    ),
+    Case(
+        "question_marks_and_quantifiers",
+        """SELECT ?, r.* FROM (SELECT * FROM ticks WHERE sym = ?)
+           MATCH_RECOGNIZE (ORDER BY ts MEASURES LAST(ts) + ? AS t, COUNT(*) AS n PATTERN (x? a+? b) DEFINE x AS price = ?, a AS price < ?, b AS price > ?) r
+           WHERE r.n < ?""",
+        [("out", 1005, 4)],
+        ["out", "A", 1000, 10, 12, 12, 5],
+    ),
+    Case(
+        "named_in_where",
+        "SELECT v.ts, b.ts FROM clicks MATCH PATTERN (SEQ(View v, Buy b) PARTITION BY user ORDER BY ts WHERE b.amount > :p AND b.amount > v.amount * :q)",
+        [(1, 9), (1, 3), (4, 9)],
+        {"p": 8, "q": 2},
+    ),
+    Case(
+        "question_marks_in_where_and_within",
+        "SELECT v.ts + ?, b.ts FROM clicks MATCH PATTERN (SEQ(View v, Buy b) PARTITION BY user ORDER BY ts WHERE b.amount > ? AND b.ts - v.ts < ? WITHIN ?) WHERE user = ?",
+        [(101, 3)],
+        [100, 8, 5, 6, "u1"],
+    ),
+    Case(
+        "parameter_in_engine_condition",
+        "SELECT v.ts, b.ts FROM clicks MATCH PATTERN (SEQ(View v, Buy b) PARTITION BY user ORDER BY ts WHERE b.amount - v.amount > ?)",
+        [(1, 9), (4, 9)],
+        [20],
+    ),
+    Case(
+        "parameter_in_residual",
+        "SELECT v.ts, b.ts FROM clicks MATCH PATTERN (SEQ(View v, Buy b) PARTITION BY user ORDER BY ts WHERE concat(v.item, b.item) = ?)",
+        [(1, 2)],
+        ["xz"],
+    ),
+    Case("interval", "SELECT COUNT(*) FROM (SELECT *, timestamp_seconds(ts) AS at FROM clicks) MATCH PATTERN (SEQ(View v, Buy b) PARTITION BY user ORDER BY at WITHIN :w)",
+         [(2,)], {"w": timedelta(seconds=5)}),
+    Case("date_value", "SELECT COUNT(*) FROM (SELECT date_add(DATE'2024-01-01', ts) AS d, * FROM ticks) MATCH_RECOGNIZE (PARTITION BY sym ORDER BY d PATTERN (a) DEFINE a AS d = :d)",
+         [(2,)], {"d": date(2024, 1, 3)}),
+    Case("identifier", f"SELECT * FROM IDENTIFIER(:t) {ROW}", ROW_ANSWER, {"t": "ticks"}),
+]
+
+
+@parametrize(CASES)
+def test_parameters(spark: SparkSession, case: Case) -> None:
+    check(spark, case)
+
+
+def test_parameters_in_two_clauses(spark: SparkSession) -> None:
+    clause = "MATCH_RECOGNIZE (PARTITION BY sym ORDER BY ts MEASURES LAST(ts) AS t PATTERN (a) DEFINE a AS price > ?)"
+    text = f"SELECT a.t, b.t FROM ticks {clause} a JOIN ticks {clause} b ON a.t < b.t AND a.sym <> b.sym WHERE a.sym = ?"
+    assert_rows(spark.sql(text, [11, 6, "A"]).collect(), [(1, 4)])
+
+
+def test_variable_substitution(spark: SparkSession) -> None:
+    spark.conf.set("limit", "12")
+    text = "SELECT * FROM ticks MATCH_RECOGNIZE (PARTITION BY sym ORDER BY ts MEASURES LAST(ts) AS t PATTERN (a) DEFINE a AS price > ${limit})"
+    assert_rows(spark.sql(text).collect(), [("A", 5)])
+
+
+def test_session_variable(spark: SparkSession) -> None:
+    spark.sql("DECLARE OR REPLACE VARIABLE most INT DEFAULT 12")
+    text = "SELECT * FROM ticks MATCH_RECOGNIZE (PARTITION BY sym ORDER BY ts MEASURES LAST(ts) AS t PATTERN (a) DEFINE a AS price > most)"
+    assert_rows(spark.sql(text).collect(), [("A", 5)])
+
+
+@pytest.mark.parametrize(
+    ("marker", "using"), [(":p", "USING 12 AS p"), ("?", "USING 12"), ("12", "")]
+)
+def test_execute_immediate(spark: SparkSession, marker: str, using: str) -> None:
+    inner = f"SELECT * FROM ticks MATCH_RECOGNIZE (PARTITION BY sym ORDER BY ts MEASURES LAST(ts) AS t PATTERN (a) DEFINE a AS price > {marker})"
+    assert_rows(spark.sql(f"EXECUTE IMMEDIATE '{inner}' {using}").collect(), [("A", 5)])
+
+
+def test_execute_immediate_with_event_pattern(spark: SparkSession) -> None:
+    inner = f"SELECT user, v.ts FROM clicks {EVENT} WHERE user = ?"
+    assert_rows(spark.sql(f"EXECUTE IMMEDIATE '{inner}' USING 'u2'").collect(), [("u2", 1)])
+
+
+def test_formatted_data_frame(spark: SparkSession) -> None:
+    frame = spark.table("ticks").where("sym = 'A'")
+    text = """SELECT * FROM {df} MATCH_RECOGNIZE (ORDER BY ts MEASURES LAST(ts) AS t PATTERN (a{{2}} b) DEFINE a AS price < {most}, b AS price > {most})"""
+    found = spark.sql(text, df=frame, most=12)
+    assert_rows(found.collect(), [(5,)])
+    assert_rows(found.where("t > 1").collect(), [(5,)])
+
+
+@pytest.mark.parametrize("args", [{"p": 12}, [12]])
+def test_missing_parameter_is_sparks_error(spark: SparkSession, args: Any) -> None:
+    marker = ":other" if isinstance(args, dict) else "? AND price < ?"
+    text = f"SELECT * FROM ticks MATCH_RECOGNIZE (ORDER BY ts MEASURES LAST(ts) AS t PATTERN (a) DEFINE a AS price > {marker})"
+    with pytest.raises(Exception, match="UNBOUND_SQL_PARAMETER"):
+        spark.sql(text, args).collect()
