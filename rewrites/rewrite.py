@@ -8,8 +8,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from rewrites.bind.event_pattern import bind_event_pattern
-from rewrites.bind.row_pattern import bind_row_pattern
+from rewrites.bind.event_pattern import BoundEventPattern, bind_event_pattern
+from rewrites.bind.row_pattern import BoundRowPattern, bind_row_pattern
 from rewrites.clause import Clause, MatchRecognizeClause, Site
 from rewrites.dialect import find_sites, parse_clause
 from rewrites.emit.event_pattern import event_pattern_query, event_pattern_spec
@@ -35,6 +35,25 @@ class Options:
     keep_null_time: bool = True
 
 
+@dataclass(frozen=True, slots=True)
+class RewrittenClause:
+    """One clause on its way: as parsed, as bound, and what it became."""
+
+    clause: Clause
+    bound: BoundRowPattern | BoundEventPattern
+    spec: MatchSpec
+    query: str
+
+
+@dataclass(frozen=True, slots=True)
+class Rewritten:
+    """A statement as Spark gets it, and its clauses in the order in which they were rewritten (inner ones first)."""
+
+    text: str
+    sql: str
+    clauses: tuple[RewrittenClause, ...] = ()
+
+
 def has_clause(text: str) -> bool:
     """Whether a statement has a pattern clause (cheap where it has none)."""
     return bool(find_sites(text))
@@ -42,34 +61,44 @@ def has_clause(text: str) -> bool:
 
 def rewrite(text: str, describe: Describe, options: Options | None = None) -> str:
     """``text`` with every pattern clause replaced. Raises CepError with the statement's text and a span."""
+    return analyse(text, describe, options).sql
+
+
+def analyse(text: str, describe: Describe, options: Options | None = None) -> Rewritten:
+    """Like ``rewrite``, with every stage kept for those who explain it."""
     try:
         return _rewrite(text, describe, options or Options())
     except CepError as error:
         raise error.in_sql(text) from None
 
 
-def _rewrite(text: str, describe: Describe, options: Options) -> str:
+def _rewrite(text: str, describe: Describe, options: Options) -> Rewritten:
     sites = find_sites(text)
     if not sites:
-        return text
+        return Rewritten(text, text)
     clauses = [parse_clause(text, site) for site in sorted(sites, key=lambda site: site.span.end)]
     source = Source(text, named_markers(text))
+    done = []
     for clause in clauses:
         rows = relation(clause.site, source, describe)
-        query = _query(clause, rows, source, options, only_clause=len(clauses) == 1)
-        source = source.with_edit(clause.site.span, query)
-    return source.text(Span(0, len(text)))
+        done.append(_clause(clause, rows, source, options, only_clause=len(clauses) == 1))
+        source = source.with_edit(clause.site.span, done[-1].query)
+    return Rewritten(text, source.text(Span(0, len(text))), tuple(done))
 
 
-def _query(clause: Clause, rows: Relation, source: Source, options: Options, *, only_clause: bool) -> str:
+def _clause(
+    clause: Clause, rows: Relation, source: Source, options: Options, *, only_clause: bool
+) -> RewrittenClause:
     if isinstance(clause, MatchRecognizeClause):
         row_bound = bind_row_pattern(clause, rows, source)
         row_spec = row_pattern_spec(row_bound)
-        return row_pattern_query(row_bound, row_spec, _function(row_spec, clause.site, options))
+        row_query = row_pattern_query(row_bound, row_spec, _function(row_spec, clause.site, options))
+        return RewrittenClause(clause, row_bound, row_spec, row_query)
     bound = bind_event_pattern(clause, rows, source)
     spec = event_pattern_spec(bound, used_columns(bound, clause.site, source.sql, only_clause=only_clause))
     function = _function(spec, clause.site, options)
-    return event_pattern_query(bound, spec, source, function, keep_null_time=options.keep_null_time)
+    query = event_pattern_query(bound, spec, source, function, keep_null_time=options.keep_null_time)
+    return RewrittenClause(clause, bound, spec, query)
 
 
 def _function(spec: MatchSpec, site: Site, options: Options) -> str | None:

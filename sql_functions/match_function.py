@@ -17,8 +17,9 @@ os.environ.setdefault("POLARS_MAX_THREADS", os.environ.get("SPARK_TASK_CPUS", "1
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from sparkcep.engines.choice import choose
 from sparkcep.errors import CepError
-from sparkcep.spec import EventPatternSpec, MatchSpec, RowPatternSpec, from_json
+from sparkcep.spec import EventPatternSpec, MatchSpec, from_json
 
 MIN_ROWS = 1 << 16
 """Complete partitions wait until this many rows are there, so that an engine call's fixed cost is spread over them."""
@@ -78,18 +79,20 @@ def table_function(spec_json: str) -> type[MatchTableFunction]:
 def _engine(spec_json: str) -> tuple[MatchSpec, Engine]:
     """The compiled engine for a spec, kept for the tasks that a reused worker runs next."""
     spec = from_json(spec_json)
-    if isinstance(spec, EventPatternSpec):
-        from sparkcep.engines.event_pattern import engine as event_pattern
+    match choose(spec).engine:
+        case "chain":
+            from sparkcep.engines.event_pattern import engine as event_pattern
 
-        plan = event_pattern.compile(spec)
-        return spec, lambda table: event_pattern.run(plan, table)
-    if isinstance(spec, RowPatternSpec) and spec.defines:
-        from sparkcep.engines.row_match import compile_row_match
+            plan = event_pattern.compile(spec)
+            return spec, lambda table: event_pattern.run(plan, table)
+        case "row_match":
+            from sparkcep.engines.row_match import compile_row_match
 
-        return spec, compile_row_match(spec).run
-    from sparkcep.engines.row_pattern import compile_row_pattern
+            return spec, compile_row_match(spec).run
+        case "row_pattern":
+            from sparkcep.engines.row_pattern import compile_row_pattern
 
-    return spec, compile_row_pattern(spec).run
+            return spec, compile_row_pattern(spec).run
 
 
 def _last_partition_start(mask: pa.Array) -> int | None:

@@ -17,10 +17,11 @@ from pyspark.errors.exceptions.captured import CapturedException
 from pyspark.java_gateway import ensure_callback_server_started
 from pyspark.sql import SparkSession
 
-from rewrites import InputError, has_clause, positional_name, rewrite
+from rewrites import InputError, positional_name
 from sparkcep.errors import CepError, CepInternalError
 from sparkcep.session.config import options, point_workers
 from sparkcep.session.raising import remember, translate_errors
+from sparkcep.session.statement import concerns, spark_sql
 from sql_functions.catalog import classic_describe
 from sql_functions.register import register_builtin, register_in_session
 
@@ -84,7 +85,7 @@ class PatternParser:
 
     def _parse(self, text: str, parse: Parse, parse_rewritten: Parse) -> Any:
         try:
-            if not (self.active and has_clause(text)):
+            if not (self.active and concerns(text)):
                 return parse(text)
             return parse_rewritten(self.rewrite(text, parse_rewritten))
         except InputError as error:
@@ -97,7 +98,7 @@ class PatternParser:
     def rewrite(self, text: str, parse: Parse) -> str:
         """``text`` as Spark gets it; ``parse`` makes plans of the queries that are asked for their schema."""
         describe = classic_describe(self.injection.context, self._jsession, parse)
-        return rewrite(text, describe, options(lambda name: _setting(self._jsession, name)))
+        return spark_sql(text, describe, options(lambda name: _setting(self._jsession, name)))
 
     def parse_plain(self, text: str) -> Any:
         """Spark's own parser."""
@@ -163,13 +164,27 @@ def _start_callbacks(gateway: Any) -> None:
 
 def _named_parameters(jvm: Any, parameters: Any) -> Any:
     """Positional parameters as the named ones that ``rewrite`` puts in their place; others as they are."""
-    parser = jvm.org.apache.spark.sql.catalyst.parser
-    kind = parameters.getClass().getSimpleName()
-    if kind != "PositionalParameterContext" or parameters.params().isEmpty():
+    values = _positional_values(parameters)
+    if not values:
         return parameters
-    values = parameters.params()
-    names = {positional_name(i): values.apply(i) for i in range(values.size())}
+    names = {positional_name(i): value for i, value in enumerate(values)}
+    parser = jvm.org.apache.spark.sql.catalyst.parser
     return parser.NamedParameterContext(jvm.org.apache.spark.api.python.PythonUtils.toScalaMap(names))
+
+
+def _positional_values(parameters: Any) -> list[Any]:
+    """The values of positional parameters; EXECUTE IMMEDIATE sends values and names, and names are empty for positional ones."""
+    kind = parameters.getClass().getSimpleName()
+    if kind == "PositionalParameterContext":
+        return _items(parameters.params())
+    if kind == "HybridParameterContext" and not any(_items(parameters.paramNames())):
+        return _items(parameters.args())
+    return []
+
+
+def _items(sequence: Any) -> list[Any]:
+    """A Scala sequence as a list."""
+    return [sequence.apply(i) for i in range(sequence.size())]
 
 
 def _java_error(context: Any, error: CepError) -> Py4JJavaError:

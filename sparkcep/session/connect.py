@@ -8,8 +8,9 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-from rewrites import InputError, has_clause, positional_name, rewrite
+from rewrites import InputError, positional_name
 from sparkcep.session.config import options
+from sparkcep.session.statement import concerns, spark_sql
 from sql_functions.catalog import connect_describe
 from sql_functions.register import connect_function
 
@@ -24,7 +25,7 @@ def install(spark: Any) -> None:
 
     def sql(text: str, args: Any = None, **values: Any) -> Any:
         formatted, frames = _formatted(spark, text, values)
-        if not has_clause(formatted):
+        if not concerns(formatted):
             return original(text, args, **values)
         run = _over(frames, original)
         named = named_arguments(args)
@@ -82,6 +83,6 @@ def _rewritten(spark: Any, text: str, sql: Any) -> str:
     found = options(lambda name: spark.conf.get(name, None))
     function = lambda spec_json: connect_function(spark, spec_json)  # noqa: E731
     try:
-        return rewrite(text, connect_describe(sql), replace(found, function=function))
+        return spark_sql(text, connect_describe(sql), replace(found, function=function))
     except InputError as error:
         raise error.cause from None

@@ -41,7 +41,51 @@ class Call:
         return f"{self.operator}({', '.join(str(argument) for argument in self.arguments)})"
 
 
-Expression = ColumnOf | Call
+Place = Literal["each", "previous", "first", "last"]
+"""``b[i]``, ``b[i-1]``, ``b[1]``, ``b[LAST]``."""
+
+Function = Literal["count", "sum", "avg", "min", "max"]
+
+
+@dataclass(frozen=True, slots=True)
+class ElementOf:
+    """The value of an input column in one event of the closure ``variable`` (event patterns).
+
+    A condition with ``each`` must hold for every element i; with ``previous`` (or a prefix) for every one but the
+    first, which has no row before it.
+    """
+
+    variable: str
+    column: str
+    place: Place = "each"
+
+    def __str__(self) -> str:
+        index = {"each": "i", "previous": "i-1", "first": "1", "last": "LAST"}[self.place]
+        return f"{self.variable}[{index}].{self.column}"
+
+
+@dataclass(frozen=True, slots=True)
+class AggregateOf:
+    """An aggregate of a column over the closure ``variable``, or with ``prefix`` over ``b[..i-1]``.
+
+    ``column`` None: COUNT(*). NULLs are skipped; over nothing but NULLs COUNT is 0, the others NULL. Types: COUNT
+    BIGINT; SUM BIGINT, DOUBLE or an exact decimal; AVG DOUBLE, of integers and floats only; MIN and MAX the column's.
+    """
+
+    function: Function
+    variable: str
+    column: str | None = None
+    prefix: bool = False
+
+    def __str__(self) -> str:
+        range_text = "[..i-1]" if self.prefix else ""
+        return f"{self.function.upper()}({self.variable}{range_text}.{self.column or '*'})"
+
+
+Term = ColumnOf | ElementOf | AggregateOf
+"""What a condition knows of one variable."""
+
+Expression = Term | Call
 
 
 def walk(node: Expression) -> Iterator[Expression]:
@@ -52,6 +96,30 @@ def walk(node: Expression) -> Iterator[Expression]:
             yield from walk(argument)
 
 
+def terms(node: Expression) -> tuple[Term, ...]:
+    """The leaves of an expression, each once, left to right."""
+    return tuple(dict.fromkeys(part for part in walk(node) if not isinstance(part, Call)))
+
+
 def variables(node: Expression) -> tuple[str, ...]:
     """The variables an expression looks at, each once."""
-    return tuple(dict.fromkeys(part.variable for part in walk(node) if isinstance(part, ColumnOf)))
+    return tuple(dict.fromkeys(term.variable for term in terms(node)))
+
+
+def walked(node: Expression) -> tuple[str, ...]:
+    """The closures over whose elements i a condition runs."""
+    return tuple(dict.fromkeys(term.variable for term in terms(node) if moves(term)))
+
+
+def moves(term: Term) -> bool:
+    """Whether the term depends on the i of ``b[i]``."""
+    if isinstance(term, AggregateOf):
+        return term.prefix
+    return isinstance(term, ElementOf) and term.place in ("each", "previous")
+
+
+def looks_back(term: Term) -> bool:
+    """Whether the term has no value for the first element."""
+    if isinstance(term, AggregateOf):
+        return term.prefix
+    return isinstance(term, ElementOf) and term.place == "previous"

@@ -44,6 +44,15 @@ class Navigation:
     logical: int = 0
     physical: int = 0
 
+    def of(self, value: str) -> str:
+        """The navigation around ``value`` as SQL: ``PREV(RUNNING LAST(up.price, 1), 2)``."""
+        name = " or ".join(f"{variable}.{value}" for variable in self.variables or ()) or value
+        offset = f", {self.logical}" if self.logical else ""
+        text = f"{'RUNNING' if self.running else 'FINAL'} {'LAST' if self.last else 'FIRST'}({name}{offset})"
+        if not self.physical:
+            return text
+        return f"{'NEXT' if self.physical > 0 else 'PREV'}({text}, {abs(self.physical)})"
+
 
 @dataclass(frozen=True, slots=True)
 class CurrentRow:
@@ -59,6 +68,9 @@ class ColumnAt:
     column: str
     at: Navigation
 
+    def __str__(self) -> str:
+        return self.at.of(self.column)
+
 
 @dataclass(frozen=True, slots=True)
 class ClassifierAt:
@@ -66,10 +78,16 @@ class ClassifierAt:
 
     at: Navigation
 
+    def __str__(self) -> str:
+        return self.at.of("CLASSIFIER()")
+
 
 @dataclass(frozen=True, slots=True)
 class MatchNumber:
     """1 for the partition's first match, counted on (BIGINT); empty matches count."""
+
+    def __str__(self) -> str:
+        return "MATCH_NUMBER()"
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,6 +104,12 @@ class Aggregate:
     running: bool = False
     distinct: bool = False
     filter: str | None = None
+
+    def __str__(self) -> str:
+        rows = " or ".join(self.variables or ()) or "all rows"
+        what = f"{'DISTINCT ' if self.distinct else ''}{self.column or '*'}"
+        where = f" FILTER (WHERE {self.filter})" if self.filter else ""
+        return f"{'RUNNING' if self.running else 'FINAL'} {self.function.upper()}({what}){where} over {rows}"
 
 
 Source = CurrentRow | ColumnAt | ClassifierAt | MatchNumber | Aggregate

@@ -21,7 +21,7 @@ CASES = [
     Case(
         "named_in_measure",
         "SELECT * FROM ticks MATCH_RECOGNIZE (ORDER BY sym, ts MEASURES LAST(a.ts) + :p AS t, MAX(a.price * :p) AS m PATTERN (a{2}) DEFINE a AS price > 11)",
-        [],
+        [(106, 1300)],
         {"p": 100},
     ),
     Case(

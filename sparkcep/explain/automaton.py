@@ -1,0 +1,127 @@
+"""The automaton of a pattern as edges, as text and as Mermaid.
+
+In: a MatchSpec. Out: ``Edge`` lists and lines. Row patterns are drawn from the graph that the engine runs (without its ε-steps), event
+patterns from their ordering constraints, which is all that a lazy automaton fixes beforehand.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from sparkcep.engines.row_pattern.graph import ACCEPT, ACCEPT_AT_END, GUARD_END, GUARD_START, Graph, build_graph
+from sparkcep.pattern.event import And, Element, EventItem, Not, Or, Seq
+from sparkcep.spec import EventPatternSpec, MatchSpec
+
+MAX_EDGES = 60
+"""Edges beyond which a drawing says less than their number."""
+
+START, END = "start", "match"
+
+
+@dataclass(frozen=True, slots=True)
+class Edge:
+    """One step; of several steps out of one state the first is preferred."""
+
+    source: str
+    target: str
+    label: str = ""
+
+
+def edges(spec: MatchSpec) -> list[Edge]:
+    """The automaton's steps, in order of preference for each state."""
+    if isinstance(spec, EventPatternSpec):
+        return _event_edges(spec)
+    return _row_edges(build_graph(spec.pattern, spec.variables), spec.variables)
+
+
+def text_lines(found: list[Edge]) -> list[str]:
+    """``start → A``, a line a state."""
+    if len(found) > MAX_EDGES:
+        return [f"{len({edge.source for edge in found})} states, {len(found)} steps"]
+    states = dict.fromkeys(edge.source for edge in found)
+    return [f"{state} → {', '.join(_target(edge) for edge in found if edge.source == state)}" for state in states]
+
+
+def mermaid(found: list[Edge]) -> list[str]:
+    """A Mermaid flowchart of the steps."""
+    if len(found) > MAX_EDGES:
+        return []
+    names = list(dict.fromkeys(name for edge in found for name in (edge.source, edge.target)))
+    ids = {name: f"s{i}" for i, name in enumerate(names)}
+    lines = ["flowchart LR", *(f'  {ids[name]}(["{name}"])' for name in names)]
+    for edge in found:
+        arrow = f"-->|{edge.label}|" if edge.label else "-->"
+        lines.append(f"  {ids[edge.source]} {arrow} {ids[edge.target]}")
+    return lines
+
+
+def _target(edge: Edge) -> str:
+    return f"{edge.target} ({edge.label})" if edge.label else edge.target
+
+
+def _row_edges(graph: Graph, variables: tuple[str, ...]) -> list[Edge]:
+    takers = [node for node, code in enumerate(graph.codes) if code >= 0]
+    plain = {node: variables[graph.codes[node] >> 1] for node in takers}
+    names = {ACCEPT: END, ACCEPT_AT_END: f"{END} at the partition's end"}
+    for node, name in plain.items():
+        twins = [other for other in takers if plain[other] == name]
+        names[node] = name if len(twins) == 1 else f"{name}#{twins.index(node) + 1}"
+    found = [Edge(START, names[target], label) for target, label in _closure(graph, graph.entry)]
+    for node in takers:
+        after = graph.targets[node][0]
+        found += [Edge(names[node], names[target], label) for target, label in _closure(graph, after)]
+    reached = {edge.target for edge in found} | {START}
+    return [edge for edge in found if edge.source in reached]
+
+
+def _closure(graph: Graph, node: int) -> list[tuple[int, str]]:
+    """The row-taking or accepting nodes that ε-steps lead to, most preferred first, with the guards on the way."""
+    found: dict[tuple[int, str], None] = {}
+    stack = [(node, "")]
+    seen = set()
+    while stack:
+        here = stack.pop()
+        if here in seen:
+            continue
+        seen.add(here)
+        at, guard = here
+        if graph.codes[at] >= 0 or at in (ACCEPT, ACCEPT_AT_END):
+            found[here] = None
+            continue
+        guard = {GUARD_START: "^", GUARD_END: "$"}.get(graph.codes[at], guard)
+        stack += [(target, guard) for target in reversed(graph.targets[at])]
+    return list(found)
+
+
+def _event_edges(spec: EventPatternSpec) -> list[Edge]:
+    first, last, found = _order(spec.pattern)
+    return [*(Edge(START, name) for name in first), *found, *(Edge(name, END) for name in last)]
+
+
+def _order(item: EventItem) -> tuple[list[str], list[str], list[Edge]]:
+    """(first variables, last variables, steps between them) of a pattern; a negated item is a label on the step it forbids."""
+    if isinstance(item, Element):
+        return [item.variable], [item.variable], []
+    if isinstance(item, Not):
+        return [], [], []
+    parts = [(part, _order(part)) for part in item.items]
+    inner = [edge for _, (_, _, steps) in parts for edge in steps]
+    if isinstance(item, And | Or):
+        positive = [order for _, order in parts]
+        return [n for first, _, _ in positive for n in first], [n for _, last, _ in positive for n in last], inner
+    return _sequence(item, parts, inner)
+
+
+def _sequence(
+    item: Seq, parts: list[tuple[EventItem, tuple[list[str], list[str], list[Edge]]]], inner: list[Edge]
+) -> tuple[list[str], list[str], list[Edge]]:
+    first: list[str] = []
+    last: list[str] = []
+    label = ""
+    for part, (begins, ends, _) in parts:
+        if isinstance(part, Not):
+            label = f"no {part.item}"
+            continue
+        inner += [Edge(a, b, label) for a in last for b in begins]
+        first, last, label = first or begins, ends, ""
+    return first, last, inner

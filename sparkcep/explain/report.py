@@ -1,0 +1,120 @@
+"""EXPLAIN PATTERN: a rewritten statement → lines of text.
+
+For each clause: what was understood, which part evaluates each condition, the automaton, the engine and why; then the SQL that Spark gets.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from rewrites import Rewritten, RewrittenClause
+from rewrites.bind.event_pattern import BoundEventPattern
+from rewrites.bind.row_pattern import BoundRowPattern
+from rewrites.clause import MatchRecognizeClause
+from sparkcep.engines.choice import choose
+from sparkcep.explain.automaton import edges, mermaid, text_lines
+from sparkcep.spec import EventPatternSpec, RowPatternSpec
+from sparkcep.spec.event import WithinEvents
+
+WIDTH = 12
+"""Characters of the first column."""
+
+_STRATEGIES = {
+    "any": "SKIP TILL ANY MATCH",
+    "next": "SKIP TILL NEXT MATCH",
+    "partition_contiguity": "PARTITION CONTIGUITY",
+    "strict_contiguity": "STRICT CONTIGUITY",
+}
+_ROWS = {
+    "one": "ONE ROW PER MATCH",
+    "all_show_empty": "ALL ROWS PER MATCH SHOW EMPTY MATCHES",
+    "all_omit_empty": "ALL ROWS PER MATCH OMIT EMPTY MATCHES",
+    "all_with_unmatched": "ALL ROWS PER MATCH WITH UNMATCHED ROWS",
+}
+
+
+def explain_lines(rewritten: Rewritten) -> list[str]:
+    """The report, line by line."""
+    lines = [line for part in rewritten.clauses for line in _clause_lines(rewritten.text, part)]
+    if not rewritten.clauses:
+        lines.append("no pattern clause: Spark gets the statement as it is")
+    return [*lines, "== SQL that Spark gets ==", *rewritten.sql.splitlines()]
+
+
+def _clause_lines(text: str, part: RewrittenClause) -> Iterator[str]:
+    site = part.clause.site
+    yield f"== {site.kind} in line {text.count(chr(10), 0, site.keyword.start) + 1} =="
+    if isinstance(part.bound, BoundRowPattern) and isinstance(part.clause, MatchRecognizeClause):
+        assert isinstance(part.spec, RowPatternSpec)
+        yield from _row_lines(part.bound, part.spec)
+    elif isinstance(part.bound, BoundEventPattern):
+        assert isinstance(part.spec, EventPatternSpec)
+        yield from _event_lines(part.bound, part.spec)
+    choice = choose(part.spec)
+    yield from _table("engine", [f"{choice.engine}: {choice.reason}"])
+    found = edges(part.spec)
+    yield from _table("automaton", text_lines(found))
+    yield from _table("Mermaid", mermaid(found))
+
+
+def _row_lines(bound: BoundRowPattern, spec: RowPatternSpec) -> Iterator[str]:
+    yield from _table("input", [bound.relation.text])
+    yield from _table("partition", [", ".join(key.text for key in bound.keys) or "all rows in one task"])
+    ties = "rows that tie fall as the sort leaves them" if bound.order else "no ORDER BY: rows come in no defined order"
+    yield from _table("order", [f"{', '.join(bound.order)} ({ties})" if bound.order else ties])
+    yield from _table("output", [f"{_ROWS[spec.rows_per_match]}, AFTER MATCH SKIP {_skip(spec)}"])
+    yield from _table("pattern", [str(spec.pattern)])
+    yield from _table("conditions", list(_row_conditions(bound, spec)))
+    measures = {name: source for source, name in bound.outputs.sources.items()}
+    yield from _table("engine gives", [f"{name}: {source}" for name, source in measures.items()])
+    yield from _table("Spark gives", [f"{name} = {text}" for text, name in bound.measures])
+
+
+def _row_conditions(bound: BoundRowPattern, spec: RowPatternSpec) -> Iterator[str]:
+    defines = {define.variable: define for define in spec.defines}
+    for variable in bound.variables:
+        condition = bound.conditions.get(variable)
+        if condition is None:
+            yield f"{variable}: every row"
+            continue
+        if condition.text is not None:
+            yield f"{variable}: Spark, on each row: {condition.text}"
+        if variable in defines:
+            yield f"{variable}: engine, on the match so far: {defines[variable].text}"
+    yield from (f"{name} = {call} over the partition" for call, name in bound.neighbours.items())
+
+
+def _skip(spec: RowPatternSpec) -> str:
+    forms = {"past_last_row": "PAST LAST ROW", "next_row": "TO NEXT ROW", "first": "TO FIRST", "last": "TO LAST"}
+    return " ".join([forms[spec.skip.to], *[", ".join(spec.skip.variables)][: len(spec.skip.variables)]])
+
+
+def _event_lines(bound: BoundEventPattern, spec: EventPatternSpec) -> Iterator[str]:
+    yield from _table("input", [bound.relation.text])
+    partition = [key.text for key in bound.keys] + [f"[{column}]" for column in bound.equivalences]
+    yield from _table("partition", [", ".join(partition) or "all events in one task"])
+    yield from _table("order", [", ".join(f"{text}{direction}" for text, direction in bound.order)])
+    yield from _table("pattern", [f"{spec.pattern}, {_STRATEGIES[spec.strategy]}"])
+    yield from _table("window", [_window(bound, spec)])
+    tests = [f"{name}: Spark, on each event: {test or 'every event'}" for name, test in bound.tests.items()]
+    tests += [f"engine, as soon as its variables are bound: {predicate.text}" for predicate in spec.predicates]
+    tests += [f"Spark, on the matches: {_residual(bound, i)}" for i in range(len(bound.residual))]
+    yield from _table("conditions", tests)
+
+
+def _residual(bound: BoundEventPattern, i: int) -> str:
+    return str(bound.residual[i].node.sql("spark"))
+
+
+def _window(bound: BoundEventPattern, spec: EventPatternSpec) -> str:
+    if bound.window is None:
+        return "none: every pair of events in a partition is within reach"
+    if isinstance(spec.within, WithinEvents):
+        return f"{spec.within.count} events"
+    return f"the last event before {bound.window.deadline} of the first"
+
+
+def _table(name: str, values: list[str]) -> Iterator[str]:
+    for i, value in enumerate(values):
+        for j, line in enumerate(value.strip().splitlines() or [""]):
+            yield f"{name if i == j == 0 else '':<{WIDTH}}  {line}"

@@ -1,0 +1,33 @@
+"""A statement of the user's → the SQL that Spark gets: clauses rewritten, EXPLAIN PATTERN answered."""
+
+from __future__ import annotations
+
+from rewrites import Options, analyse, has_clause, rewrite
+from rewrites.builder import string
+from rewrites.dialect import explain_prefix
+from rewrites.relation import Describe
+from sparkcep.errors import CepUnsupportedError, Span
+from sparkcep.explain import explain_lines
+
+
+def concerns(text: str) -> bool:
+    """Whether a statement is sparkcep's to rewrite; all others are Spark's as they are."""
+    return has_clause(text) or explain_prefix(text) is not None
+
+
+def spark_sql(text: str, describe: Describe, options: Options) -> str:
+    """The SQL for a statement that ``concerns`` sparkcep. Raises CepError with the statement's text."""
+    prefix = explain_prefix(text)
+    if prefix is None:
+        return rewrite(text, describe, options)
+    if prefix.mode == "analyze":
+        raise CepUnsupportedError(
+            "EXPLAIN ANALYZE PATTERN",
+            code="EXPLAIN_ANALYZE",
+            sql=text,
+            span=Span(0, prefix.rest_offset),
+            hint="EXPLAIN PATTERN shows the plan without running it",
+        )
+    blank = "".join("\n" if character == "\n" else " " for character in text[: prefix.rest_offset])
+    lines = explain_lines(analyse(blank + text[prefix.rest_offset :], describe, options))
+    return f"SELECT * FROM VALUES {', '.join(f'({string(line)})' for line in lines)} AS `explain`(`plan`)"
