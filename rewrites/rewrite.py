@@ -14,6 +14,7 @@ from rewrites.clause import Clause, MatchRecognizeClause, Site
 from rewrites.dialect import find_sites, parse_clause
 from rewrites.emit.event_pattern import event_pattern_query, event_pattern_spec
 from rewrites.emit.row_pattern import row_pattern_query, row_pattern_spec
+from rewrites.notices import Notice, notices
 from rewrites.parameters import named_markers
 from rewrites.relation import Describe, Relation, relation
 from rewrites.rules.prune_fields import used_columns
@@ -43,6 +44,7 @@ class RewrittenClause:
     bound: BoundRowPattern | BoundEventPattern
     spec: MatchSpec
     query: str
+    notices: tuple[Notice, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,7 +95,7 @@ def _clause(
         row_bound = bind_row_pattern(clause, rows, source)
         row_spec = row_pattern_spec(row_bound)
         row_query = row_pattern_query(row_bound, row_spec, _function(row_spec, clause.site, options))
-        return RewrittenClause(clause, row_bound, row_spec, row_query)
+        return RewrittenClause(clause, row_bound, row_spec, row_query, notices(clause))
     bound = bind_event_pattern(clause, rows, source)
     spec = event_pattern_spec(bound, used_columns(bound, clause.site, source.sql, only_clause=only_clause))
     function = _function(spec, clause.site, options)

@@ -94,6 +94,12 @@ class CepLimitError(CepError):
     kind = "CEP_LIMIT"
 
 
+class CepNotice(CepError):
+    """Not an error: a clause that binds but can hardly mean what its author meant. Logged, never raised."""
+
+    kind = "CEP_NOTICE"
+
+
 class CepInternalError(CepError):
     """A broken promise inside sparkcep."""
 

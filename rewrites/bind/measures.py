@@ -9,7 +9,16 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import get_args
 
-from pyspark.sql.types import ArrayType, DataType, DecimalType, DoubleType, FractionalType, IntegralType, LongType, StringType
+from pyspark.sql.types import (
+    ArrayType,
+    DataType,
+    DecimalType,
+    DoubleType,
+    FractionalType,
+    IntegralType,
+    LongType,
+    StringType,
+)
 from sqlglot import exp
 
 from rewrites.bind.conditions import Columns, Condition, nested, offset_of

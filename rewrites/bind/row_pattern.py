@@ -9,15 +9,16 @@ from pyspark.sql.types import BooleanType, DataType
 from sqlglot import exp
 
 from rewrites.bind.conditions import Columns, Condition, ConditionBinder
-from rewrites.bind.match_conditions import MatchConditionTranslator
+from rewrites.bind.match_conditions import CURRENT, MatchConditionTranslator
 from rewrites.bind.measures import MeasureBinder, Outputs
 from rewrites.bind.names import Variables, same_name
-from rewrites.builder import quoted
-from rewrites.clause import MatchRecognizeClause, Name, PartitionItem
+from rewrites.bind.within import NOT_POSITIVE, bind_window
+from rewrites.builder import quoted, string
+from rewrites.clause import Expr, MatchRecognizeClause, Name, PartitionItem, Within
 from rewrites.dialect import column_path
 from rewrites.relation import Relation, suggestion
 from rewrites.source import Source
-from sparkcep.errors import CepAnalysisError, CepUnsupportedError, Span
+from sparkcep.errors import CepAnalysisError, Span
 from sparkcep.pattern import row as pattern
 from sparkcep.spec import row
 from sparkcep.spec.expression import Call
@@ -74,6 +75,7 @@ def bind_row_pattern(clause: MatchRecognizeClause, relation: Relation, source: S
     bound = tuple((measures.bind(measure), measure.name.value) for measure in clause.measures)
     conditions = {name: _early_condition(condition, early) for name, condition in conditions.items()}
     defines = _match_dependent(conditions, variables, relation, source, arguments)
+    defines = _within(clause, defines, variables, relation, source, arguments)
     return BoundRowPattern(
         relation=relation,
         keys=bind_keys(clause.partition_by, relation, source),
@@ -165,8 +167,6 @@ def _member(name: Name, plain: Variables) -> str:
 def _check(clause: MatchRecognizeClause, relation: Relation) -> None:
     for message, code, span, hint in _violations(clause, relation):
         raise CepAnalysisError(message, code=code, span=span, hint=hint)
-    if clause.within is not None:
-        raise CepUnsupportedError("WITHIN in MATCH_RECOGNIZE", code="WITHIN", span=clause.within.span)
 
 
 def _violations(clause: MatchRecognizeClause, relation: Relation) -> Iterator[tuple[str, str, Span | None, str | None]]:
@@ -208,6 +208,47 @@ def _early_condition(condition: Condition, early: Columns) -> Condition:
     if not condition.has_query or condition.text is None:
         return condition
     return replace(condition, text=quoted(early.name(condition.text)), has_query=False)
+
+
+def _within(
+    clause: MatchRecognizeClause,
+    defines: tuple[row.Define, ...],
+    variables: Variables,
+    relation: Relation,
+    source: Source,
+    columns: Columns,
+) -> tuple[row.Define, ...]:
+    """WITHIN as a condition of every variable: the row's time is before the deadline of the match's first row."""
+    if clause.within is None:
+        return defines
+    time = _event_time(clause)
+    text, span = source.text(time.span), time.span
+    within = Within(clause.within.span, clause.within)
+    window = bind_window(within, text, relation.types_of([(text, span)])[0], relation, source)
+    assert window is not None
+    deadline = (
+        f"CASE WHEN {window.time} IS NULL THEN NULL WHEN {window.deadline} > {window.time} THEN {window.deadline} "
+        f"ELSE RAISE_ERROR({string(NOT_POSITIVE)}) END"
+    )
+    first = row.ColumnAt(columns.name(deadline), row.Navigation(None, last=False, running=True))
+    inside = Call("lt", (row.ColumnAt(columns.name(window.time), CURRENT), first))
+    known = {define.variable: define for define in defines}
+    return tuple(_both(known.get(name), name, inside, source.text(clause.within.span)) for name in variables.primary)
+
+
+def _both(define: row.Define | None, variable: str, inside: Call, text: str) -> row.Define:
+    if define is None:
+        return row.Define(variable, inside, f"WITHIN {text}")
+    return row.Define(variable, Call("and", (inside, define.condition)), f"{define.text} WITHIN {text}")
+
+
+def _event_time(clause: MatchRecognizeClause) -> Expr:
+    assert clause.within is not None
+    if not clause.order_by or clause.order_by[0].descending:
+        raise CepAnalysisError(
+            "WITHIN needs an event time: an ascending first ORDER BY item", code="WITHIN", span=clause.within.span
+        )
+    return clause.order_by[0].expr
 
 
 def _match_dependent(

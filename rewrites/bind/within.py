@@ -19,13 +19,15 @@ from pyspark.sql.types import (
     TimestampNTZType,
     TimestampType,
 )
-
 from sqlglot import exp
 
 from rewrites.clause import Within
 from rewrites.relation import Relation
 from rewrites.source import Source
 from sparkcep.errors import CepAnalysisError, CepUnsupportedError, Span
+
+NOT_POSITIVE = "[CEP_ANALYSIS_WITHIN] WITHIN must be a positive length"
+"""What Spark raises where a window has no length."""
 
 _EPOCH_NTZ = "TIMESTAMP_NTZ '1970-01-01 00:00:00'"
 

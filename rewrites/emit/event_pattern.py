@@ -13,6 +13,7 @@ from sqlglot import exp
 
 from rewrites.bind.event_pattern import BoundEventPattern, type_in
 from rewrites.bind.names import Variables, reference
+from rewrites.bind.within import NOT_POSITIVE
 from rewrites.builder import match_call, named, over, quoted, raw, select, string, text_of
 from rewrites.dialect import span_of
 from rewrites.emit.masks import ROW_NUMBER, mask_columns
@@ -125,9 +126,8 @@ def _checked(mask: str, bound: BoundEventPattern, keep_null_time: bool) -> str:
         message = f"[CEP_DATA_NULL_EVENT_TIME] {bound.time} is NULL; filter such events, or set sparkcep.nullEventTime to drop"
         errors.append(f"WHEN ({bound.time}) IS NULL THEN RAISE_ERROR({string(message)})")
     if bound.window is not None and bound.window.events is None:
-        message = "[CEP_ANALYSIS_WITHIN] WITHIN must be a positive length"
         length = f"COALESCE({bound.window.deadline} > {bound.window.time}, FALSE)"
-        errors.append(f"WHEN ({bound.time}) IS NOT NULL AND NOT {length} THEN RAISE_ERROR({string(message)})")
+        errors.append(f"WHEN ({bound.time}) IS NOT NULL AND NOT {length} THEN RAISE_ERROR({string(NOT_POSITIVE)})")
     return f"CASE {' '.join(errors)} ELSE {mask} END" if errors else mask
 
 

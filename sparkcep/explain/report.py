@@ -52,6 +52,7 @@ def _clause_lines(text: str, part: RewrittenClause) -> Iterator[str]:
         yield from _event_lines(part.bound, part.spec)
     choice = choose(part.spec)
     yield from _table("engine", [f"{choice.engine}: {choice.reason}"])
+    yield from _table("notice", [str(notice) for notice in part.notices])
     found = edges(part.spec)
     yield from _table("automaton", text_lines(found))
     yield from _table("Mermaid", mermaid(found))

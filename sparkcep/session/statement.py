@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
-from rewrites import Options, analyse, has_clause, rewrite
+import logging
+
+from rewrites import Options, Rewritten, analyse, has_clause
 from rewrites.builder import string
 from rewrites.dialect import explain_prefix
 from rewrites.relation import Describe
-from sparkcep.errors import CepUnsupportedError, Span
+from sparkcep.errors import CepNotice, CepUnsupportedError, Span
 from sparkcep.explain import explain_lines
+
+LOGGER = logging.getLogger("sparkcep")
 
 
 def concerns(text: str) -> bool:
@@ -19,7 +23,7 @@ def spark_sql(text: str, describe: Describe, options: Options) -> str:
     """The SQL for a statement that ``concerns`` sparkcep. Raises CepError with the statement's text."""
     prefix = explain_prefix(text)
     if prefix is None:
-        return rewrite(text, describe, options)
+        return _noticed(analyse(text, describe, options))
     if prefix.mode == "analyze":
         raise CepUnsupportedError(
             "EXPLAIN ANALYZE PATTERN",
@@ -31,3 +35,11 @@ def spark_sql(text: str, describe: Describe, options: Options) -> str:
     blank = "".join("\n" if character == "\n" else " " for character in text[: prefix.rest_offset])
     lines = explain_lines(analyse(blank + text[prefix.rest_offset :], describe, options))
     return f"SELECT * FROM VALUES {', '.join(f'({string(line)})' for line in lines)} AS `explain`(`plan`)"
+
+
+def _noticed(rewritten: Rewritten) -> str:
+    """The SQL; what is odd about the statement goes to the log."""
+    for clause in rewritten.clauses:
+        for notice in clause.notices:
+            LOGGER.warning("%s", CepNotice(notice.message, sql=rewritten.text, span=notice.span, hint=notice.hint))
+    return rewritten.sql
