@@ -14,6 +14,7 @@ from functools import lru_cache
 from pyspark.errors import PySparkException
 from pyspark.sql.types import DataType, StructType
 
+from rewrites.builder import quoted
 from rewrites.clause import Name, Site
 from rewrites.source import Source
 from sparkcep.errors import CepAnalysisError, CepUnsupportedError, Span
@@ -28,6 +29,12 @@ class Relation:
     text: str
     schema: StructType
     describe: Describe
+
+    @property
+    def stand_in(self) -> str:
+        """An empty relation with the same columns: Spark types expressions over it without analysing the input's own query again."""
+        columns = [f"CAST(NULL AS {field.dataType.simpleString()}) AS {quoted(field.name)}" for field in self.schema]
+        return f"(SELECT {', '.join(columns)})"
 
     def column(self, name: str) -> str | None:
         """The input column a name means (Spark's own spelling), or None."""
@@ -50,10 +57,15 @@ class Relation:
         wanted = list(texts)
         if not wanted:
             return []
-        try:
-            return self._types([text for text, _ in wanted], source)
-        except PySparkException:
-            return [self._type(text, span, source) for text, span in wanted]
+        plain = [self.column(text) for text, _ in wanted]
+        if source is None and None not in plain:
+            return [self.schema[column].dataType for column in plain if column is not None]
+        for candidate in [source] if source else [self.stand_in, self.text]:
+            try:
+                return self._types([text for text, _ in wanted], candidate)
+            except PySparkException:
+                continue
+        return [self._type(text, span, source) for text, span in wanted]
 
     def _type(self, text: str, span: Span, source: str | None) -> DataType:
         try:
