@@ -10,7 +10,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterator
 from functools import lru_cache
-from typing import ClassVar
+from typing import Any, ClassVar
 
 os.environ.setdefault("POLARS_MAX_THREADS", os.environ.get("SPARK_TASK_CPUS", "1"))
 
@@ -78,7 +78,7 @@ def table_function(spec_json: str) -> type[MatchTableFunction]:
 @lru_cache(maxsize=64)
 def _engine(spec_json: str) -> tuple[MatchSpec, Engine]:
     """The compiled engine for a spec, kept for the tasks that a reused worker runs next."""
-    spec = from_json(spec_json)
+    spec: Any = from_json(spec_json)
     match choose(spec).engine:
         case "chain":
             from sparkcep.engines.event_pattern import engine as event_pattern

@@ -10,10 +10,10 @@ from sqlglot import exp
 
 from rewrites.bind.conditions import Columns
 from rewrites.bind.names import Variables, references, row_text
-from rewrites.bind.row_pattern import Key, bind_keys, plain_column
+from rewrites.bind.row_pattern import Key, bind_keys, order_item, plain_column
 from rewrites.bind.within import Window, bind_window
 from rewrites.builder import quoted, string
-from rewrites.clause import Equivalence, Expr, MatchPatternClause, OrderItem
+from rewrites.clause import Equivalence, Expr, MatchPatternClause
 from rewrites.dialect import column_path
 from rewrites.predicates import ConditionTranslator, spans_variables
 from rewrites.relation import Relation, suggestion
@@ -77,7 +77,7 @@ def bind_event_pattern(clause: MatchPatternClause, relation: Relation, source: S
         relation=relation,
         keys=keys,
         equivalences=tuple(relation.require(item.attribute) for item in clause.equivalences if item.value is None),
-        order=tuple(_order_item(item, source) for item in clause.order_by),
+        order=tuple(order_item(item, source) for item in clause.order_by),
         time=time,
         time_type=time_type,
         time_column=plain_column(first.expr.node, relation),
@@ -190,10 +190,6 @@ def _refuse(clause: MatchPatternClause) -> None:
         )
     if clause.emit_changes is not None:
         raise CepUnsupportedError("EMIT CHANGES", code="EMIT_CHANGES", span=clause.emit_changes)
-
-
-def _order_item(item: OrderItem, source: Source) -> tuple[str, str]:
-    return source.text(item.expr.span), source.text(Span(item.expr.span.end, item.span.end))
 
 
 def _check_names(clause: MatchPatternClause, keys: tuple[Key, ...], elements: tuple[pattern.Element, ...]) -> None:

@@ -108,13 +108,14 @@ class MeasureBinder:
             tail = "" if found.tail is None else self.source.text(found.tail)
             column, data_type = self._input(self.relation.require(found.column))
             return self._at(column, data_type, row.Navigation(found.members, running=running)) + tail
-        column = self.relation.column(path[0].value)
-        if column is None:
-            return self._unknown(path)
+        bare = self.relation.column(path[0].value)
+        if bare is None:
+            self._refuse_unknown(path)
+            return None
         tail = self.source.sql[path[0].span.end : span_of(node).end]
-        return self._at(*self._input(column), row.Navigation(None, running=running)) + tail
+        return self._at(*self._input(bare), row.Navigation(None, running=running)) + tail
 
-    def _unknown(self, path: tuple[Name, ...]) -> None:
+    def _refuse_unknown(self, path: tuple[Name, ...]) -> None:
         """A qualified name must mean a variable; a bare one may be Spark's (current_date)."""
         if len(path) > 1:
             raise CepAnalysisError(
@@ -290,7 +291,7 @@ def aggregate_type(function: row.AggregateFunction, argument: DataType, node: ex
     if function == "count":
         return LongType()
     if function == "array_agg":
-        return ArrayType(argument, containsNull=False)
+        return ArrayType(argument)  # Arrow batches carry no promise that elements are never NULL
     if function in ("min", "max"):
         return argument
     if isinstance(argument, DecimalType):
@@ -308,7 +309,7 @@ def aggregate_type(function: row.AggregateFunction, argument: DataType, node: ex
 
 
 def _is_star(node: exp.Expression) -> bool:
-    return isinstance(node, exp.Star) or isinstance(node, exp.Column) and isinstance(node.this, exp.Star)
+    return isinstance(node, exp.Star) or (isinstance(node, exp.Column) and isinstance(node.this, exp.Star))
 
 
 def _unsupported_aggregate(call: exp.Expression) -> CepUnsupportedError:

@@ -90,7 +90,7 @@ def row_text(expr: Expr | exp.Expression, variables: Variables, source: Source) 
 
 def has_query(node: exp.Expression) -> bool:
     """Whether a subquery stands anywhere in ``node``."""
-    return any(isinstance(part, exp.Query) or isinstance(part, exp.Exists) for part in node.walk())
+    return any(isinstance(part, exp.Query | exp.Exists) for part in node.walk())
 
 
 def same_name(names: Iterable[Name], what: str) -> None:

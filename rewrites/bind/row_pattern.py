@@ -14,7 +14,7 @@ from rewrites.bind.measures import MeasureBinder, Outputs
 from rewrites.bind.names import Variables, same_name
 from rewrites.bind.within import NOT_POSITIVE, bind_window
 from rewrites.builder import quoted, string
-from rewrites.clause import Expr, MatchRecognizeClause, Name, PartitionItem, Within
+from rewrites.clause import Expr, MatchRecognizeClause, Name, OrderItem, PartitionItem, Within
 from rewrites.dialect import column_path
 from rewrites.relation import Relation, suggestion
 from rewrites.source import Source
@@ -39,13 +39,13 @@ class Key:
 class BoundRowPattern:
     """A MATCH_RECOGNIZE clause ready to be emitted. ``defines`` are the match-dependent parts of the conditions.
 
-    ``early`` are columns added below the windows, ``neighbours`` LAG/LEAD calls, ``arguments`` columns beside the conditions
+    ``order`` has (SQL, direction) of each item. ``early`` are columns added below the windows, ``neighbours`` LAG/LEAD calls, ``arguments`` columns beside the conditions
     (SQL text → column name each); ``outputs`` the engine's measure columns, ``measures`` (SQL over them, name).
     """
 
     relation: Relation
     keys: tuple[Key, ...]
-    order: tuple[str, ...]
+    order: tuple[tuple[str, str], ...]
     order_columns: tuple[str, ...]
     variables: tuple[str, ...]
     pattern: pattern.RowPattern
@@ -79,7 +79,7 @@ def bind_row_pattern(clause: MatchRecognizeClause, relation: Relation, source: S
     return BoundRowPattern(
         relation=relation,
         keys=bind_keys(clause.partition_by, relation, source),
-        order=tuple(source.text(item.span) for item in clause.order_by),
+        order=tuple(order_item(item, source) for item in clause.order_by),
         order_columns=_order_columns(clause, relation),
         variables=variables.primary,
         pattern=_one_spelling(clause.pattern, variables),
@@ -107,6 +107,11 @@ def bind_keys(items: tuple[PartitionItem, ...], relation: Relation, source: Sour
         name = item.name.value if item.name else column or text
         keys.append(Key(text, column, name, data_type, span))
     return tuple(keys)
+
+
+def order_item(item: OrderItem, source: Source) -> tuple[str, str]:
+    """An ORDER BY item as (SQL, direction)."""
+    return source.text(item.expr.span), source.text(Span(item.expr.span.end, item.span.end))
 
 
 def plain_column(node: exp.Expression, relation: Relation) -> str | None:

@@ -173,7 +173,9 @@ def _named(sql: str, pattern: EventPattern) -> EventPattern:
             seen[kind] += 1
             return replace(item, variable=kind if counts[kind] == 1 else f"{kind}_{seen[kind]}")
         if isinstance(item, Not):
-            return replace(item, item=name(item.item))
+            inner = name(item.item)
+            assert not isinstance(inner, Not)
+            return replace(item, item=inner)
         return replace(item, items=tuple(name(part) for part in item.items))
 
     named = name(pattern)

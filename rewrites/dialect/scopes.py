@@ -23,7 +23,7 @@ def find_withs(tokens: Tokens) -> tuple[With, ...]:
     return tuple(clause for clause in found if clause)
 
 
-def visible(withs: tuple[With, ...], offset: int) -> tuple[tuple[Span, ...], tuple[bool, ...]]:
+def visible(withs: tuple[With, ...], offset: int) -> tuple[tuple[tuple[Span, ...], ...], tuple[bool, ...]]:
     """The definitions before ``offset``, per WITH that reaches so far, outermost first; which are recursive."""
     scopes, recursive = [], []
     for clause in withs:

@@ -50,7 +50,7 @@ _REGISTRY = {
     for name, cls in vars(module).items()
     if isinstance(cls, type) and is_dataclass(cls) and cls.__module__ == module.__name__
 }
-_NAMES = {cls: name for name, cls in _REGISTRY.items()}
+_NAMES: dict[Any, str] = {cls: name for name, cls in _REGISTRY.items()}
 
 
 def _encode(value: Any) -> Any:
@@ -58,7 +58,7 @@ def _encode(value: Any) -> Any:
         return [_encode(item) for item in value]
     if not is_dataclass(value):
         return value
-    encoded = {"is": _NAMES[type(value)]}
+    encoded: dict[str, Any] = {"is": _NAMES[type(value)]}
     for part in fields(value):
         item = getattr(value, part.name)
         if part.compare and not _is_default(part, item):

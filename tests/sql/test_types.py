@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from decimal import Decimal
+
 import pytest
 from pyspark.sql import SparkSession
 
@@ -53,7 +55,7 @@ def test_a_value_comes_through(spark: SparkSession, name: str) -> None:
     rows = f"(SELECT 1 AS ts, 'A' AS type, {VALUES[name]} AS x UNION ALL SELECT 2, 'B', NULL)"
     wanted = shown(spark, f"SELECT x FROM {rows} WHERE ts = 1")
     row = f"MATCH_RECOGNIZE (ORDER BY ts MEASURES FIRST(x) AS f, ARRAY_AGG(x) AS l, LAST(a.x) AS g {{mode}} PATTERN (a b))"
-    one = f"(SELECT f, l[0] AS l, g FROM {rows} {row.format(mode='ONE ROW PER MATCH')})"
+    one = f"(SELECT f, get(l, 0) AS l, g FROM {rows} {row.format(mode='ONE ROW PER MATCH')})"
     assert [shown(spark, f"SELECT {column} FROM {one}") for column in "flg"] == [wanted] * 3
     every = f"(SELECT * FROM {rows} {row.format(mode='ALL ROWS PER MATCH')} WHERE ts = 1)"
     assert [shown(spark, f"SELECT {column} FROM {every}") for column in "fgx"] == [wanted] * 3
@@ -99,7 +101,7 @@ def shown(spark: SparkSession, query: str) -> list:
     (field,) = frame.schema.fields
     kind = field.dataType.simpleString()
     text = "hex(x)" if kind == "binary" else "CAST(x AS STRING)"
-    values = frame.toDF("x").selectExpr(f"typeof(x)", f"{text}").collect()
+    values = frame.toDF("x").selectExpr("typeof(x)", text).collect()
     return [kind, *(tuple(row) for row in values)]
 
 
@@ -116,7 +118,7 @@ CASES = [
         "decimal_sum_and_average",
         """SELECT *, typeof(s), typeof(m) FROM VALUES (1, 1.10BD), (2, 2.25BD) AS t(ts, x)
            MATCH_RECOGNIZE (ORDER BY ts MEASURES SUM(x) AS s, AVG(x) AS m PATTERN (a+))""",
-        [(__import__("decimal").Decimal("3.35"), __import__("decimal").Decimal("1.675000"), "decimal(13,2)", "decimal(7,6)")],
+        [(Decimal("3.35"), Decimal("1.675000"), "decimal(13,2)", "decimal(7,6)")],
     ),
     Case(
         "integer_average",

@@ -136,7 +136,7 @@ def _float_sums(matches: Matches, labels: Labels, columns: Columns, source: Aggr
         addends = columns.addends(_column(source))
         values = addends.floats
         if values is None:
-            values = addends.high * 2.0**64 + addends.low.view(np.uint64)
+            values = np.asarray(addends.high * 2.0**64 + addends.low.view(np.uint64), np.float64)
         out = np.empty(len(matches.row), np.float64)
         path_kernels.float_sums(matches.back, matches.row, _used(matches, labels, columns, source), values, out)
         matches.cache[key] = out

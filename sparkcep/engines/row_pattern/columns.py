@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import lru_cache
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -133,7 +134,7 @@ def _integers(values: pa.Array) -> NDArray[np.int64]:
     return _numpy(values.cast(pa.int64()))
 
 
-def _numpy(values: pa.Array) -> NDArray[np.int64]:
+def _numpy(values: pa.Array) -> NDArray[Any]:
     return values.fill_null(0).to_numpy(zero_copy_only=False)
 
 

@@ -22,7 +22,7 @@ F64 = nb.types.Array(nb.float64, 1, "C")
 def seek(code, member, start, stop, step, skip, out):  # type: ignore[no-untyped-def]
     """``out[m]``: going from node ``start[m]`` to ``stop[m]`` by ``step``, the first member after ``skip`` others."""
     for m in range(len(start)):
-        at, left, found = np.int64(start[m]), skip, -1
+        at, left, found = np.int64(start[m]), skip, np.int64(-1)
         while (stop[m] - at) * step >= 0:
             if member[code[at]]:
                 if left == 0:

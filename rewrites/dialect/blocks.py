@@ -1,0 +1,149 @@
+"""The query block around a pattern clause: SELECT … FROM clause [WHERE] [GROUP BY] [HAVING] [ORDER BY] [LIMIT].
+
+In: a site. Out: its block, cut at its keywords, expressions parsed to be analysed; None where the block is anything else
+(joins, FROM first, set quantifiers, pipes, windows, …).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from rewrites.clause import Expr, Name, Site
+from rewrites.dialect.expressions import parse_expression
+from rewrites.dialect.tokens import Token, Tokens, split_commas, tokenize
+from sparkcep.errors import CepSyntaxError, Span
+
+_SECTIONS = {"WHERE": 1, "GROUP": 2, "HAVING": 1, "ORDER": 2, "LIMIT": 1, "OFFSET": 1}
+"""Keywords of a block behind its FROM, and of how many words they are."""
+_SET_OPERATIONS = {"UNION", "EXCEPT", "INTERSECT", "MINUS", "SETMINUS"}
+_BEFORE_SELECT = _SET_OPERATIONS | {"ALL", "DISTINCT"}
+
+
+@dataclass(frozen=True, slots=True)
+class SelectItem:
+    """An item of a select list; ``end`` is where its expression ends and an alias would go."""
+
+    expr: Expr
+    alias: Name | None
+
+
+@dataclass(frozen=True, slots=True)
+class Block:
+    """A query block; ``span`` runs from SELECT to the end of its last section."""
+
+    span: Span
+    items: tuple[SelectItem, ...]
+    where: Expr | None
+    group_by: tuple[Expr, ...]
+    having: Expr | None
+    order_by: tuple[Expr, ...]
+
+
+class _OtherBlock(Exception):
+    """The block has a form that is not read here."""
+
+
+def find_block(sql: str, site: Site) -> Block | None:
+    """The block whose FROM is the clause at ``site`` alone, or None."""
+    try:
+        return _block(tokenize(sql), site)
+    except (_OtherBlock, CepSyntaxError):
+        return None
+
+
+def _block(tokens: Tokens, site: Site) -> Block:
+    start = tokens.index(site.span.start)
+    first = _select(tokens, start)
+    sections, end = _sections(tokens, _behind(tokens, site), tokens.outer[start])
+    if "ORDER" in sections and first > 0 and tokens.items[first - 1].key in _BEFORE_SELECT:
+        raise _OtherBlock  # it sorts the whole of a set operation
+    last = tokens.items[end - 1].span
+    return Block(
+        span=tokens.items[first].span.to(last),
+        items=tuple(_item(tokens.sql, part) for part in split_commas(tokens.items[first + 1 : start - 1])),
+        where=_expression(tokens.sql, sections.get("WHERE")),
+        group_by=_expressions(tokens.sql, sections.get("GROUP", ())),
+        having=_expression(tokens.sql, sections.get("HAVING")),
+        order_by=tuple(_order(tokens.sql, part) for part in split_commas(sections.get("ORDER", ())) if part),
+    )
+
+
+def _select(tokens: Tokens, start: int) -> int:
+    """The item SELECT of the block whose FROM stands right before item ``start``."""
+    items = tokens.items
+    if start == 0 or items[start - 1].key != "FROM":
+        raise _OtherBlock
+    i = start - 2
+    while i >= 0 and items[i].key != "SELECT":
+        if items[i].key in ("FROM", ";"):
+            raise _OtherBlock
+        i = tokens.partner[i] if items[i].key in (")", "]", "}") and tokens.partner[i] >= 0 else i
+        i -= 1
+    if i < 0 or tokens.outer[i] != tokens.outer[start] or items[i + 1].key in ("DISTINCT", "ALL", "TRANSFORM", "MAP"):
+        raise _OtherBlock
+    return i
+
+
+def _behind(tokens: Tokens, site: Site) -> int:
+    """The first item behind the clause and its alias."""
+    i = tokens.index(site.span.end)
+    if site.alias is not None:
+        i = tokens.index(site.alias.span.end)
+        if i < len(tokens.items) and tokens.items[i].key == "(":
+            raise _OtherBlock
+    return i
+
+
+def _sections(tokens: Tokens, i: int, outer: int) -> tuple[dict[str, tuple[Token, ...]], int]:
+    """The items of each section by keyword, and the item behind the block."""
+    found: dict[str, tuple[Token, ...]] = {}
+    while not _ends(tokens, i, outer):
+        key = tokens.items[i].key
+        if key not in _SECTIONS or key in found:
+            raise _OtherBlock
+        i = begin = i + _SECTIONS[key]
+        while not _ends(tokens, i, outer) and not (tokens.items[i].key in _SECTIONS and _bare(tokens, i)):
+            i = tokens.partner[i] + 1 if tokens.partner[i] > i else i + 1
+        found[key] = tokens.items[begin:i]
+    return found, i
+
+
+def _bare(tokens: Tokens, i: int) -> bool:
+    """Whether a word is a keyword here: not behind a dot."""
+    return tokens.items[i - 1].key != "."
+
+
+def _ends(tokens: Tokens, i: int, outer: int) -> bool:
+    if i >= len(tokens.items):
+        return True
+    key = tokens.items[i].key
+    if key in _SET_OPERATIONS or key == ";":
+        return True
+    return outer >= 0 and i == tokens.partner[outer]
+
+
+def _item(sql: str, part: tuple[Token, ...]) -> SelectItem:
+    if len(part) > 2 and part[-2].key == "AS" and part[-1].is_name:
+        return SelectItem(parse_expression(sql, part[:-2]), part[-1].name)
+    try:
+        return SelectItem(parse_expression(sql, part), None)
+    except CepSyntaxError:
+        if len(part) < 2 or not part[-1].is_name:
+            raise
+        return SelectItem(parse_expression(sql, part[:-1]), part[-1].name)
+
+
+def _expression(sql: str, part: tuple[Token, ...] | None) -> Expr | None:
+    return None if part is None else parse_expression(sql, part)
+
+
+def _expressions(sql: str, part: tuple[Token, ...]) -> tuple[Expr, ...]:
+    return tuple(parse_expression(sql, item) for item in split_commas(part)) if part else ()
+
+
+def _order(sql: str, part: tuple[Token, ...]) -> Expr:
+    if len(part) > 2 and part[-2].key == "NULLS":
+        part = part[:-2]
+    if len(part) > 1 and part[-1].key in ("ASC", "DESC"):
+        part = part[:-1]
+    return parse_expression(sql, part)

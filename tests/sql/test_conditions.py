@@ -1,0 +1,139 @@
+"""Who evaluates what: conditions that Spark computes, that an engine compares, and that Spark filters afterwards; none runs where it may not."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+from pyspark.sql import SparkSession
+from pyspark.sql.types import IntegerType
+
+from tests.sql.cases import Case, check, parametrize
+
+TICKS = """(SELECT * FROM VALUES (1, 'a', 5, '10'), (2, 'b', 7, 'x'), (3, 'a', 6, '30'), (4, 'b', 9, 'y'), (5, 'c', 1, NULL)
+  AS t(ts, k, v, payload))"""
+
+
+def row(define: str, pattern: str = "a", measures: str = "LAST(ts) AS t", source: str = TICKS) -> str:
+    return f"SELECT * FROM {source} MATCH_RECOGNIZE (ORDER BY ts MEASURES {measures} PATTERN ({pattern}) DEFINE {define})"
+
+
+ROW_CASES = [
+    Case("bare_column", row("a AS v > 6"), [(2,), (4,)]),
+    Case("qualified", row("a AS a.v > 6"), [(2,), (4,)]),
+    Case("case", row("a AS CASE k WHEN 'a' THEN a.v = 6 ELSE v = 1 END"), [(3,), (5,)]),
+    Case("null_does_not_hold", row("a AS payload <> 'x'"), [(1,), (3,), (4,)]),
+    Case("lambda", row("a AS exists(array(v, ts), x -> x = a.ts AND x > 2)"), [(3,), (4,), (5,)]),
+    Case("lambda_named_as_a_variable", row("a AS size(filter(array(1, 2, 9), a -> a > v)) > 0"), [(1,), (2,), (3,), (5,)]),
+    Case("in_query", row("a AS v IN (SELECT price FROM ticks WHERE sym = 'B')"), [(1,), (2,), (3,)]),
+    Case("not_in_query", row("a AS a.v NOT IN (SELECT price FROM ticks WHERE sym = 'B')"), [(4,), (5,)]),
+    Case("exists_correlated", row("a AS EXISTS (SELECT 1 FROM ticks z WHERE z.price = a.v AND z.sym = 'B')"), [(1,), (2,), (3,)]),
+    Case("scalar_query", row("a AS v = (SELECT MAX(price) FROM ticks WHERE sym = 'B')"), [(2,)]),
+    Case("query_and_order", row("a AS v IN (SELECT price FROM ticks), b AS b.v > PREV(b.v)", "a b"), [(2,), (4,)]),
+    Case("query_with_alias", row("a AS v IN (SELECT price FROM ticks WHERE sym = 'B')", source=TICKS + " AS i").replace("BY ts", "BY i.ts DESC"), [(3,), (2,), (1,)]),
+    Case("function_in_sql", row("a AS twice(v) = 14"), [(2,)]),
+    Case("python_udf", row("a AS plus_one(a.v) = 8 AND v > 0"), [(2,)]),
+    Case("prev", row("a AS v > PREV(v)"), [(2,), (4,)]),
+    Case("prev_of_variable", row("a AS a.v > PREV(a.v, 2)"), [(3,), (4,)]),
+    Case("prev_zero", row("a AS PREV(v, 0) = 6"), [(3,)]),
+    Case("next", row("a AS NEXT(v) > v + 1"), [(1,), (3,)]),
+    Case("navigated_expression", row("a AS PREV(v * 10 + ts) = 51"), [(2,)]),
+    Case("prev_of_last", row("a AS v > PREV(LAST(a.v))"), [(2,), (4,)]),
+    Case("last_of_itself", row("a AS LAST(a.v) = 6 AND LAST(v) = 6"), [(3,)]),
+    Case("outside_the_partition", row("a AS PREV(v) IS NULL OR NEXT(v) IS NULL"), [(1,), (5,)]),
+    Case("classifier", row("a AS CLASSIFIER() = 'a' AND v = 6"), [(3,)]),
+    Case("classifier_of_another", row("a AS v = 6, b AS CLASSIFIER() = 'a'", "a | b"), [(3,)]),
+    Case("undefined_is_true", row("a AS v = 5", "a x", "LAST(x.v) AS t"), [(7,)]),
+    Case("operators_bind", row("a AS v = 5 OR v = 7 AND ts = 9"), [(1,)]),
+    Case("ansi_cast_behind_type", row("a AS k = 'a' AND CAST(payload AS INT) > 5"), [(1,), (3,)]),
+    Case("ansi_cast_in_measure", row("a AS k = 'a'", "a b?", "FIRST(ts) AS t, MAX(CAST(a.payload AS INT)) AS m"), [(1, 10), (3, 30)]),
+]
+
+MATCH_DEPENDENT = [
+    Case("first_of_another", row("b AS b.v > FIRST(a.v)", "a b"), [(2,), (4,)]),
+    Case("aggregate", row("b AS SUM(b.v) < 14", "a b+"), [(3,)]),
+]
+
+EVENTS = """(SELECT * FROM VALUES
+  (1, 'A', 1, 10, 1.50BD, '5', TIMESTAMP'2024-01-01 00:00:00'), (2, 'B', 1, 12, 10.0BD, 'oops', TIMESTAMP'2024-01-01 00:05:00'),
+  (3, 'A', 2, 12, 12.00BD, '7', TIMESTAMP'2024-01-01 01:00:00'), (4, 'B', 2, NULL, NULL, NULL, TIMESTAMP'2024-01-01 01:30:00'),
+  (5, 'B', 2, 11, 12BD, 'x', TIMESTAMP'2024-01-01 03:00:00'), (6, 'C', 2, 12, 0BD, 'n', TIMESTAMP'2024-01-01 04:00:00')
+  AS t(ts, type, k, v, d, payload, at))"""
+
+
+def pairs(where: str, pattern: str = "SEQ(A a, B b)", select: str = "a.ts, b.ts") -> str:
+    return f"SELECT {select} FROM {EVENTS} MATCH PATTERN ({pattern} ORDER BY ts WHERE {where})"
+
+
+EVENT_CASES = [
+    Case("all", pairs("true"), [(1, 2), (1, 4), (1, 5), (3, 4), (3, 5)]),
+    Case("none", pairs("1 > 2"), []),
+    Case("local", pairs("a.v > 10 AND b.v = 11"), [(3, 5)]),
+    Case("local_query", pairs("a.v IN (SELECT price FROM ticks WHERE sym = 'A' AND ts = 1)"), [(3, 4), (3, 5)]),
+    Case("equality", pairs("a.k = b.k"), [(1, 2), (3, 4), (3, 5)]),
+    Case("inequality", pairs("a.v < b.v"), [(1, 2), (1, 5)]),
+    Case("not_equal", pairs("a.v <> b.v"), [(1, 2), (1, 5), (3, 5)]),
+    Case("null_safe", pairs("NOT (a.v <=> b.v)"), [(1, 2), (1, 4), (1, 5), (3, 4), (3, 5)]),
+    Case("arithmetic", pairs("a.v + 2 = b.v * 1"), [(1, 2)]),
+    Case("sum_over_both", pairs("a.v + b.v = 22"), [(1, 2)]),
+    Case("mixed_widths", pairs("a.v + b.k * 2L > 13.5"), [(1, 4), (1, 5), (3, 4), (3, 5)]),
+    Case("decimal_and_int", pairs("a.v = b.d"), [(1, 2), (3, 5)]),
+    Case("decimal_scales", pairs("a.d = b.d"), [(3, 5)]),
+    Case("decimal_arithmetic", pairs("a.d + b.d > 13.2"), [(1, 5), (3, 5)]),
+    Case("int_and_string", pairs("a.k = CAST(b.k AS STRING)"), [(1, 2), (3, 4), (3, 5)]),
+    Case("time_difference", pairs("b.at - a.at < INTERVAL 1 HOUR"), [(1, 2), (3, 4)]),
+    Case("time_plus", pairs("b.at > a.at + INTERVAL '1:30' HOUR TO MINUTE"), [(1, 5), (3, 5)]),
+    Case("time_exactly", pairs("b.at - a.at = INTERVAL 2 HOURS"), [(3, 5)]),
+    Case("or", pairs("a.v = b.v OR a.k = 1 AND b.v = 12"), [(1, 2)]),
+    Case("or_in_parentheses", pairs("(a.v = 12 OR b.v = 12) AND a.k = b.k"), [(1, 2), (3, 4), (3, 5)]),
+    Case("not", pairs("NOT a.k = b.k"), [(1, 4), (1, 5)]),
+    Case("not_of_null", pairs("NOT (a.v > b.v)"), [(1, 2), (1, 5)]),
+    Case("between", pairs("b.v BETWEEN a.v AND a.v + 1"), [(1, 5)]),
+    Case("not_between", pairs("b.v NOT BETWEEN a.v AND a.v + 1"), [(1, 2), (3, 5)]),
+    Case("is_null", pairs("b.v IS NULL"), [(1, 4), (3, 4)]),
+    Case("is_null_over_both", pairs("(a.v + b.v) IS NULL"), [(1, 4), (3, 4)]),
+    Case("is_not_null", pairs("b.payload IS NOT NULL AND a.k <= b.k"), [(1, 2), (1, 5), (3, 5)]),
+    Case("residual_function", pairs("greatest(a.v, b.v) = 12"), [(1, 2), (3, 4), (3, 5)]),
+    Case("residual_text", pairs("a.payload || b.payload LIKE '5%s'"), [(1, 2)]),
+    Case("residual_in", pairs("b.v IN (a.v, a.v + 2)"), [(1, 2)]),
+    Case("residual_case", pairs("CASE WHEN a.k = b.k THEN b.v = 11 ELSE b.v IS NULL END"), [(1, 4), (3, 5)]),
+    Case("residual_udf", pairs("plus_one(a.v) = b.v"), [(1, 5)]),
+    Case("residual_query", pairs("a.v + b.v IN (SELECT 22)"), [(1, 2)]),
+    Case("three_variables", pairs("a.v + b.v > c.v + 10", "SEQ(A a, B b, C c)", "a.ts, b.ts, c.ts"), [(3, 5, 6)]),
+    Case("equivalence", pairs("[k]"), [(1, 2), (3, 4), (3, 5)]),
+    Case("equivalence_null", pairs("[v]"), []),
+    Case("equivalence_and_more", pairs("[k] AND a.v < b.v"), [(1, 2)]),
+    Case("equivalence_literal", pairs("[k = 2]"), [(3, 4), (3, 5)]),
+    Case("equivalence_odd_literal", pairs("[type <> 'Z']").replace("[type <> 'Z']", "a.type <> 'Z'"), [(1, 2), (1, 4), (1, 5), (3, 4), (3, 5)]),
+    Case("constant_with_variable", pairs("a.v = b.v - 2 AND 1 = 1"), [(1, 2)]),
+    Case("ansi_cast", pairs("CAST(a.payload AS INT) > 5"), [(3, 4), (3, 5)]),
+    Case("ansi_cast_behind_a_test", pairs("b.payload = 'zz' AND CAST(b.payload AS INT) > 5"), []),
+    Case("ansi_cast_across", pairs("CAST(a.payload AS INT) + 5 = b.v - 2"), [(1, 2)]),
+    Case("ansi_cast_in_residual", pairs("greatest(CAST(a.payload AS INT), b.v) = 12"), [(1, 2)]),
+    Case("negated_variable", pairs("n.v = a.v + 2", "SEQ(A a, NOT B n, C c)", "a.ts, c.ts"), [(3, 6)]),
+    Case("any_type", pairs("x.v = 12 AND y.v = 12", "SEQ(ANY x, ANY y)", "x.ts, y.ts"), [(2, 3), (2, 6), (3, 6)]),
+    Case("and", pairs("a.k = b.k", "AND(A a, B b)"), [(1, 2), (3, 4), (3, 5)]),
+    Case("or_pattern", pairs("a.v > 10", "OR(A a, C c)", "a.ts, c.ts"), [(3, None), (None, 6)]),
+    Case("event_type_column", f"SELECT x.ts, y.ts FROM {EVENTS} MATCH PATTERN (SEQ('5' x, 'x' y) EVENT TYPE payload ORDER BY ts)", [(1, 5)]),
+    Case("within_interval", pairs("true", "SEQ(A a, B b)").replace("ORDER BY ts WHERE true", "ORDER BY at WITHIN 30 minutes"), [(1, 2)]),
+    Case("within_events", pairs("true").replace("WHERE true", "WITHIN 3 EVENTS"), [(1, 2), (3, 4), (3, 5)]),
+    Case("within_short", pairs("true").replace("ORDER BY ts WHERE true", "ORDER BY at WITHIN INTERVAL '30:01' MINUTE TO SECOND"), [(1, 2), (3, 4)]),
+]
+
+
+@pytest.fixture(scope="module", autouse=True)
+def functions(spark: SparkSession) -> Iterator[None]:
+    spark.sql("CREATE OR REPLACE TEMPORARY FUNCTION twice(x INT) RETURNS INT RETURN x * 2")
+    spark.udf.register("plus_one", lambda x: None if x is None else x + 1, IntegerType())
+    yield
+    spark.sql("DROP TEMPORARY FUNCTION twice")
+
+
+@parametrize(ROW_CASES)
+def test_match_recognize(spark: SparkSession, case: Case) -> None:
+    check(spark, case)
+
+
+@parametrize(EVENT_CASES)
+def test_match_pattern(spark: SparkSession, case: Case) -> None:
+    check(spark, case)
