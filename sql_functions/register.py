@@ -13,6 +13,7 @@ import json
 from functools import lru_cache
 from typing import Any
 
+from py4j.protocol import Py4JJavaError
 from pyspark.sql.functions import arrow_udtf
 from pyspark.sql.types import StructType
 from pyspark.sql.udf import _wrap_function
@@ -36,11 +37,11 @@ def register_in_session(context: Any, jsession: Any) -> None:
     """Put ``cep_match`` into a classic session that exists already (idempotent)."""
     registry = jsession.sessionState().tableFunctionRegistry()
     try:
-        _register(context, registry, _BUILTIN)
-    except Exception as error:  # Spark before 4.3 knows bare names only
-        if "FunctionIdentifier" not in str(error):
-            raise
         _register(context, registry, (FUNCTION_NAME,))
+    except Py4JJavaError as error:  # Spark 4.3 insists on the full name, earlier ones look functions up by the bare one
+        if "fully qualified" not in str(error):
+            raise
+        _register(context, registry, _BUILTIN)
 
 
 def connect_function(spark: Any, spec_json: str) -> str:
@@ -59,8 +60,15 @@ class _Builder:
         self._udtf = lru_cache(maxsize=256)(self._make_udtf)
 
     def apply(self, arguments: Any) -> Any:
-        spec_json = _literal(arguments.last())
-        return self._udtf(spec_json).builder(arguments.init(), _NoParser())
+        udtf = self._udtf(_literal(arguments.last()))
+        return udtf.builder(arguments.init(), self._parser(udtf))
+
+    def _parser(self, udtf: Any) -> Any:
+        """What ``builder`` wants as its second argument: a function that gives a parser, before Spark 4.3 the parser itself."""
+        methods = [method for method in udtf.getClass().getMethods() if method.getName() == "builder"]
+        if methods[0].getParameterTypes()[1].getSimpleName() == "Function0":
+            return _NoParser()
+        return self._context._jvm.org.apache.spark.sql.catalyst.parser.CatalystSqlParser
 
     def _make_udtf(self, spec_json: str) -> Any:
         jvm = self._context._jvm
