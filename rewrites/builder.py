@@ -49,10 +49,14 @@ def over(function: str, partition: list[str], order: list[str]) -> str:
 
 
 def match_call(rows: exp.Expression, spec: MatchSpec, name: str | None = None) -> exp.Expression:
-    """``cep_match(TABLE(rows), '<MatchSpec JSON>')``; with a ``name`` of its own the function knows its spec already."""
+    """``cep_match(TABLE(rows), '<MatchSpec JSON>') AS `__cep```; with a ``name`` of its own the function knows its spec already.
+
+    Without the alias Spark would read a ``WHERE (flag)`` behind it as an alias ``where`` with a column list.
+    """
     table = exp.Anonymous(this="TABLE", expressions=[rows])
     arguments = [table] if name else [table, exp.Literal.string(to_json(spec))]
-    return exp.Anonymous(this=name or FUNCTION_NAME, expressions=arguments)
+    call = exp.Anonymous(this=name or FUNCTION_NAME, expressions=arguments)
+    return exp.Table(this=call, alias=exp.TableAlias(this=exp.to_identifier(ALIAS, quoted=True)))
 
 
 def text_of(query: exp.Expression) -> str:

@@ -1,24 +1,28 @@
 """WHERE of MATCH PATTERN, divided: what Spark computes on one event, what the engine compares, what Spark filters afterwards.
 
-* A conjunct over one variable is *local*: part of the variable's mask bit.
-* A conjunct over several is an engine *condition* when it is comparison, +, -, * and boolean logic between single-variable
-  sub-expressions whose types need no conversion that only Spark knows (``rewrites.operands``): those become input columns.
+* A conjunct over one event of one variable (of a closure: ``b[i]``, each of them) is *local*: part of the variable's mask bit.
+* A conjunct over several events is an engine *condition* when it is comparison, +, -, * and boolean logic between
+  sub-expressions over one event each, and aggregates over closures, whose types need no conversion that only Spark knows (``rewrites.operands``): those become input columns.
 * Any other conjunct over several variables is *residual*: under skip-till-any WHERE is a filter on matches, and Spark applies it to them.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import cast
 
+from pyspark.sql.types import DataType, DecimalType, DoubleType, FloatType, IntegralType, LongType
 from sqlglot import exp
 
+from rewrites.bind.closures import Aggregate, aggregate
 from rewrites.bind.conditions import Columns
-from rewrites.bind.names import Variables, has_query, references, row_text
+from rewrites.bind.names import Variables, has_query, reference, references, row_text
 from rewrites.clause import Expr
 from rewrites.dialect import span_of
 from rewrites.operands import NotForTheEngine, Operand, OperandBuilder
 from rewrites.relation import Relation
 from rewrites.source import Source
+from sparkcep.errors import CepAnalysisError, CepUnsupportedError
 from sparkcep.spec import expression as ir
 
 
@@ -31,6 +35,7 @@ class ConditionTranslator(OperandBuilder):
     relation: Relation
     columns: Columns
     guards: dict[str, str]
+    kleene: frozenset[str] = frozenset()
 
     def translate(self, conjunct: Expr) -> ir.Expression | None:
         """The condition over input columns, or None where it is Spark's."""
@@ -38,31 +43,110 @@ class ConditionTranslator(OperandBuilder):
             operand = self.boolean(conjunct.node)
         except NotForTheEngine:
             return None
-        return self._emit(operand, _any_variable(operand))
+        return self._emit(operand, _seat(operand, self.kleene))
 
     def is_leaf(self, node: exp.Expression) -> bool:
-        """Whether ``node`` looks at one variable at most."""
-        return len(seen_variables(node, self.variables)) <= 1
+        """Whether ``node`` looks at one event at most, or is an aggregate."""
+        if self._aggregate(node) is not None:
+            return True
+        return len(seats(node, self.variables)) <= 1 and not _totals(node, self.variables)
 
     def leaf(self, node: exp.Expression) -> Operand:
-        """An expression over one event (or none): Spark computes it."""
+        """An expression over one event (or none): Spark computes it. An aggregate: the engine does."""
         if has_query(node):
             raise NotForTheEngine
+        total = self._aggregate(node)
+        if total is not None:
+            return self._total(total)
         text = row_text(node, self.variables, self.source)
         data_type = self.relation.types_of([(text, span_of(node))])[0]
-        return Operand(data_type, next(iter(seen_variables(node, self.variables)), None), text)
+        return Operand(data_type, next(iter(seats(node, self.variables)), None), text)
 
-    def _emit(self, operand: Operand, some: str) -> ir.Expression:
+    def _aggregate(self, node: exp.Expression) -> Aggregate | None:
+        found = aggregate(node)
+        members = None if found is None else self.variables.members(found.variable)
+        return replace(found, variable=members[0]) if found is not None and members else None
+
+    def _total(self, total: Aggregate) -> Operand:
+        """COUNT is BIGINT, SUM BIGINT, DOUBLE or an exact decimal, AVG DOUBLE, MIN and MAX of the argument's type."""
+        if total.argument is None:
+            return Operand(LongType(), source=ir.AggregateOf("count", total.variable, None, total.prefix))
+        text = row_text(total.argument, self.variables, self.source)
+        data_type = self.relation.types_of([(text, span_of(total.argument))])[0]
+        argument_type, result_type = _total_types(total.function, data_type)
+        if argument_type != data_type:
+            text = f"CAST({text} AS {argument_type.simpleString()})"
+        column = self._column(total.variable, text)
+        return Operand(result_type, source=ir.AggregateOf(total.function, total.variable, column, total.prefix))
+
+    def _column(self, variable: str, text: str) -> str:
+        return self.columns.name(f"CASE WHEN {self.guards[variable]} THEN {text} END")
+
+    def _emit(self, operand: Operand, some: Seat) -> ir.Expression:
         """The operand as data; a constant rides on the events of ``some`` variable of the condition."""
         if operand.operator is not None:
             return ir.Call(operand.operator, tuple(self._emit(argument, some) for argument in operand.arguments))
-        variable = str(operand.at or some)
-        return ir.ColumnOf(variable, self.columns.name(f"CASE WHEN {self.guards[variable]} THEN {operand.text} END"))
+        if operand.source is not None:
+            return cast(ir.Expression, operand.source)
+        variable, place = cast(Seat, operand.at or some)
+        column = self._column(variable, operand.text)
+        return ir.ColumnOf(variable, column) if place is None else ir.ElementOf(variable, column, place)
+
+
+Seat = tuple[str, ir.Place | None]
+"""An event of a match: a variable, and of a closure which of its events."""
+
+
+def seats(node: exp.Expression, variables: Variables) -> tuple[Seat, ...]:
+    """The events an expression looks at, each once, left to right."""
+    return tuple(dict.fromkeys((ref.members[0], ref.place) for ref in references(node, variables)))
+
+
+def check_closures(node: exp.Expression, variables: Variables, kleene: frozenset[str]) -> None:
+    """Indexes and aggregates are of closures, and closures have one. Raises CepAnalysisError, CepUnsupportedError."""
+    total = aggregate(node)
+    members = variables.members(total.variable) if total is not None else None
+    if members is not None and members[0] in kleene:
+        return
+    found = reference(node, variables)
+    if found is None and members is None:
+        for child in node.iter_expressions():
+            check_closures(child, variables, kleene)
+        return
+    name = members[0] if members is not None else found.members[0] if found is not None else ""
+    closure = name in kleene
+    if found is not None and closure == found.indexed and (not found.indexed or found.place is not None):
+        return
+    if found is not None and found.indexed and closure:
+        raise CepUnsupportedError(
+            f"this index of {name}", code="KLEENE_INDEX", span=found.span, hint=f"{name}[1], {name}[i], {name}[i-1] or {name}[LAST]"
+        )
+    what = f"{name} is a Kleene closure: which of its events?" if closure else f"{name} takes one event: it has no index and no aggregate"
+    hint = f"write {name}[i].column, {name}[1], {name}[LAST] or an aggregate" if closure else f"write {name}.column"
+    raise CepAnalysisError(what, code="KLEENE_REFERENCE", span=span_of(node), hint=hint)
+
+
+def is_local(expr: Expr, variables: Variables) -> bool:
+    """Whether a conjunct is about one event alone; of a closure: about each of its events."""
+    found = seats(expr.node, variables)
+    return not _totals(expr.node, variables) and len(found) == 1 and found[0][1] in (None, "each")
 
 
 def seen_variables(node: exp.Expression, variables: Variables) -> tuple[str, ...]:
-    """The variables an expression looks at, each once, left to right."""
-    return tuple(dict.fromkeys(ref.members[0] for ref in references(node, variables)))
+    """The variables an expression looks at, each once."""
+    names = [ref.members[0] for ref in references(node, variables)]
+    return tuple(dict.fromkeys([*names, *_totals(node, variables)]))
+
+
+def _totals(node: exp.Expression, variables: Variables) -> list[str]:
+    """The variables that aggregates outside subqueries are over."""
+    if isinstance(node, exp.Query):
+        return []
+    found = aggregate(node)
+    members = variables.members(found.variable) if found is not None else None
+    if members is not None:
+        return [members[0]]
+    return [name for child in node.iter_expressions() for name in _totals(child, variables)]
 
 
 def spans_variables(expr: Expr, variables: Variables) -> tuple[str, ...]:
@@ -70,7 +154,32 @@ def spans_variables(expr: Expr, variables: Variables) -> tuple[str, ...]:
     return seen_variables(expr.node, variables)
 
 
-def _any_variable(operand: Operand) -> str:
+def _seat(operand: Operand, kleene: frozenset[str]) -> Seat:
+    """The event whose row carries the constants: one that is there whenever the condition is asked."""
+    found = _seats_of(operand)
+    name = next((name for name, place in found if place is None), found[0][0] if found else "")
+    return name, "first" if name in kleene else None
+
+
+def _seats_of(operand: Operand) -> list[Seat]:
+    if operand.source is not None:
+        return [(operand.source.variable, "first")]
     if operand.at is not None:
-        return str(operand.at)
-    return next((found for argument in operand.arguments if (found := _any_variable(argument))), "")
+        return [cast(Seat, operand.at)]
+    return [seat for argument in operand.arguments for seat in _seats_of(argument)]
+
+
+def _total_types(function: ir.Function, data_type: DataType) -> tuple[DataType, DataType]:
+    """The argument's type as the engine takes it, and the result's."""
+    if function == "count":
+        return data_type, LongType()
+    if function in ("min", "max"):
+        wide = LongType() if isinstance(data_type, IntegralType) else data_type
+        return wide, wide
+    if isinstance(data_type, FloatType | DoubleType) or (function == "avg" and isinstance(data_type, IntegralType)):
+        return DoubleType(), DoubleType()
+    if isinstance(data_type, IntegralType):
+        return LongType(), LongType()
+    if function == "sum" and isinstance(data_type, DecimalType) and data_type.precision <= 28:
+        return data_type, DecimalType(data_type.precision + 10, data_type.scale)
+    raise NotForTheEngine

@@ -6,6 +6,7 @@ user's span. Nothing is executed.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from difflib import get_close_matches
@@ -18,6 +19,9 @@ from rewrites.builder import quoted
 from rewrites.clause import Name, Site
 from rewrites.source import Source
 from sparkcep.errors import CepAnalysisError, CepUnsupportedError, Span
+
+_OUR_COLUMN = re.compile(r", (`__cep`\.)?`__cep_\w+`|(`__cep`\.)?`__cep_\w+`, ")
+"""A column of ours among Spark's suggestions."""
 
 Describe = Callable[[str], StructType]
 
@@ -130,4 +134,5 @@ def suggestion(name: str, candidates: Iterable[str]) -> str:
 def spark_message(error: PySparkException) -> str:
     """Spark's message without the query plan and the position, which are about SQL the user never wrote."""
     message = str(error.getMessage() or error)
-    return message.split(";\n")[0].split("\n\nJVM stacktrace")[0].split("; line ")[0].strip()
+    message = message.split(";\n")[0].split("\n\nJVM stacktrace")[0].split("; line ")[0].strip()
+    return _OUR_COLUMN.sub("", message).replace("`__cep`.", "")

@@ -17,8 +17,11 @@ from rewrites.emit.row_pattern import row_pattern_query, row_pattern_spec
 from rewrites.notices import Notice, notices
 from rewrites.parameters import named_markers
 from rewrites.relation import Describe, Relation, relation
+from rewrites.rules.aggregate_pushdown import NAME as AGGREGATE_PUSHDOWN
+from rewrites.rules.aggregate_pushdown import EmittedClause, Pushdown, PushdownSession, aggregate_pushdown
 from rewrites.rules.prune_fields import used_columns
 from rewrites.source import Source
+from rewrites.transport import require_transportable
 from sparkcep.errors import CepError, Span
 from sparkcep.spec import MatchSpec, to_json
 
@@ -29,22 +32,25 @@ class Options:
 
     ``function`` names the table function that already knows a MatchSpec (Spark Connect); None: ``cep_match`` with the spec as argument.
     ``check`` raises for a MatchSpec that no engine runs. ``keep_null_time``: a NULL event time is an error (else such events are dropped).
+    ``disabled``: names of rules that are not to be applied.
     """
 
     function: Callable[[str], str] | None = None
     check: Callable[[MatchSpec], None] | None = None
     keep_null_time: bool = True
+    disabled: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True, slots=True)
 class RewrittenClause:
-    """One clause on its way: as parsed, as bound, and what it became."""
+    """One clause on its way: as parsed, as bound, and what it became; ``pushdown``: its block answered by A-Seq, or why not."""
 
     clause: Clause
     bound: BoundRowPattern | BoundEventPattern
     spec: MatchSpec
     query: str
     notices: tuple[Notice, ...] = ()
+    pushdown: Pushdown | str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,6 +91,8 @@ def _rewrite(text: str, describe: Describe, options: Options) -> Rewritten:
         rows = relation(clause.site, source, describe)
         done.append(_clause(clause, rows, source, options, only_clause=len(clauses) == 1))
         source = source.with_edit(clause.site.span, done[-1].query)
+        for span, edit in () if isinstance(done[-1].pushdown, str) else done[-1].pushdown.edits:
+            source = source.with_edit(span, edit)
     return Rewritten(text, source.text(Span(0, len(text))), tuple(done))
 
 
@@ -100,10 +108,19 @@ def _clause(
     spec = event_pattern_spec(bound, used_columns(bound, clause.site, source.sql, only_clause=only_clause))
     function = _function(spec, clause.site, options)
     query = event_pattern_query(bound, spec, source, function, keep_null_time=options.keep_null_time)
-    return RewrittenClause(clause, bound, spec, query)
+    pushed = _pushdown(EmittedClause(clause, bound, spec, query), source, options)
+    return RewrittenClause(clause, bound, spec, query if isinstance(pushed, str) else pushed.query, pushdown=pushed)
+
+
+def _pushdown(part: EmittedClause, source: Source, options: Options) -> Pushdown | str:
+    if options.check is None or AGGREGATE_PUSHDOWN in options.disabled:
+        return f"{AGGREGATE_PUSHDOWN} is switched off"
+    session = PushdownSession(options.check, options.function, options.keep_null_time)
+    return aggregate_pushdown(part, source, session)
 
 
 def _function(spec: MatchSpec, site: Site, options: Options) -> str | None:
+    require_transportable(spec, site.keyword)
     if options.check is not None:
         _checked(spec, site, options.check)
     return None if options.function is None else options.function(to_json(spec))

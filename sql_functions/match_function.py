@@ -19,7 +19,7 @@ import pyarrow.compute as pc
 
 from sparkcep.engines.choice import choose
 from sparkcep.errors import CepError
-from sparkcep.spec import EventPatternSpec, MatchSpec, from_json
+from sparkcep.spec import MatchSpec, RowPatternSpec, from_json
 
 MIN_ROWS = 1 << 16
 """Complete partitions wait until this many rows are there, so that an engine call's fixed cost is spread over them."""
@@ -67,7 +67,8 @@ class MatchTableFunction:
         try:
             yield from self._engine(table)
         except CepError as error:
-            raise type(error)(f"{error.message}\nin {_clause(self._spec)}", hint=error.hint) from error
+            code = error.code[len(error.kind) + 1 :]
+            raise type(error)(f"{error.message}\nin {_clause(self._spec)}", code=code, hint=error.hint) from error
 
 
 def table_function(spec_json: str) -> type[MatchTableFunction]:
@@ -85,6 +86,11 @@ def _engine(spec_json: str) -> tuple[MatchSpec, Engine]:
 
             plan = event_pattern.compile(spec)
             return spec, lambda table: event_pattern.run(plan, table)
+        case "aseq":
+            from sparkcep.engines.aseq import engine as aseq
+
+            counter = aseq.compile(spec)
+            return spec, lambda table: aseq.run(counter, table)
         case "row_match":
             from sparkcep.engines.row_match import compile_row_match
 
@@ -102,5 +108,5 @@ def _last_partition_start(mask: pa.Array) -> int | None:
 
 
 def _clause(spec: MatchSpec) -> str:
-    keyword = "MATCH PATTERN" if isinstance(spec, EventPatternSpec) else "MATCH_RECOGNIZE PATTERN"
+    keyword = "MATCH_RECOGNIZE PATTERN" if isinstance(spec, RowPatternSpec) else "MATCH PATTERN"
     return f"{keyword} ({spec.text or spec.pattern})"

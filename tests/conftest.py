@@ -15,6 +15,7 @@ SETTINGS = {
     "spark.log.level": "OFF",
     "spark.sql.shuffle.partitions": "2",
     "spark.sql.session.timeZone": "UTC",
+    "spark.sql.timeType.enabled": "true",
     "spark.default.parallelism": "2",
 }
 

@@ -10,11 +10,12 @@ from dataclasses import dataclass, field
 
 from sqlglot import exp
 
-from rewrites.bind.names import Variables, has_query, reference, row_text
+from rewrites.bind.names import Variables, has_query, reference, require_known, row_text
 from rewrites.builder import quoted, string
 from rewrites.clause import Define
-from rewrites.dialect import span_of
+from rewrites.dialect import column_path, span_of
 from rewrites.dialect.nodes import Classifier, MatchNumber, MatchSequenceNumber, Navigation, Semantics
+from rewrites.relation import Relation
 from rewrites.source import Source, replaced
 from sparkcep.errors import CepAnalysisError, CepUnsupportedError, Span
 
@@ -54,6 +55,7 @@ class ConditionBinder:
 
     variables: Variables
     source: Source
+    relation: Relation
     neighbours: Columns
 
     def bind(self, define: Define) -> Condition:
@@ -85,14 +87,20 @@ class ConditionBinder:
             return self._navigation(node, own)
         if isinstance(node, Classifier):
             return self._classifier(node, own)
-        if isinstance(node, MatchNumber | MatchSequenceNumber | exp.AggFunc):
+        if isinstance(node, MatchNumber | MatchSequenceNumber | exp.AggFunc) and not node.find_ancestor(exp.Query):
             raise _MatchDependent
         found = reference(node, self.variables)
         if found is None:
-            return None
+            return self._foreign(node)
+        self.relation.require(found.column)
         if own not in found.members:
             raise _MatchDependent
         return self.source.text(found.rest)
+
+    def _foreign(self, node: exp.Expression) -> None:
+        """A name that is no variable's is an input column's or Spark's; inside a subquery or a lambda it may be anything."""
+        if not node.find_ancestor(exp.Query, exp.Lambda):
+            require_known(column_path(node), self.variables, self.relation)
 
     def _navigation(self, node: Navigation, own: str) -> str:
         _refuse_final(node.running, node)

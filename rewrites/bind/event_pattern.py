@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pyspark.sql.types import BooleanType, DataType
 from sqlglot import exp
 
+from rewrites.bind.closures import kleene_path
 from rewrites.bind.conditions import Columns
 from rewrites.bind.names import Variables, references, row_text
 from rewrites.bind.row_pattern import Key, bind_keys, order_item, plain_column
@@ -15,7 +16,7 @@ from rewrites.bind.within import Window, bind_window
 from rewrites.builder import quoted, string
 from rewrites.clause import Equivalence, Expr, MatchPatternClause
 from rewrites.dialect import column_path
-from rewrites.predicates import ConditionTranslator, spans_variables
+from rewrites.predicates import ConditionTranslator, check_closures, is_local, spans_variables
 from rewrites.relation import Relation, suggestion
 from rewrites.source import Source
 from sparkcep.errors import CepAnalysisError, CepUnsupportedError, Span
@@ -69,7 +70,8 @@ def bind_event_pattern(clause: MatchPatternClause, relation: Relation, source: S
         raise CepAnalysisError("event time runs forward: the first ORDER BY item cannot be DESC", code="ORDER", span=first.span)
     time = source.text(first.expr.span)
     time_type = relation.types_of([(time, first.expr.span)])[0]
-    where = _Where(clause, variables, relation, source)
+    kleene = frozenset(element.variable for element in elements if element.kleene)
+    where = _Where(clause, variables, relation, source, kleene)
     tests = {element.variable: where.test(element, type_column) for element in elements}
     columns = Columns("__cep_p")
     conditions, residual = where.divide(tests, columns, tree)
@@ -104,12 +106,16 @@ class _Where:
     variables: Variables
     relation: Relation
     source: Source
+    kleene: frozenset[str]
 
     def test(self, element: pattern.Element, type_column: str | None) -> str | None:
         """Type test, then the variable's local conjuncts, each guarded by what stands before it."""
         tests = [_type_test(element, type_column)] if element.types and type_column else []
         tests += [self._literal(item) for item in self.clause.equivalences if item.value is not None]
-        local = [c for c in self.clause.conjuncts if spans_variables(c, self.variables) == (element.variable,)]
+        for conjunct in self.clause.conjuncts:
+            check_closures(conjunct.node, self.variables, self.kleene)
+        own = [c for c in self.clause.conjuncts if spans_variables(c, self.variables) == (element.variable,)]
+        local = [c for c in own if is_local(c, self.variables)]
         texts = [(row_text(conjunct, self.variables, self.source), conjunct.span) for conjunct in local]
         for (_, span), data_type in zip(texts, self.relation.types_of(texts), strict=True):
             _require_boolean(data_type, span)
@@ -122,12 +128,12 @@ class _Where:
     ) -> tuple[tuple[event.Predicate, ...], tuple[Expr, ...]]:
         """Conjuncts over several variables: (engine conditions, residual)."""
         guards = {name: test or "true" for name, test in tests.items()}
-        translator = ConditionTranslator(self.variables, self.source, self.relation, columns, guards)
+        translator = ConditionTranslator(self.variables, self.source, self.relation, columns, guards, self.kleene)
         engine, residual = [], []
         for conjunct in self.clause.conjuncts:
             seen = spans_variables(conjunct, self.variables)
             self._require_known(conjunct, bool(seen))
-            if len(seen) == 1:
+            if len(seen) == 1 and is_local(conjunct, self.variables):
                 continue
             condition = translator.translate(conjunct) if seen else None
             if condition is None:
@@ -145,7 +151,9 @@ class _Where:
         """Columns in WHERE are a variable's: a bare input column, or an unknown variable, is an error."""
         inside = [ref.span for ref in references(conjunct.node, self.variables)]
         for node in _outside_queries(conjunct.node):
-            path = column_path(node)
+            path, indexed = column_path(node), kleene_path(node)
+            if indexed is not None:
+                self.variables.require(indexed[0][0])
             if path is None or any(span.start <= path[0].span.start < span.end for span in inside):
                 continue
             if len(path) > 1:
@@ -159,10 +167,11 @@ class _Where:
                 )
 
     def _require_positive(self, conjunct: Expr, seen: tuple[str, ...], tree: pattern.EventPattern) -> None:
-        negated = {element.variable for element in pattern.elements(tree, negated=True)}
-        if negated.intersection(seen) or any(isinstance(node, pattern.Or) for node in pattern.walk(tree)):
+        special = {element.variable for element in pattern.elements(tree, negated=True)} | self.kleene
+        special |= {element.variable for element in pattern.elements(tree) if element.low == 0}
+        if special.intersection(seen) or any(isinstance(node, pattern.Or) for node in pattern.walk(tree)):
             raise CepUnsupportedError(
-                "a condition of this form over a negated variable or an OR",
+                "a condition of this form over a negated variable, a closure, an optional event or an OR",
                 code="CONDITION",
                 span=conjunct.span,
                 hint="comparison, +, -, * and AND, OR, NOT between columns of the same type can be used there",

@@ -22,12 +22,12 @@ from pyspark.sql.types import (
 from sqlglot import exp
 
 from rewrites.bind.conditions import Columns, Condition, nested, offset_of
-from rewrites.bind.names import Reference, Variables, has_query, reference, references, row_text
+from rewrites.bind.names import Reference, Variables, has_query, reference, references, require_known, row_text
 from rewrites.builder import quoted
 from rewrites.clause import Measure, Name
 from rewrites.dialect import column_path, span_of
 from rewrites.dialect.nodes import Classifier, MatchNumber, MatchSequenceNumber, Navigation, Semantics
-from rewrites.relation import Relation, suggestion
+from rewrites.relation import Relation
 from rewrites.source import Source, lambda_names, replaced
 from sparkcep.errors import CepAnalysisError, CepUnsupportedError
 from sparkcep.spec import row
@@ -110,20 +110,16 @@ class MeasureBinder:
             return self._at(column, data_type, row.Navigation(found.members, running=running)) + tail
         bare = self.relation.column(path[0].value)
         if bare is None:
-            self._refuse_unknown(path)
+            self._refuse_unknown(node, path)
             return None
         tail = self.source.sql[path[0].span.end : span_of(node).end]
         return self._at(*self._input(bare), row.Navigation(None, running=running)) + tail
 
-    def _refuse_unknown(self, path: tuple[Name, ...]) -> None:
-        """A qualified name must mean a variable; a bare one may be Spark's (current_date)."""
-        if len(path) > 1:
-            raise CepAnalysisError(
-                f"the pattern has no variable {path[0].value}",
-                code="UNKNOWN_VARIABLE",
-                span=path[0].span,
-                hint=suggestion(path[0].value, [*self.variables.primary, *self.variables.subsets]),
-            )
+    def _refuse_unknown(self, node: exp.Expression, path: tuple[Name, ...]) -> None:
+        """A qualified name must mean a variable; a bare one may be Spark's (current_date, the unit in ``dateadd(DAY, 1, x)``)."""
+        require_known(path, self.variables, self.relation)
+        if not isinstance(node.parent, exp.Func):
+            self.relation.types_of([(self.source.text(span_of(node)), span_of(node))])
 
     def _at(self, column: str, data_type: DataType, at: row.Navigation) -> str:
         return self._output(row.ColumnAt(column, at), data_type)

@@ -10,11 +10,13 @@ from dataclasses import dataclass, field
 
 from sqlglot import exp
 
+from rewrites.bind.closures import kleene_path
 from rewrites.clause import Expr, Name
 from rewrites.dialect import column_path, span_of
-from rewrites.relation import suggestion
+from rewrites.relation import Relation, suggestion
 from rewrites.source import Source, lambda_names, replaced
 from sparkcep.errors import CepAnalysisError, Span
+from sparkcep.spec.expression import Place
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,18 +49,26 @@ class Variables:
 
 @dataclass(frozen=True, slots=True)
 class Reference:
-    """``A.price.cents``: the variable's members, the column, and the span of what stands behind the variable."""
+    """``A.price.cents``: the variable's members, the column, and the span of what stands behind the variable.
+
+    ``indexed``: ``b[i].price``; ``place``: which event of the closure (None: another index, or ``b[..i-1]``).
+    """
 
     members: tuple[str, ...]
     column: Name
     rest: Span
     tail: Span | None
     span: Span
+    indexed: bool = False
+    place: Place | None = None
 
 
 def reference(node: exp.Expression, variables: Variables) -> Reference | None:
     """The reference to a pattern variable's column that ``node`` is, if it is one."""
-    path = column_path(node)
+    path, place = column_path(node), None
+    indexed = kleene_path(node) if path is None else None
+    if indexed is not None:
+        path, place, _ = indexed
     if path is None or len(path) < 2:
         return None
     members = variables.members(path[0].value)
@@ -66,7 +76,8 @@ def reference(node: exp.Expression, variables: Variables) -> Reference | None:
         return None
     span = span_of(node)
     tail = Span(path[1].span.end, span.end) if len(path) > 2 else None
-    return Reference(members, path[1], Span(path[1].span.start, span.end), tail, span)
+    rest = Span(path[1].span.start, span.end)
+    return Reference(members, path[1], rest, tail, span, indexed is not None, place)
 
 
 def references(node: exp.Expression, variables: Variables) -> list[Reference]:
@@ -75,6 +86,12 @@ def references(node: exp.Expression, variables: Variables) -> list[Reference]:
     if found is not None:
         return [found]
     return [ref for child in node.iter_expressions() for ref in references(child, variables)]
+
+
+def require_known(path: tuple[Name, ...] | None, variables: Variables, relation: Relation) -> None:
+    """``x.price`` must mean a variable, or a field of a column x; anything else is an error at x."""
+    if path is not None and len(path) > 1 and not relation.column(path[0].value):
+        variables.require(path[0])
 
 
 def row_text(expr: Expr | exp.Expression, variables: Variables, source: Source) -> str:

@@ -66,8 +66,10 @@ def bind_row_pattern(clause: MatchRecognizeClause, relation: Relation, source: S
     """Resolve a MATCH_RECOGNIZE clause. Raises CepAnalysisError and CepUnsupportedError with spans."""
     variables = _variables(clause)
     _check(clause, relation)
+    order = tuple(order_item(item, source) for item in clause.order_by)
+    relation.types_of((text, item.expr.span) for (text, _), item in zip(order, clause.order_by, strict=True))
     neighbours, early, arguments = Columns("__cep_n"), Columns("__cep_e"), Columns("__cep_v")
-    binder = ConditionBinder(variables, source, neighbours)
+    binder = ConditionBinder(variables, source, relation, neighbours)
     conditions = {variables.require(define.variable)[0]: binder.bind(define) for define in clause.defines}
     outputs = Outputs()
     running = clause.rows_per_match != "one"
@@ -79,7 +81,7 @@ def bind_row_pattern(clause: MatchRecognizeClause, relation: Relation, source: S
     return BoundRowPattern(
         relation=relation,
         keys=bind_keys(clause.partition_by, relation, source),
-        order=tuple(order_item(item, source) for item in clause.order_by),
+        order=order,
         order_columns=_order_columns(clause, relation),
         variables=variables.primary,
         pattern=_one_spelling(clause.pattern, variables),

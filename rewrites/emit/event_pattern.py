@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from pyspark.sql.types import DataType, StructField, StructType
+from pyspark.sql.types import ArrayType, DataType, StructField, StructType
 from sqlglot import exp
 
 from rewrites.bind.event_pattern import BoundEventPattern, type_in
@@ -57,14 +57,19 @@ def event_pattern_query(
     bound: BoundEventPattern, spec: EventPatternSpec, source: Source, function: str | None = None, *, keep_null_time: bool = True
 ) -> str:
     """The query that stands in the clause's place, in parentheses. ``keep_null_time``: a NULL event time is an error, else dropped."""
-    events = _windowed(bound, _events(bound, keep_null_time))
-    columns = [raw(quoted(name)) for name in _needed(bound, spec)]
-    columns += [named(_mask_with_start(name, i), name) for i, (_, name) in enumerate(_masks(bound))]
-    matches = match_call(select(columns, events), spec, function)
+    matches = match_call(engine_input(bound, _needed(bound, spec), keep_null_time=keep_null_time), spec, function)
     query = exp.select(*(raw(quoted(output.name)) for output in spec.outputs)).from_(matches)
     for conjunct in bound.residual:
         query = query.where(raw(f"({_over_matches(conjunct.node, bound, source)})"))
     return f"({text_of(query)})"
+
+
+def engine_input(bound: BoundEventPattern, needed: list[str], *, keep_null_time: bool) -> exp.Select:
+    """The rows that an engine reads: the columns ``needed`` and the masks, partition after partition, in order."""
+    events = _windowed(bound, _events(bound, keep_null_time))
+    columns = [raw(quoted(name)) for name in needed]
+    columns += [named(_mask_with_start(name, i), name) for i, (_, name) in enumerate(_masks(bound))]
+    return select(columns, events)
 
 
 def _events(bound: BoundEventPattern, keep_null_time: bool) -> exp.Select:
@@ -159,7 +164,9 @@ def _event_outputs(bound: BoundEventPattern, fields: Fields) -> list[tuple[Outpu
 
 def _event_output(element: Element, bound: BoundEventPattern, fields: Fields) -> tuple[Output, DataType]:
     names = fields[element.variable]
-    data_type = StructType([StructField(name, bound.relation.schema[name].dataType) for name in names])
+    data_type: DataType = StructType([StructField(name, bound.relation.schema[name].dataType) for name in names])
+    if element.kleene:
+        data_type = ArrayType(data_type)
     return Output(element.variable, EventStruct(element.variable, tuple((name, name) for name in names))), data_type
 
 

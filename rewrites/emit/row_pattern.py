@@ -8,20 +8,21 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from pyspark.sql.types import DataType, StructField, StructType
+from pyspark.sql.types import DataType, LongType, StructField, StructType
 from sqlglot import exp
 
 from rewrites.bind.row_pattern import BoundRowPattern, boolean_conditions
 from rewrites.builder import match_call, named, over, quoted, raw, select, subquery, text_of
 from rewrites.emit.masks import ROW_NUMBER, mask_columns
 from sparkcep.spec.expression import Call
-from sparkcep.spec.row import Condition, CurrentRow, Output, RowPatternSpec
+from sparkcep.spec.row import Condition, CurrentRow, MatchNumber, Output, RowPatternSpec
 
 
 def row_pattern_spec(bound: BoundRowPattern) -> RowPatternSpec:
     """The MatchSpec of a bound clause."""
     outputs = [(Output(name, CurrentRow(column)), data_type) for column, name, data_type in _passed(bound)]
     outputs += [(Output(name, source), bound.outputs.types[name]) for source, name in bound.outputs.sources.items()]
+    outputs = outputs or [(Output("__cep_m0", MatchNumber()), LongType())]  # a table function has a column at least
     schema = StructType([StructField(output.name, data_type) for output, data_type in outputs])
     return RowPatternSpec(
         variables=bound.variables,
@@ -51,16 +52,31 @@ def row_pattern_query(bound: BoundRowPattern, spec: RowPatternSpec, function: st
 
 def _windowed(bound: BoundRowPattern) -> exp.Select:
     """The input with the row's number in its partition, and its neighbours' values."""
-    source: str | exp.Expression = bound.relation.text
     if bound.early:
-        early = [named(text, name) for text, name in bound.early.items()]
-        source = select([exp.Star(), *early], bound.relation.text)
-    partition, order = [key.text for key in bound.keys], list(bound.order)
-    columns: list[exp.Expression] = [exp.Star()]
+        return _windowed_above(bound, _early(bound))
+    partition = [key.text for key in bound.keys]
+    order = [f"{text}{direction}" for text, direction in bound.order]
+    columns = [named(key.text, _key_column(bound, i)) for i, key in enumerate(bound.keys) if key.column is None]
+    return select([exp.Star(), *columns, *_window_columns(bound, partition, order)], bound.relation.text)
+
+
+def _early(bound: BoundRowPattern) -> exp.Select:
+    """The input with what must be computed below the windows; keys and order too, which may name the input's alias."""
+    columns = [named(text, name) for text, name in bound.early.items()]
     columns += [named(key.text, _key_column(bound, i)) for i, key in enumerate(bound.keys) if key.column is None]
-    columns += [named(over(call, partition, order), name) for call, name in bound.neighbours.items()]
-    columns.append(named(over("ROW_NUMBER()", partition, order), ROW_NUMBER))
-    return select(columns, source)
+    columns += [named(text, f"__cep_o{i}") for i, (text, _) in enumerate(bound.order)]
+    return select([exp.Star(), *columns], bound.relation.text)
+
+
+def _windowed_above(bound: BoundRowPattern, early: exp.Select) -> exp.Select:
+    partition = [quoted(_key_column(bound, i)) for i in range(len(bound.keys))]
+    order = [f"{quoted(f'__cep_o{i}')}{direction}" for i, (_, direction) in enumerate(bound.order)]
+    return select([exp.Star(), *_window_columns(bound, partition, order)], early)
+
+
+def _window_columns(bound: BoundRowPattern, partition: list[str], order: list[str]) -> list[exp.Expression]:
+    neighbours = [named(over(call, partition, order), name) for call, name in bound.neighbours.items()]
+    return [*neighbours, named(over("ROW_NUMBER()", partition, order), ROW_NUMBER)]
 
 
 def _conditions(bound: BoundRowPattern) -> list[str | None]:

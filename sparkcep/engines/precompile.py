@@ -8,7 +8,12 @@ from __future__ import annotations
 import time
 from importlib import import_module
 
-KERNEL_MODULES = ("sparkcep.engines.row_pattern.kernels", "sparkcep.engines.row_pattern.path_kernels")
+KERNEL_MODULES = (
+    "sparkcep.engines.aseq.kernels",
+    "sparkcep.engines.row_pattern.kernels",
+    "sparkcep.engines.row_pattern.path_kernels",
+    "sparkcep.engines.row_match.search_kernels",
+)
 
 
 def main() -> None:

@@ -50,8 +50,9 @@ def _clause_lines(text: str, part: RewrittenClause) -> Iterator[str]:
     elif isinstance(part.bound, BoundEventPattern):
         assert isinstance(part.spec, EventPatternSpec)
         yield from _event_lines(part.bound, part.spec)
-    choice = choose(part.spec)
+    choice = choose(part.spec if isinstance(part.pushdown, str) else part.pushdown.spec)
     yield from _table("engine", [f"{choice.engine}: {choice.reason}"])
+    yield from _table("not aseq", [part.pushdown] if part.pushdown and isinstance(part.pushdown, str) else [])
     yield from _table("notice", [str(notice) for notice in part.notices])
     found = edges(part.spec)
     yield from _table("automaton", text_lines(found))
@@ -62,7 +63,7 @@ def _row_lines(bound: BoundRowPattern, spec: RowPatternSpec) -> Iterator[str]:
     yield from _table("input", [bound.relation.text])
     yield from _table("partition", [", ".join(key.text for key in bound.keys) or "all rows in one task"])
     ties = "rows that tie fall as the sort leaves them" if bound.order else "no ORDER BY: rows come in no defined order"
-    yield from _table("order", [f"{', '.join(bound.order)} ({ties})" if bound.order else ties])
+    yield from _table("order", [f"{', '.join(map(''.join, bound.order))} ({ties})" if bound.order else ties])
     yield from _table("output", [f"{_ROWS[spec.rows_per_match]}, AFTER MATCH SKIP {_skip(spec)}"])
     yield from _table("pattern", [str(spec.pattern)])
     yield from _table("conditions", list(_row_conditions(bound, spec)))

@@ -8,11 +8,13 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from rewrites import Options
+from sparkcep.engines.aseq.sequences import sequences
 from sparkcep.engines.event_pattern.support import check as check_event_pattern
 from sparkcep.errors import CepAnalysisError
-from sparkcep.spec import EventPatternSpec, MatchSpec
+from sparkcep.spec import AggregateSpec, EventPatternSpec, MatchSpec
 
 NULL_EVENT_TIME = "sparkcep.nullEventTime"
+DISABLED_RULES = "sparkcep.rules.disable"
 
 DEFAULTS: Mapping[str, str] = {
     "spark.sql.execution.arrow.pyspark.enabled": "true",
@@ -37,7 +39,8 @@ def options(setting: Callable[[str], str | None]) -> Options:
     null_time = (setting(NULL_EVENT_TIME) or "error").lower()
     if null_time not in ("error", "drop"):
         raise CepAnalysisError(f"{NULL_EVENT_TIME} is {null_time}", code="SETTING", hint="set it to error or drop")
-    return Options(check=check_supported, keep_null_time=null_time == "error")
+    disabled = frozenset(name.strip() for name in (setting(DISABLED_RULES) or "").split(",")) - {""}
+    return Options(check=check_supported, keep_null_time=null_time == "error", disabled=disabled)
 
 
 def check_supported(spec: MatchSpec) -> None:
@@ -46,3 +49,5 @@ def check_supported(spec: MatchSpec) -> None:
         check_event_pattern(
             spec.pattern, strategy=spec.strategy, matches=spec.matches, within=spec.within, predicates=spec.predicates
         )
+    if isinstance(spec, AggregateSpec):
+        sequences(spec.pattern)

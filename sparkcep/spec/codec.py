@@ -14,18 +14,20 @@ from typing import Any
 from sparkcep.errors import CepInternalError
 from sparkcep.pattern import event as event_pattern
 from sparkcep.pattern import row as row_pattern
-from sparkcep.spec import event, expression, row
+from sparkcep.spec import aggregate, event, expression, row
+
+Spec = row.RowPatternSpec | event.EventPatternSpec | aggregate.AggregateSpec
 
 SPEC_VERSION = 1
 """Raised when the meaning of a field changes; a stored view with another version is refused, never misread."""
 
 
-def to_json(spec: row.RowPatternSpec | event.EventPatternSpec) -> str:
+def to_json(spec: Spec) -> str:
     """The spec as one line of JSON, deterministic for equal specs."""
     return json.dumps({"version": SPEC_VERSION, "spec": _encode(spec)}, separators=(",", ":"))
 
 
-def from_json(text: str) -> row.RowPatternSpec | event.EventPatternSpec:
+def from_json(text: str) -> Spec:
     """The spec that ``to_json`` wrote. Raises CepInternalError for another version or an unknown class."""
     document = json.loads(text)
     if document.get("version") != SPEC_VERSION:
@@ -33,7 +35,7 @@ def from_json(text: str) -> row.RowPatternSpec | event.EventPatternSpec:
             f"a MatchSpec of version {document.get('version')} met a sparkcep that reads version {SPEC_VERSION}",
             hint="create the view again, or install the same sparkcep on driver and workers",
         )
-    spec: row.RowPatternSpec | event.EventPatternSpec = _decode(document["spec"])
+    spec: Spec = _decode(document["spec"])
     return spec
 
 
@@ -43,6 +45,7 @@ _MODULES: dict[str, ModuleType] = {
     "expression": expression,
     "row": row,
     "event": event,
+    "aggregate": aggregate,
 }
 _REGISTRY = {
     f"{prefix}.{name}": cls

@@ -86,13 +86,59 @@ def measures(names: tuple[str, ...]) -> st.SearchStrategy[str]:
     )
 
 
-def event_patterns(*, kleene: bool = True, negation: bool = True) -> st.SearchStrategy[event.EventPattern]:
+def _conditions(pattern: event.EventPattern, over_closures: bool) -> st.SearchStrategy[list[str]]:
+    plain = st.integers(0, 2).flatmap(lambda most: st.lists(conjuncts(pattern), max_size=most))
+    closures = kleene_conjuncts(pattern) if over_closures else None
+    if closures is None:
+        return plain
+    return st.tuples(st.lists(closures, min_size=1, max_size=2), plain).map(lambda parts: parts[0] + parts[1][:1])
+
+
+def kleene_conjuncts(pattern: event.EventPattern) -> st.SearchStrategy[str] | None:
+    """Conditions over one closure; also of its elements or of all of it against another variable."""
+    every = event.elements(pattern)
+    closures = [element.variable for element in every if element.kleene]
+    if not closures:
+        return None
+    negated = {element.variable for element in event.elements(pattern, negated=True)}
+    pairs = [
+        (name, other.variable + "{}" if other.kleene else other.variable + ".x")
+        for name in closures
+        for other in every
+        if other.variable != name and not {other.variable, name} <= negated
+    ]
+    sign = st.sampled_from(["=", "<", "<=", ">", ">=", "!="])
+    walking = st.sampled_from(["{}[i].x", "{}[i].x", "{}[i-1].x", "SUM({}[..i-1].x)", "COUNT({}[..i-1].x)"])
+    whole = st.sampled_from(["{}[1].x", "{}[LAST].x", "SUM({}.x)", "MIN({}.x)", "MAX({}.x)", "COUNT({}.x)", "COUNT({}.*)"])
+    side = st.one_of(walking, whole)
+    named = st.sampled_from(closures)
+    neighbours = st.builds(lambda name, symbol: f"{name}[i].x {symbol} {name}[i-1].x", named, sign)
+    constant = st.builds(lambda name, one, symbol, number: f"{one.format(name)} {symbol} {number}", named, side, sign, st.integers(0, 4))
+    spans = st.builds(lambda name, one, symbol: f"{one.format(name)} {symbol} {name}[1].x", named, side, sign)
+    found = [neighbours, constant, spans]
+    if pairs:
+        place = st.sampled_from(["[1].x", "[LAST].x"])
+        across = st.builds(
+            lambda pair, one, symbol, at: f"{one.format(pair[0])} {symbol} {pair[1].format(at)}",
+            st.sampled_from(pairs), side, sign, place,
+        )
+        found += [across, across, across]
+    return st.one_of(found)
+
+
+def event_patterns(
+    *, kleene: bool = True, negation: bool = True, groups: bool = False
+) -> st.SearchStrategy[event.EventPattern]:
     """SEQ, AND, OR and NOT of elements; variables v0, v1, … from left to right."""
     bounds = [(1, 1)] * 3 + ([(1, None), (0, 1), (0, None), (2, 2), (1, 2)] if kleene else [])
     types = st.sampled_from([("A",), ("B",), ("C",), ("A",), ("B",), (), ("A", "B")])
     elements = st.builds(lambda kind, span: event.Element("v", kind, *span), types, st.sampled_from(bounds))
     single = types.map(lambda kind: event.Element("v", kind))
-    negated = st.one_of(single, st.lists(single, min_size=2, max_size=2).map(lambda parts: event.Or(tuple(parts))))
+    pairs = st.lists(single, min_size=2, max_size=2).map(tuple)
+    negated = st.one_of(single, pairs.map(event.Or))
+    if groups:
+        mixed = st.lists(elements, min_size=2, max_size=2).map(tuple)
+        negated = st.one_of(single, elements, mixed.map(event.Seq), mixed.map(event.And), pairs.map(event.Or))
 
     def grow(inner: st.SearchStrategy[event.EventPattern]) -> st.SearchStrategy[event.EventPattern]:
         items = st.one_of(inner, inner, inner, negated.map(event.Not)) if negation else inner
@@ -121,9 +167,20 @@ def _numbered(pattern: event.EventPattern) -> event.EventPattern:
 
 
 @st.composite
-def event_cases(draw: st.DrawFn, *, kleene: bool = True, negation: bool = True, strategy: str = "any") -> EventCase:
-    """A pattern over a short stream with ties, partitions, a window and predicates."""
-    pattern = draw(event_patterns(kleene=kleene, negation=negation))
+def event_cases(
+    draw: st.DrawFn,
+    *,
+    kleene: bool = True,
+    negation: bool = True,
+    groups: bool = False,
+    over_closures: bool = False,
+    strategy: str = "any",
+) -> EventCase:
+    """A pattern over a short stream with ties, partitions, a window and predicates.
+
+    ``groups``: NOT of SEQ, AND and closures too. ``over_closures``: conditions over Kleene variables too.
+    """
+    pattern = draw(event_patterns(kleene=kleene, negation=negation, groups=groups))
     bounded = any(isinstance(node, event.Not) for node in event.walk(pattern)) and draw(st.integers(0, 9)) < 9
     return EventCase(
         name="drawn",
@@ -131,7 +188,7 @@ def event_cases(draw: st.DrawFn, *, kleene: bool = True, negation: bool = True, 
         events=tuple(draw(streams())),
         strategy=strategy,
         partition=draw(st.sampled_from([(), ("k",)])),
-        where=tuple(draw(st.lists(conjuncts(pattern), max_size=draw(st.integers(0, 2))))),
+        where=tuple(draw(_conditions(pattern, over_closures))),
         **draw(windows(bounded=bounded)),
     )
 

@@ -4,7 +4,7 @@ from typing import Any
 
 from hypothesis import assume, event, given, settings
 
-from sparkcep.errors import CepAnalysisError
+from sparkcep.errors import CepAnalysisError, CepUnsupportedError
 from tests.adapters import event_matches
 from tests.corpus import EventCase
 from tests.properties.strategies import event_cases
@@ -15,6 +15,22 @@ from tests.reference.corpus import event_matches as reference_matches
 @settings(max_examples=500, deadline=None)
 @given(event_cases(kleene=False))
 def test_engine_answers_as_the_reference(case: EventCase) -> None:
+    _check(case)
+
+
+@settings(max_examples=500, deadline=None)
+@given(event_cases(over_closures=True))
+def test_closures(case: EventCase) -> None:
+    _check(case)
+
+
+@settings(max_examples=500, deadline=None)
+@given(event_cases(groups=True, over_closures=True))
+def test_negated_groups(case: EventCase) -> None:
+    _check(case)
+
+
+def _check(case: EventCase) -> None:
     expected = _expected(case)
     event("error" if expected is None else f"{min(len(expected), 5)} matches")
     for options in ({}, {"split": True}, {"chunk": 1, "output_rows": 1}):
@@ -23,14 +39,22 @@ def test_engine_answers_as_the_reference(case: EventCase) -> None:
 
 def _expected(case: EventCase) -> list[tuple[Any, ...]] | None:
     try:
-        return sorted(reference_matches(case), key=repr)
+        return sorted(map(_plain, reference_matches(case)), key=repr)
     except UndefinedError:
         return None
 
 
 def _found(case: EventCase, **options: Any) -> list[tuple[Any, ...]] | None:
     try:
-        return sorted(event_matches(case, **options), key=repr)
+        return sorted(map(_plain, event_matches(case, **options)), key=repr)
     except CepAnalysisError as error:
         assume("NO_POSITIVE_EVENT" not in error.code)
         return None
+    except CepUnsupportedError as error:
+        assume("PREDICATE_OVER_NEGATIONS" not in error.code)
+        raise
+
+
+def _plain(match: tuple[Any, ...]) -> tuple[Any, ...]:
+    """Below an OR the reference does not tell an empty closure from a branch not taken."""
+    return tuple(None if value == () else value for value in match)

@@ -17,10 +17,10 @@ CASES = [
          PATTERN (Strt (down | DOWN)+ $) DEFINE DoWn AS down.PRICE < Prev(dOWN.price))""", []),
     Case("one_variable_in_the_pattern", """SELECT * FROM ticks MATCH_RECOGNIZE (PARTITION BY sym ORDER BY ts
          MEASURES COUNT(D.price) AS n, CLASSIFIER() AS c PATTERN (s (d D) | d{3}) DEFINE d AS price < PREV(price))""",
-         [("A", 2, "d")]),
+         [("A", 2, "d"), ("A", 2, "d")]),
     Case("subset_in_two_spellings", """SELECT * FROM ticks MATCH_RECOGNIZE (PARTITION BY sym ORDER BY ts
          MEASURES COUNT(BOTH.price) AS n, LAST(both.ts) AS t AFTER MATCH SKIP TO LAST bOTH PATTERN (s d+ u+) SUBSET Both = (D, U)
-         DEFINE d AS price < PREV(price), U AS price > PREV(price))""", [("A", 4, 5), ("A", 2, 8), ("B", 2, 4)]),
+         DEFINE d AS price < PREV(price), U AS price > PREV(price))""", [("A", 4, 5), ("A", 3, 8), ("B", 2, 4)]),
     Case("quoted_variables", """SELECT * FROM ticks MATCH_RECOGNIZE (PARTITION BY sym ORDER BY ts
          MEASURES LAST(`up ß`.ts) AS `the end`, CLASSIFIER() AS c PATTERN (`select` `up ß`) DEFINE `up ß` AS `up ß`.price > PREV(price) + 2)""",
          [("B", 4, "up ß")]),

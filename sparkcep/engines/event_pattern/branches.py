@@ -1,7 +1,8 @@
 """A pattern in disjunctive normal form: the chains of a Lazy Multi-Chain NFA (paper, section 5.2).
 
-In: the pattern tree. Out: branches, each a set of single-event variables under a partial order, with the events that
-must be absent. No predicate, no data and no array is looked at here.
+In: the pattern tree. Out: branches, each a set of variables under a partial order, with what must be absent. Every
+variable of a branch takes events: ``?`` and ``*`` become two branches, with and without (semantics: taking none "is a
+match of its own"). No predicate, no data and no array is looked at here.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ from dataclasses import dataclass, replace
 from itertools import combinations, product
 from math import prod
 
-from sparkcep.errors import CepAnalysisError, CepLimitError, CepUnsupportedError
+from sparkcep.errors import CepAnalysisError, CepLimitError
 from sparkcep.pattern.event import Element, EventItem, EventPattern, Not, Or, Seq
 
 MAX_BRANCHES = 1024
@@ -22,44 +23,62 @@ MAX_BRANCHES = 1024
 class Negation:
     """No event of ``variable`` after all of ``before`` and before all of ``after``.
 
-    An empty side is bounded by WITHIN: from ``match_end - W``, up to ``match_start + W``.
+    An empty side is bounded by WITHIN: from ``match_end - W``, up to ``match_start + W``. With a ``group``, no match
+    of it lies inside that interval; ``variable`` is then its first variable.
     """
 
     variable: str
     before: tuple[str, ...] = ()
     after: tuple[str, ...] = ()
+    group: Branch | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Branch:
     """Positive ``variables`` in pattern order; ``(x, y)`` in ``precedes``: x strictly precedes y (transitively closed).
 
-    A match stands if all negations of at least one of ``alternatives`` hold; ``((),)`` means no condition.
+    For closures: all events of x before all events of y. A match stands if all negations of at least one of
+    ``alternatives`` hold; ``((),)`` means no condition. ``closures``: the Kleene variables among ``variables`` (at
+    least one event each). ``absent``: Kleene variables that took no event.
     """
 
     variables: tuple[str, ...]
     precedes: frozenset[tuple[str, str]]
     alternatives: tuple[tuple[Negation, ...], ...]
+    closures: tuple[Element, ...] = ()
+    absent: tuple[str, ...] = ()
+
+    def closure(self, variable: str) -> Element | None:
+        """The element of a Kleene variable, None for a single event."""
+        return next((element for element in self.closures if element.variable == variable), None)
 
 
 @dataclass(frozen=True, slots=True)
 class _Part:
+    """``skips``: an optional element below took no event."""
+
     variables: tuple[str, ...] = ()
     precedes: frozenset[tuple[str, str]] = frozenset()
     negations: tuple[Negation, ...] = ()
+    closures: tuple[Element, ...] = ()
+    absent: tuple[str, ...] = ()
+    skips: bool = False
 
 
 def branches(pattern: EventPattern) -> tuple[Branch, ...]:
     """The branches of ``pattern``, in the order of its ORs; no two bind the same variables.
 
     A variable stands once in a pattern, so two parts of the normal form that bind the same variables took different
-    alternatives only where an OR offers nothing but negated items: their orders are equal, and one match found through
-    both is one match. So they become one branch with alternative negations, and no result needs deduplication.
+    alternatives only where an OR offers nothing but negated or absent items: their orders are equal, and one match
+    found through both is one match. So they become one branch with alternative negations, and no result needs
+    deduplication. A branch in which every optional element takes none, and that has no other, is no match and left out.
 
     Raises CepAnalysisError where a branch has negated events only, CepLimitError past ``MAX_BRANCHES``.
     """
     grouped: dict[frozenset[str], list[_Part]] = {}
     for part in _parts(pattern):
+        if not part.variables and part.skips:
+            continue
         if not part.variables:
             raise CepAnalysisError(
                 f"{pattern} can match without taking any event.",
@@ -82,14 +101,15 @@ def _branch(parts: list[_Part]) -> Branch:
     alternatives = tuple(dict.fromkeys(part.negations for part in parts))
     if () in alternatives:
         alternatives = ((),)
-    return Branch(parts[0].variables, parts[0].precedes, alternatives)
+    absent = tuple(dict.fromkeys(name for part in parts for name in part.absent))
+    return Branch(parts[0].variables, parts[0].precedes, alternatives, parts[0].closures, absent)
 
 
 def _parts(node: EventItem) -> list[_Part]:
     if isinstance(node, Element):
-        return [_Part(variables=(node.variable,))]
+        return _readings(node)
     if isinstance(node, Not):
-        return [_Part(negations=tuple(Negation(name) for name in _negated(node.item)))]
+        return [_Part(negations=_negated(node.item))]
     if isinstance(node, Or):
         parts = [part for item in node.items for part in _parts(item)]
         _check_count(len(parts))
@@ -100,14 +120,26 @@ def _parts(node: EventItem) -> list[_Part]:
     return [join(chosen) for chosen in product(*choices)]
 
 
-def _negated(item: EventItem) -> tuple[str, ...]:
-    """The elements of which none may occur: NOT (x OR y) is NOT x and NOT y, side by side."""
-    if isinstance(item, Element):
-        return (item.variable,)
-    if isinstance(item, Or):
-        return tuple(name for part in item.items for name in _negated(part))
-    kind = type(item).__name__.upper()
-    raise CepUnsupportedError(f"NOT of {kind} is not supported yet: {item}.", code=f"NOT_{kind}", span=item.span)
+def _readings(element: Element) -> list[_Part]:
+    """With events, and where it is optional without."""
+    taken = replace(element, low=max(element.low, 1))
+    parts = [] if element.high == 0 else [_Part((element.variable,), closures=(taken,) if element.kleene else ())]
+    if element.low == 0:
+        parts.append(_Part(absent=(element.variable,) if element.kleene else (), skips=True))
+    return parts
+
+
+def _negated(item: EventPattern) -> tuple[Negation, ...]:
+    """What may not occur: NOT (x OR y) is NOT x and NOT y, side by side. That nothing occurs is no occurrence."""
+    parts = [part for part in _parts(item) if part.variables]
+    return tuple(
+        Negation(part.variables[0], group=None if _is_event(part) else _branch([part])) for part in parts
+    )
+
+
+def _is_event(part: _Part) -> bool:
+    """Whether one event is all that the part takes."""
+    return len(part.variables) == 1 and not part.closures
 
 
 def _conjunction(parts: tuple[_Part, ...]) -> _Part:
@@ -115,6 +147,9 @@ def _conjunction(parts: tuple[_Part, ...]) -> _Part:
         tuple(name for part in parts for name in part.variables),
         frozenset().union(*(part.precedes for part in parts)),
         tuple(negation for part in parts for negation in part.negations),
+        tuple(element for part in parts for element in part.closures),
+        tuple(name for part in parts for name in part.absent),
+        any(part.skips for part in parts),
     )
 
 
@@ -126,7 +161,7 @@ def _sequence(parts: tuple[_Part, ...]) -> _Part:
         before = tuple(name for earlier in parts[:position] for name in earlier.variables)
         after = tuple(name for later in parts[position + 1 :] for name in later.variables)
         negations += [replace(n, before=before + n.before, after=n.after + after) for n in part.negations]
-    return _Part(joined.variables, joined.precedes | ordered, tuple(negations))
+    return replace(joined, precedes=joined.precedes | ordered, negations=tuple(negations))
 
 
 def _check_count(count: int) -> None:

@@ -12,8 +12,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from sparkcep.engines.event_pattern.equality import Keys, Part, keys, needles
-from sparkcep.engines.event_pattern.events import BoolArray, Events, Frame, IntArray
+from sparkcep.engines.event_pattern.closures import Frame
+from sparkcep.engines.event_pattern.equality import Keys, Part, agree, keys, needles
+from sparkcep.engines.event_pattern.events import BoolArray, Events, IntArray
 from sparkcep.engines.event_pattern.plan import Equality
 from sparkcep.engines.event_pattern.values import Payload
 
@@ -64,9 +65,18 @@ class KeyedBuffer:
 InputBuffer = OrderedBuffer | KeyedBuffer
 
 
-def fill(events: Events, payload: Payload, index: int, equalities: Sequence[Equality]) -> InputBuffer:
-    """The candidates that ``variables[index]`` can take, searchable by ``equalities``."""
+def fill(
+    events: Events,
+    payload: Payload,
+    index: int,
+    equalities: Sequence[Equality],
+    same: Sequence[tuple[str, str]] = (),
+) -> InputBuffer:
+    """The candidates that ``variables[index]`` can take, searchable by ``equalities``; ``same``: columns of the event
+    that must be equal."""
     taken = events.taken_by(index)
+    for columns in same:
+        taken = taken & agree(payload, columns)
     wanted = keys(payload, equalities, len(events))
     return _ordered(taken) if wanted is None else _keyed(taken, wanted)
 

@@ -12,10 +12,12 @@ import pyarrow as pa
 
 from sparkcep.engines.event_pattern import chain as chains
 from sparkcep.engines.event_pattern import negation
-from sparkcep.engines.event_pattern.chain import Budget
-from sparkcep.engines.event_pattern.events import Events, Frame, load
+from sparkcep.engines.event_pattern.budget import Budget
+from sparkcep.engines.event_pattern.closures import Frame
+from sparkcep.engines.event_pattern.events import Events, load
 from sparkcep.engines.event_pattern.output import OUTPUT_ROWS, tables
-from sparkcep.engines.event_pattern.plan import BranchPlan, Plan, chain, plan
+from sparkcep.engines.event_pattern.plan import BranchPlan, Plan, plan
+from sparkcep.engines.event_pattern.states import ascending, chain
 from sparkcep.engines.event_pattern.values import Payload
 from sparkcep.spec.event import EventPatternSpec
 
@@ -46,7 +48,7 @@ def run(
 
     ``table``: whole partitions, partition after partition, in ORDER BY order, with the columns the spec names. Order
     of the result: branch by branch; in a branch by the event that the rarest variable took, then the second rarest,
-    and so on (so by partition), whatever ``chunk`` is. Work is done as the tables are asked for.
+    and so on (so by partition), whatever ``chunk`` is; closures come in no such order. Work is done as the tables are asked for.
 
     Raises CepLimitError past ``max_partial_matches`` created partial matches (complete ones included), CepDataError for
     arithmetic errors in predicates, CepUnsupportedError for column types a predicate cannot compare.
@@ -55,8 +57,12 @@ def run(
     events = load(table, spec.masks, spec.rank, spec.within)
     payload = Payload(table, events.positions)
     budget = Budget(max_partial_matches, max_partial_matches, chunk)
-    frames = (frame for branch in compiled.branches for frame in _matches(branch, spec, events, payload, budget))
-    yield from tables(frames, spec.outputs, table, events.positions, output_rows)
+    frames = (
+        (frame, branch.branch.absent)
+        for branch in compiled.branches
+        for frame in _matches(branch, spec, events, payload, budget)
+    )
+    yield from tables(frames, spec, table, events.positions, output_rows)
 
 
 def _matches(
@@ -67,7 +73,7 @@ def _matches(
     counts = {name: int(events.taken_by(indexes[name]).sum()) for name in branch.variables}
     if not all(counts.values()):
         return
-    positive = chains.prepare(branch, chain(branch_plan, counts), indexes, events, payload)
+    positive = chains.prepare(branch, chain(branch_plan, ascending(branch_plan, counts)), indexes, events, payload)
     negative = negation.prepare(branch, branch_plan.alternatives, indexes, events, payload)
     for frame in chains.combinations(positive, budget):
         yield negation.unrefuted(negative, frame, budget)

@@ -12,8 +12,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from sparkcep.engines.event_pattern.events import BoolArray, Frame, IntArray
-from sparkcep.engines.event_pattern.plan import Equality
+from sparkcep.engines.event_pattern.closures import Frame, length, rows_of
+from sparkcep.engines.event_pattern.events import BoolArray, IntArray
+from sparkcep.engines.event_pattern.plan import Equality, Point
 from sparkcep.engines.event_pattern.values import Payload
 
 CODE_LIMIT = 1 << 62
@@ -22,11 +23,11 @@ CODE_LIMIT = 1 << 62
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """One equality: codes of the event to take, and of the event ``variable`` took, per candidate; ``size`` codes in
+    """One equality: codes of the event to take, and of the bound event of ``term``, per candidate; ``size`` codes in
     all."""
 
     own: IntArray
-    variable: str
+    term: Point
     bound: IntArray
     size: int
 
@@ -62,29 +63,35 @@ def keys(payload: Payload, equalities: Sequence[Equality], width: int) -> Keys |
 
 def needles(wanted: Keys, frame: Frame) -> IntArray:
     """The code each partial match looks for (-1: a NULL, so none)."""
-    length = len(next(iter(frame.values())))
-    return _joined([(part.bound[frame[part.variable]], part.size) for part in wanted.searched], length)
+    return _joined([(part.bound[rows_of(frame, part.term)], part.size) for part in wanted.searched], length(frame))
 
 
 def holds(part: Part, taken: IntArray, bound: IntArray) -> BoolArray:
-    """Whether an equality outside the key holds. ``taken``, ``bound``: the new event and ``part.variable``'s, per
+    """Whether an equality outside the key holds. ``taken``, ``bound``: the new event and that of ``part.term``, per
     pair."""
     own = part.own[taken]
     equal: BoolArray = (own == part.bound[bound]) & (own >= 0)
     return equal
 
 
+def agree(payload: Payload, columns: tuple[str, str]) -> BoolArray:
+    """Which candidates have equal values in both columns."""
+    codes, _ = payload.codes(columns)
+    equal: BoolArray = (codes[columns[0]] == codes[columns[1]]) & (codes[columns[0]] >= 0)
+    return equal
+
+
 def _part(payload: Payload, equality: Equality) -> Part:
     column, term = equality
     codes, size = payload.codes((column, term.column))
-    return Part(codes[column], term.variable, codes[term.column], size)
+    return Part(codes[column], term, codes[term.column], size)
 
 
-def _joined(parts: Sequence[tuple[IntArray, int]], length: int) -> IntArray:
+def _joined(parts: Sequence[tuple[IntArray, int]], count: int) -> IntArray:
     if len(parts) == 1:
         return parts[0][0]
-    joined = np.zeros(length, dtype=np.int64)
-    null = np.zeros(length, dtype=np.bool_)
+    joined = np.zeros(count, dtype=np.int64)
+    null = np.zeros(count, dtype=np.bool_)
     for codes, size in parts:
         joined = joined * size + codes
         null |= codes < 0

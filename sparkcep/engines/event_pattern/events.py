@@ -24,9 +24,6 @@ IntArray = npt.NDArray[np.int64]
 BoolArray = npt.NDArray[np.bool_]
 TimeArray = npt.NDArray[np.int64] | npt.NDArray[np.float64]
 
-Frame = dict[str, IntArray]
-"""Partial matches: candidate numbers by bound variable, all arrays with one entry per partial match."""
-
 MASK_BITS = 62
 
 

@@ -3,6 +3,8 @@
 In: complete combinations of positive events of a branch. Out: those for which all negations of at least one
 alternative hold.
 
+A negated event is searched; a negated group (SEQ, AND, closure) is matched by a chain of its own, from the match on.
+
 The interval of a negated event is a range of candidates, open at both ends in ORDER BY order: after the latest of
 what precedes it, before the earliest of what follows it; at an open end WITHIN bounds it, from ``match_end - W`` or
 up to ``match_start + W``. An event that the match itself took does not count.
@@ -16,25 +18,42 @@ from dataclasses import dataclass
 import numpy as np
 
 from sparkcep.engines.event_pattern.branches import Branch, extremes
+from sparkcep.engines.event_pattern.budget import Budget
 from sparkcep.engines.event_pattern.buffer import InputBuffer, expansions, fill
-from sparkcep.engines.event_pattern.chain import Budget, earliest, latest
+from sparkcep.engines.event_pattern.chain import HIGH, LOW, Chain, extensions, raise_faults
+from sparkcep.engines.event_pattern.chain import prepare as prepare_chain
+from sparkcep.engines.event_pattern.closures import Frame, earliest, gathered, lacks, latest, length, rows_of
 from sparkcep.engines.event_pattern.equality import holds
-from sparkcep.engines.event_pattern.events import BoolArray, Events, Frame, IntArray, Window
+from sparkcep.engines.event_pattern.events import BoolArray, Events, IntArray, Window
 from sparkcep.engines.event_pattern.plan import NegatedEvent
-from sparkcep.engines.event_pattern.predicates import Condition, condition, evaluate, fault_error
+from sparkcep.engines.event_pattern.predicates import Condition, condition, evaluate_all, fault_error
+from sparkcep.engines.event_pattern.states import ascending
+from sparkcep.engines.event_pattern.states import chain as chain_of
 from sparkcep.engines.event_pattern.values import Payload
+
+ORIGIN = "<origin>"
+"""Column of a frame: which match is being refuted."""
+
+
+GROUP_SHIFT = 6
+"""Matches are refuted by groups in sets of ``chunk`` / 64."""
 
 
 @dataclass(frozen=True, slots=True)
 class Absence:
-    """One negation over one table. ``own``: positive variables whose own event could be found in the interval."""
+    """One negation over one table. ``own``: positive variables whose own event could be found in the interval.
+
+    ``size``: how many events it is about. ``group``: the chain of a negated group; then the buffer is not used.
+    """
 
     variable: str
     after: tuple[str, ...]
     before: tuple[str, ...]
     own: tuple[str, ...]
+    size: int
     buffer: InputBuffer
     conditions: tuple[Condition, ...]
+    group: Chain | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,19 +90,18 @@ def unrefuted(negations: Negations, frame: Frame, budget: Budget) -> Frame:
     """The matches of ``frame`` that stand. Raises CepDataError, CepLimitError."""
     if negations.alternatives == ((),):
         return frame
-    length = len(next(iter(frame.values())))
-    stands = np.zeros(length, dtype=np.bool_)
+    stands = np.zeros(length(frame), dtype=np.bool_)
     for absences in negations.alternatives:
         open_cases = np.flatnonzero(~stands)
         for absence in absences:
-            part = {name: rows[open_cases] for name, rows in frame.items()}
+            part = gathered(frame, open_cases)
             open_cases = open_cases[~_refuted(negations, absence, part, budget)]
         stands[open_cases] = True
-    return {name: rows[stands] for name, rows in frame.items()}
+    return gathered(frame, stands)
 
 
 def _size(absence: Absence) -> int:
-    return len(absence.buffer.rows)
+    return absence.size
 
 
 def _absence(
@@ -91,32 +109,96 @@ def _absence(
 ) -> Absence:
     negation = negated.negation
     index = indexes[negation.variable]
-    taken = events.taken_by(index)
+    buffer = fill(events, payload, index, negated.equalities)
+    group = _group(negated, indexes, events, payload)
     return Absence(
         negation.variable,
         after=extremes(negation.before, branch.precedes)[1],
         before=extremes(negation.after, branch.precedes)[0],
-        own=tuple(name for name in negated.unordered if (taken & events.taken_by(indexes[name])).any()),
-        buffer=fill(events, payload, index, negated.equalities),
+        own=_own(negated, indexes, events),
+        size=len(buffer.rows) if group is None else min(len(step.buffer.rows) for step in group.steps),
+        buffer=buffer,
         conditions=tuple(condition(predicate, payload) for predicate in negated.filters),
+        group=group,
     )
 
 
+def _own(negated: NegatedEvent, indexes: Mapping[str, int], events: Events) -> tuple[str, ...]:
+    """Positive variables that may have taken an event that the negated item could take too."""
+    names = (negated.negation.variable,) if negated.group is None else negated.group.branch.variables
+    taken = np.any([events.taken_by(indexes[name]) for name in names], axis=0)
+    return tuple(name for name in negated.unordered if (taken & events.taken_by(indexes[name])).any())
+
+
+def _group(negated: NegatedEvent, indexes: Mapping[str, int], events: Events, payload: Payload) -> Chain | None:
+    """The chain of a negated SEQ, AND or closure: it starts from the match, and stays in the interval."""
+    if negated.group is None:
+        return None
+    plan = negated.group
+    counts = {name: int(events.taken_by(indexes[name]).sum()) for name in plan.branch.variables}
+    given = (*negated.negation.before, *negated.negation.after, *negated.unordered)
+    states = chain_of(plan, ascending(plan, counts), given)
+    return prepare_chain(plan.branch, states, indexes, events, payload, _own(negated, indexes, events))
+
+
 def _refuted(negations: Negations, absence: Absence, frame: Frame, budget: Budget) -> BoolArray:
-    """Which matches have a negated event in their interval."""
-    length = len(next(iter(frame.values())))
-    if not length or not len(absence.buffer.rows):
-        return np.zeros(length, dtype=np.bool_)
+    """Which matches have a match of the negated item in their interval."""
+    count = length(frame)
+    if not count or not absence.size:
+        return np.zeros(count, dtype=np.bool_)
     low, high = _interval(negations, absence, frame)
+    if absence.group is not None:
+        return _refuted_by_group(negations, absence, absence.group, frame, (low, high), budget)
     begin, end = absence.buffer.ranges(low, np.maximum(low, high), frame)
     if not _needs_pairs(negations, absence):
         return begin < end
-    refuted = np.zeros(length, dtype=np.bool_)
+    refuted = np.zeros(count, dtype=np.bool_)
     for expansion in expansions(absence.buffer, begin, end, budget.chunk):
         budget.spend(len(expansion.rows), (*frame, f"NOT {absence.variable}"))
         counts = _counts(negations, absence, frame, expansion.parents, expansion.rows)
         refuted[expansion.parents[counts]] = True
     return refuted
+
+
+def _refuted_by_group(
+    negations: Negations,
+    absence: Absence,
+    group: Chain,
+    frame: Frame,
+    interval: tuple[IntArray, IntArray],
+    budget: Budget,
+) -> BoolArray:
+    """Which matches have a match of the group in their interval: one is enough.
+
+    A few matches at a time: when all of them are refuted, the rest of their groups is not made.
+    """
+    low, high = interval
+    refuted = np.zeros(length(frame), dtype=np.bool_)
+    open_cases = np.flatnonzero(low < high)
+    for start in range(0, len(open_cases), max(budget.chunk >> GROUP_SHIFT, 1)):
+        cases = open_cases[start : start + max(budget.chunk >> GROUP_SHIFT, 1)]
+        seed = {**gathered(frame, cases), LOW: low[cases], HIGH: high[cases], ORIGIN: cases}
+        for found, suspect in extensions(group, seed, budget):
+            inside = _stays(negations, absence, group, found)
+            if suspect:
+                raise_faults(group, gathered(found, inside))
+            origins = found[ORIGIN]
+            assert isinstance(origins, np.ndarray)
+            refuted[origins[inside]] = True
+            if refuted[cases].all():
+                break
+    return refuted
+
+
+def _stays(negations: Negations, absence: Absence, group: Chain, found: Frame) -> BoolArray:
+    """Where WITHIN bounds the interval and the window's ranges are not exact, each event of the group is compared."""
+    inside = np.ones(length(found), dtype=np.bool_)
+    if _is_loose(negations, absence):
+        for step in group.steps:
+            name = (step.state.variable,)
+            inside &= _reaches(negations, absence, found, earliest(found, name))
+            inside &= _reaches(negations, absence, found, latest(found, name))
+    return inside
 
 
 def _interval(negations: Negations, absence: Absence, frame: Frame) -> tuple[IntArray, IntArray]:
@@ -169,12 +251,12 @@ def _counts(negations: Negations, absence: Absence, frame: Frame, parents: IntAr
 
     Raises CepDataError if a predicate's value is an error on a pair that all other predicates admit.
     """
-    rows = {name: column[parents] for name, column in frame.items()}
+    rows = gathered(frame, parents)
     counts = np.ones(len(found), dtype=np.bool_)
     for name in absence.own:
-        counts &= rows[name] != found
+        counts &= lacks(rows[name], found)
     for part in absence.buffer.compared:
-        counts &= holds(part, found, rows[part.variable])
+        counts &= holds(part, found, rows_of(rows, part.term))
     if _is_loose(negations, absence):
         counts &= _reaches(negations, absence, rows, found)
     rows[absence.variable] = found
@@ -184,7 +266,7 @@ def _counts(negations: Negations, absence: Absence, frame: Frame, parents: IntAr
 def _satisfied(absence: Absence, payload: Payload, rows: Frame, counts: BoolArray) -> BoolArray:
     faulty: list[tuple[Condition, IntArray]] = []
     for wanted in absence.conditions:
-        outcome = evaluate(wanted, payload, rows)
+        outcome = evaluate_all(wanted, payload, rows)
         if outcome.faults is None:
             counts &= outcome.holds
         else:

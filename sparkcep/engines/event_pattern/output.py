@@ -1,97 +1,193 @@
 """Matches as Arrow tables.
 
-In: sets of complete matches (candidate numbers by variable). Out: tables of the spec's output columns, about
+In: sets of complete matches (candidate numbers and closures by variable). Out: tables of the spec's output columns, about
 ``OUTPUT_ROWS`` rows each. Payload of any Arrow type is moved by ``take`` and never interpreted.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 import pyarrow as pa
 
-from sparkcep.engines.event_pattern.chain import earliest, latest
-from sparkcep.engines.event_pattern.events import Frame, IntArray
-from sparkcep.spec.event import EventStruct, FirstEvent, Output
+from sparkcep.engines.event_pattern.closures import Closures, Frame, earliest, latest
+from sparkcep.engines.event_pattern.events import IntArray
+from sparkcep.pattern.event import elements
+from sparkcep.spec.event import EventPatternSpec, EventStruct, FirstEvent, Output
 
 OUTPUT_ROWS = 1 << 16
 """Rows of one output table: small enough to bound memory for wide structs, large enough to hide the cost per table."""
 
+OUTPUT_EVENTS = 1 << 20
+"""Most closure elements of one output table (one match may have more)."""
+
+
+@dataclass(frozen=True, slots=True)
+class Lists:
+    """Closures of any sizes, flat: closure i has ``sizes[i]`` of ``rows``."""
+
+    sizes: IntArray
+    rows: IntArray
+
+    def cut(self, start: int, stop: int) -> Lists:
+        """Closures ``[start, stop)``."""
+        ends = np.cumsum(self.sizes)
+        begin, end = (int(ends[at - 1]) if at else 0 for at in (start, min(stop, len(self.sizes))))
+        return Lists(self.sizes[start:stop], self.rows[begin:end])
+
+
+@dataclass(frozen=True, slots=True)
+class Matches:
+    """Complete matches as table rows. ``absent``: Kleene variables that took no event."""
+
+    first: IntArray
+    last: IntArray
+    taken: Mapping[str, IntArray | Lists]
+    absent: tuple[str, ...]
+
+    def __len__(self) -> int:
+        return len(self.first)
+
+    @property
+    def layout(self) -> tuple[object, ...]:
+        """Matches of one layout can share a table."""
+        return (frozenset(self.taken), self.absent)
+
 
 def tables(
-    frames: Iterable[Frame], outputs: tuple[Output, ...], table: pa.Table, positions: IntArray, size: int = OUTPUT_ROWS
+    frames: Iterable[tuple[Frame, tuple[str, ...]]],
+    spec: EventPatternSpec,
+    table: pa.Table,
+    positions: IntArray,
+    size: int = OUTPUT_ROWS,
 ) -> Iterator[pa.Table]:
     """One table per ``size`` matches (the last may be shorter), in the order of ``frames``; none if there is no match.
 
-    ``positions``: the table row of each candidate. Frames over different variables (branches) never share a table.
+    ``frames``: matches, and the Kleene variables that took no event in them. ``positions``: the table row of each
+    candidate. Frames over different variables (branches) never share a table.
     """
-    writer = _Writer(outputs, table)
-    for frame in _resized(frames, size):
-        yield writer.write({name: positions[rows] for name, rows in frame.items()})
+    writer = _Writer(spec, table)
+    matches = (_matches(frame, absent, positions) for frame, absent in frames)
+    for part in _resized((part for part in matches if len(part)), size):
+        yield writer.write(part)
 
 
-def _resized(frames: Iterable[Frame], size: int) -> Iterator[Frame]:
-    """The same matches, ``size`` at a time; joined only across frames over the same variables."""
-    kept: list[Frame] = []
-    count = 0
-    for frame in frames:
-        if kept and kept[0].keys() != frame.keys():
+def _matches(frame: Frame, absent: tuple[str, ...], positions: IntArray) -> Matches:
+    names = tuple(frame)
+    taken: dict[str, IntArray | Lists] = {}
+    for name, column in frame.items():
+        if isinstance(column, Closures):
+            sizes = np.full(len(column), column.size, dtype=np.int64)
+            taken[name] = Lists(sizes, positions[column.elements().ravel()])
+        else:
+            taken[name] = positions[column]
+    return Matches(positions[earliest(frame, names)], positions[latest(frame, names)], taken, absent)
+
+
+def _resized(parts: Iterable[Matches], size: int) -> Iterator[Matches]:
+    """The same matches, ``size`` at a time; joined only across parts of one layout."""
+    kept: list[Matches] = []
+    for part in parts:
+        if kept and kept[0].layout != part.layout:
             yield from _cut(_joined(kept), size)
-            kept, count = [], 0
-        kept.append(frame)
-        count += _length(frame)
-        if count >= size:
+            kept = []
+        kept.append(part)
+        if sum(map(len, kept)) >= size or sum(map(_weight, kept)) >= OUTPUT_EVENTS:
             *full, rest = _cut(_joined(kept), size)
             yield from full
-            kept, count = [rest], _length(rest)
+            kept = [rest]
+            if len(rest) == size or _weight(rest) >= OUTPUT_EVENTS:
+                yield rest
+                kept = []
     if kept:
         yield from _cut(_joined(kept), size)
 
 
-def _length(frame: Frame) -> int:
-    return len(next(iter(frame.values())))
+def _weight(matches: Matches) -> int:
+    return sum(len(column.rows) for column in matches.taken.values() if isinstance(column, Lists))
 
 
-def _joined(frames: list[Frame]) -> Frame:
-    if len(frames) == 1:
-        return frames[0]
-    return {name: np.concatenate([frame[name] for frame in frames]) for name in frames[0]}
+def _joined(parts: list[Matches]) -> Matches:
+    if len(parts) == 1:
+        return parts[0]
+    return Matches(
+        np.concatenate([part.first for part in parts]),
+        np.concatenate([part.last for part in parts]),
+        {name: _joined_column([part.taken[name] for part in parts]) for name in parts[0].taken},
+        parts[0].absent,
+    )
 
 
-def _cut(frame: Frame, size: int) -> Iterator[Frame]:
-    for start in range(0, _length(frame), size):
-        yield {name: rows[start : start + size] for name, rows in frame.items()}
+def _joined_column(columns: Sequence[IntArray | Lists]) -> IntArray | Lists:
+    lists = [column for column in columns if isinstance(column, Lists)]
+    if lists:
+        return Lists(
+            np.concatenate([column.sizes for column in lists]), np.concatenate([column.rows for column in lists])
+        )
+    return np.concatenate([column for column in columns if not isinstance(column, Lists)])
+
+
+def _cut(matches: Matches, size: int) -> Iterator[Matches]:
+    """At most ``size`` matches a part, and fewer where their closures are long."""
+    longest = max(_weight(matches) // max(len(matches), 1), 1)
+    step = max(min(size, OUTPUT_EVENTS // longest), 1)
+    for start in range(0, len(matches), step):
+        stop = min(start + step, len(matches))
+        taken = {
+            name: column.cut(start, stop) if isinstance(column, Lists) else column[start:stop]
+            for name, column in matches.taken.items()
+        }
+        yield Matches(matches.first[start:stop], matches.last[start:stop], taken, matches.absent)
 
 
 class _Writer:
     """The output columns of one input table; each input column is made contiguous once."""
 
-    def __init__(self, outputs: tuple[Output, ...], table: pa.Table) -> None:
-        self.outputs = outputs
+    def __init__(self, spec: EventPatternSpec, table: pa.Table) -> None:
+        self.outputs = spec.outputs
+        self.kleene = {element.variable for element in elements(spec.pattern) if element.kleene}
         self.table = table
         self.columns: dict[str, pa.Array | pa.ChunkedArray] = {}
 
-    def write(self, rows: Frame) -> pa.Table:
-        """The matches ``rows`` (table rows by variable) as a table."""
-        arrays = [self._output(output, rows) for output in self.outputs]
+    def write(self, matches: Matches) -> pa.Table:
+        """The matches as a table."""
+        arrays = [self._output(output, matches) for output in self.outputs]
         return pa.Table.from_arrays(arrays, names=[output.name for output in self.outputs])
 
-    def _output(self, output: Output, rows: Frame) -> pa.Array:
+    def _output(self, output: Output, matches: Matches) -> pa.Array:
         source = output.source
-        if isinstance(source, EventStruct):
-            return self._struct(source, rows)
-        pick = earliest if isinstance(source, FirstEvent) else latest
-        return self._take(source.column, pick(rows, tuple(rows)))
-
-    def _struct(self, source: EventStruct, rows: Frame) -> pa.StructArray:
-        fields = [pa.field(name, self.table.schema.field(column).type) for name, column in source.fields]
-        taken = rows.get(source.variable)
+        if not isinstance(source, EventStruct):
+            return self._take(source.column, matches.first if isinstance(source, FirstEvent) else matches.last)
+        if source.variable in self.kleene:
+            return self._list(source, matches)
+        taken = matches.taken.get(source.variable)
         if taken is None:
-            return pa.nulls(_length(rows), pa.struct(fields))
-        if not fields:
-            return pa.array([{}] * len(taken), pa.struct([]))
-        return pa.StructArray.from_arrays([self._take(column, taken) for _, column in source.fields], fields=fields)
+            return pa.nulls(len(matches), self._type(source))
+        assert not isinstance(taken, Lists)
+        return self._struct(source, taken)
+
+    def _list(self, source: EventStruct, matches: Matches) -> pa.ListArray:
+        """The closure in event order; empty where it took none, NULL where its OR branch was not taken."""
+        taken = matches.taken.get(source.variable)
+        data_type = pa.list_(pa.field("element", self._type(source)))
+        if taken is None and source.variable not in matches.absent:
+            return pa.nulls(len(matches), data_type)
+        if taken is None:
+            taken = Lists(np.zeros(len(matches), dtype=np.int64), np.zeros(0, dtype=np.int64))
+        assert isinstance(taken, Lists)
+        offsets = np.concatenate([[0], np.cumsum(taken.sizes)]).astype(np.int32)
+        return pa.ListArray.from_arrays(pa.array(offsets), self._struct(source, taken.rows), type=data_type)
+
+    def _type(self, source: EventStruct) -> pa.StructType:
+        return pa.struct([pa.field(name, self.table.schema.field(column).type) for name, column in source.fields])
+
+    def _struct(self, source: EventStruct, rows: IntArray) -> pa.StructArray:
+        if not source.fields:
+            return pa.array([{}] * len(rows), pa.struct([]))
+        arrays = [self._take(column, rows) for _, column in source.fields]
+        return pa.StructArray.from_arrays(arrays, fields=list(self._type(source)))
 
     def _take(self, column: str, rows: IntArray) -> pa.Array:
         if column not in self.columns:

@@ -1,7 +1,7 @@
 """Predicates between events, evaluated for many partial matches at once.
 
 In: a ``Predicate`` (data, never SQL) and the kinds of its columns. Out: a ``Condition``: Polars expressions for "it
-holds" and for "its value is an error", and their evaluation over candidate numbers. Three-valued logic, NaN and -0.0
+holds" and for "its value is an error", and their evaluation over events and closures. Three-valued logic, NaN and -0.0
 as in Spark; integers never wrap; decimals are exact or refused.
 """
 
@@ -10,14 +10,17 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
+import numpy as np
 import polars as pl
 
-from sparkcep.engines.event_pattern.arithmetic import Lowered, arithmetic, either
+from sparkcep.engines.event_pattern.arithmetic import OVERFLOW, Lowered, arithmetic, either
+from sparkcep.engines.event_pattern.closures import Closures, Column, first_of, last_of, length
 from sparkcep.engines.event_pattern.events import BoolArray, IntArray
+from sparkcep.engines.event_pattern.totals import total_kind, totals
 from sparkcep.engines.event_pattern.values import Kind, Payload
 from sparkcep.errors import CepDataError, CepUnsupportedError
 from sparkcep.spec.event import Predicate
-from sparkcep.spec.expression import Call, ColumnOf, Expression, walk
+from sparkcep.spec.expression import AggregateOf, Call, ElementOf, Expression, Term, looks_back, moves, terms, walked
 
 FAULTS = {1: ("ARITHMETIC_OVERFLOW", "overflows"), 2: ("DIVIDE_BY_ZERO", "divides by zero")}
 BOOLEAN = Kind("boolean", 8)
@@ -25,12 +28,17 @@ BOOLEAN = Kind("boolean", 8)
 
 @dataclass(frozen=True, slots=True)
 class Condition:
-    """A predicate ready to run. ``fault`` is None where no value can be an error, else a code of ``FAULTS`` or 0."""
+    """A predicate ready to run. ``fault`` is None where no value can be an error, else a code of ``FAULTS`` or 0.
+
+    ``walked``: the closure whose every element i it must hold for. ``looks_back``: every element but the first.
+    """
 
     predicate: Predicate
-    columns: tuple[ColumnOf, ...]
+    columns: tuple[Term, ...]
     value: pl.Expr
     fault: pl.Expr | None
+    walked: str | None = None
+    looks_back: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,24 +52,50 @@ class Outcome:
 def condition(predicate: Predicate, payload: Payload) -> Condition:
     """``predicate`` over the columns of ``payload``. Raises CepUnsupportedError for types or decimals it cannot
     compute."""
-    columns = tuple(dict.fromkeys(node for node in walk(predicate.condition) if isinstance(node, ColumnOf)))
     lowered = _lower(predicate.condition, payload)
     if lowered.kind.name != "boolean":
         raise CepUnsupportedError(f"The predicate is no condition: {predicate.text}.", code="PREDICATE")
-    return Condition(predicate, columns, lowered.value, lowered.fault)
-
-
-def evaluate(wanted: Condition, payload: Payload, rows: Mapping[str, IntArray]) -> Outcome:
-    """Evaluate over pairs. ``rows``: equally long arrays of candidate numbers by variable."""
-    frame = pl.DataFrame(
-        [payload.series(term.column).gather(rows[term.variable]).alias(_name(term)) for term in wanted.columns]
+    columns = terms(predicate.condition)
+    return Condition(
+        predicate,
+        columns,
+        lowered.value,
+        lowered.fault,
+        next(iter(walked(predicate.condition)), None),
+        any(looks_back(term) for term in columns),
     )
+
+
+def evaluate(
+    wanted: Condition, payload: Payload, rows: Mapping[str, Column], prefix: Closures | None = None
+) -> Outcome:
+    """Evaluate over pairs. ``rows``: equally long columns by variable.
+
+    Over the elements of a closure: for its last element, or for the last element of ``prefix``, which it begins with.
+    """
+    frame = pl.DataFrame([_series(term, payload, rows, prefix).alias(_name(term)) for term in wanted.columns])
     value = wanted.value.fill_null(False).alias("value")
     if wanted.fault is None:
         return Outcome(frame.select(value).to_series().to_numpy(), None)
     result = frame.select(value, wanted.fault.cast(pl.Int64).alias("fault"))
     faults = result["fault"].to_numpy()
     return Outcome(result["value"].to_numpy(), faults if faults.any() else None)
+
+
+def evaluate_all(wanted: Condition, payload: Payload, rows: Mapping[str, Column]) -> Outcome:
+    """Like ``evaluate``, for every element i that the condition runs over."""
+    closures = rows[wanted.walked] if wanted.walked is not None else None
+    if not isinstance(closures, Closures):
+        return evaluate(wanted, payload, rows)
+    count = length(dict(rows))
+    holds = np.ones(count, dtype=np.bool_)
+    faults = np.zeros(count, dtype=np.int64)
+    for prefix in closures.prefixes()[1 if wanted.looks_back else 0 :]:
+        outcome = evaluate(wanted, payload, rows, prefix)
+        holds &= outcome.holds
+        if outcome.faults is not None:
+            faults = np.where(faults == 0, outcome.faults, faults)
+    return Outcome(holds, faults if faults.any() else None)
 
 
 def fault_error(predicate: Predicate, fault: int) -> CepDataError:
@@ -74,12 +108,29 @@ def fault_error(predicate: Predicate, fault: int) -> CepDataError:
     )
 
 
-def _name(term: ColumnOf) -> str:
+def _series(term: Term, payload: Payload, rows: Mapping[str, Column], prefix: Closures | None) -> pl.Series:
+    """The values of a term; what depends on i is taken from ``prefix``."""
+    column = rows[term.variable]
+    if prefix is not None and moves(term):
+        column = prefix
+    if isinstance(term, AggregateOf):
+        assert isinstance(column, Closures)
+        return totals(column.before() if term.prefix else column, term, payload)
+    if isinstance(term, ElementOf) and term.place == "previous":
+        assert isinstance(column, Closures)
+        return payload.series(term.column).gather(column.before().last)
+    is_first = isinstance(term, ElementOf) and term.place == "first"
+    return payload.series(term.column).gather(first_of(column) if is_first else last_of(column))
+
+
+def _name(term: Term) -> str:
     return f"{len(term.variable)}:{term}"
 
 
 def _lower(node: Expression, payload: Payload) -> Lowered:
-    if isinstance(node, ColumnOf):
+    if isinstance(node, AggregateOf):
+        return _lower_total(node, payload)
+    if not isinstance(node, Call):
         return Lowered(pl.col(_name(node)), payload.kind(node.column))
     parts = [_lower(argument, payload) for argument in node.arguments]
     if node.operator in ("add", "sub", "mul", "div"):
@@ -91,6 +142,18 @@ def _lower(node: Expression, payload: Payload) -> Lowered:
     if node.operator == "is_null":
         return Lowered(parts[0].value.is_null(), BOOLEAN, parts[0].fault)
     return _compare(node, parts[0], parts[1])
+
+
+def _lower_total(term: AggregateOf, payload: Payload) -> Lowered:
+    """An integer sum is an error where it leaves BIGINT, as in Spark."""
+    kind = total_kind(term, payload)
+    column = pl.col(_name(term))
+    if term.function != "sum" or kind.name not in ("integer", "duration"):
+        return Lowered(column, kind)
+    limit = 1 << (kind.bits - 1)
+    inside = column.is_between(pl.lit(-limit, dtype=pl.Int128), pl.lit(limit - 1, dtype=pl.Int128))
+    fault = pl.when(inside.fill_null(True)).then(0).otherwise(OVERFLOW)
+    return Lowered(pl.when(inside).then(column).otherwise(None).cast(pl.Int64), kind, fault)
 
 
 def _boolean(node: Call, part: Lowered) -> Lowered:

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from sparkcep.engines.event_pattern.branches import Branch, branches
 from sparkcep.errors import CepAnalysisError, CepUnsupportedError
-from sparkcep.pattern.event import Element, EventPattern, Not, elements, walk
+from sparkcep.pattern.event import EventPattern, Not, Or, elements, walk
 from sparkcep.spec.event import MatchOutput, Predicate, Strategy, WithinEvents, WithinTime
-from sparkcep.spec.expression import variables
+from sparkcep.spec.expression import AggregateOf, ColumnOf, ElementOf, terms, variables, walked
 
 STRATEGY_NAMES = {
     "any": "SKIP TILL ANY MATCH",
@@ -41,15 +41,15 @@ def check(
     """
     _check_strategy(strategy, matches)
     for node in walk(pattern):
-        if isinstance(node, Element):
-            _check_element(node)
         if isinstance(node, Not):
             _check_negation(node)
     for branch in branches(pattern):
         _check_open_ends(branch, within)
-    negated = {element.variable for element in elements(pattern, negated=True)}
+    groups = negated_groups(pattern)
+    kleene = {element.variable for element in elements(pattern) if element.kleene}
     for predicate in predicates:
-        _check_predicate(predicate, negated)
+        _check_predicate(predicate, groups)
+        _check_closures(predicate, kleene)
 
 
 def _check_strategy(strategy: Strategy, matches: MatchOutput) -> None:
@@ -59,15 +59,6 @@ def _check_strategy(strategy: Strategy, matches: MatchOutput) -> None:
     if matches != "all":
         name = OUTPUT_NAMES[matches]
         raise CepUnsupportedError(f"{name} is not supported yet.", code=name.replace(" ", "_"))
-
-
-def _check_element(element: Element) -> None:
-    if (element.low, element.high) == (1, 1):
-        return
-    feature, code = ("A Kleene closure", "KLEENE") if element.kleene else ("An optional event (?)", "OPTIONAL")
-    raise CepUnsupportedError(
-        f"{feature} is not supported yet under SKIP TILL ANY MATCH: {element}.", code=code, span=element.span
-    )
 
 
 def _check_negation(node: Not) -> None:
@@ -85,11 +76,42 @@ def _check_open_ends(branch: Branch, within: WithinTime | WithinEvents | None) -
         )
 
 
-def _check_predicate(predicate: Predicate, negated: set[str]) -> None:
-    below = [name for name in variables(predicate.condition) if name in negated]
-    if len(below) > 1:
+def negated_groups(pattern: EventPattern) -> tuple[frozenset[str], ...]:
+    """The variables of each negated item; those of NOT (x OR y) are items side by side."""
+    items = [node.item for node in walk(pattern) if isinstance(node, Not)]
+    while any(isinstance(item, Or) for item in items):
+        items = [part for item in items for part in (item.items if isinstance(item, Or) else (item,))]  # type: ignore[misc]
+    return tuple(frozenset(element.variable for element in elements(item)) for item in items)
+
+
+def _check_predicate(predicate: Predicate, groups: tuple[frozenset[str], ...]) -> None:
+    names = variables(predicate.condition)
+    touched = [group for group in groups if group.intersection(names)]
+    if len(touched) > 1:
+        below = [name for name in names if any(name in group for group in touched)]
         raise CepUnsupportedError(
-            f"A predicate over two negated variables ({', '.join(below)}) is not supported: {predicate.text}.",
+            f"A predicate over two negated items ({', '.join(below)}) is not supported: {predicate.text}.",
             code="PREDICATE_OVER_NEGATIONS",
             hint="Negated events are independent of each other; compare each with positive events.",
+        )
+
+
+def _check_closures(predicate: Predicate, kleene: set[str]) -> None:
+    """A closure is asked about its elements, one i at a time."""
+    for term in terms(predicate.condition):
+        if isinstance(term, ColumnOf) == (term.variable in kleene):
+            raise CepAnalysisError(
+                f"{term} in {predicate.text}: "
+                + ("b[i] and aggregates are of Kleene variables." if isinstance(term, ElementOf | AggregateOf)
+                   else f"{term.variable} is a closure of events."),
+                code="KLEENE_REFERENCE",
+                hint=f"Write {term.variable}[i].column, {term.variable}[1], {term.variable}[LAST] or an aggregate of a "
+                "Kleene variable; the variable alone of any other.",
+            )
+    if len(walked(predicate.condition)) > 1:
+        names = ", ".join(walked(predicate.condition))
+        raise CepUnsupportedError(
+            f"A predicate over the elements of two closures ({names}) is not supported: {predicate.text}.",
+            code="TWO_CLOSURES",
+            hint="Compare the elements of one closure with the first, the last or an aggregate of the other.",
         )

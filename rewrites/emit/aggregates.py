@@ -1,0 +1,154 @@
+"""Aggregates over matches → SQL over A-Seq's partial aggregates, one row per partition.
+
+``COUNT(*)`` → the sum of a column of partial counts, with its overflow an error; ``AVG(v.x)`` → the sum of partial sums by the sum
+of partial counts. So grouping by the keys, by functions of them, or not at all, is Spark's own affair.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from pyspark.sql.types import (
+    BooleanType,
+    ByteType,
+    DataType,
+    DateType,
+    DecimalType,
+    DoubleType,
+    FloatType,
+    IntegerType,
+    IntegralType,
+    LongType,
+    ShortType,
+    StringType,
+    StructField,
+    StructType,
+    TimestampNTZType,
+    TimestampType,
+)
+from sqlglot import exp
+
+from rewrites.bind.event_pattern import BoundEventPattern
+from rewrites.builder import match_call, quoted, raw, string, text_of
+from rewrites.emit.event_pattern import engine_input
+from sparkcep.spec.aggregate import AggregateOutput, AggregateSpec, GroupColumn, MatchAggregate
+from sparkcep.spec.event import EventPatternSpec, WithinTime
+
+EXACT_DIGITS = 18
+"""Digits of a decimal that A-Seq sums: its unscaled value fits a 64-bit integer."""
+SUM_DIGITS, MAX_DIGITS = 10, 38
+_ORDERED = (ByteType, ShortType, IntegerType, LongType, FloatType, DoubleType, DecimalType, BooleanType, DateType)
+_ORDERED_TIMES = (TimestampType, TimestampNTZType)
+_OVERFLOW = "[CEP_DATA_AGGREGATE_OVERFLOW] {} over the matches is outside the range of BIGINT; write CAST({} AS DECIMAL(38,0))"
+_MANY_DIGITS = "[CEP_DATA_AGGREGATE_OVERFLOW] {} over the matches has more than 38 digits"
+
+
+@dataclass(frozen=True, slots=True)
+class AggregateCall:
+    """``function(variable.column)``, or COUNT(*) without either. ``wide``: under a cast to DECIMAL(38,0)."""
+
+    function: str
+    variable: str | None = None
+    column: str | None = None
+    wide: bool = False
+
+    @property
+    def text(self) -> str:
+        """The call as the user could have written it."""
+        return f"{self.function.upper()}({f'{self.variable}.{self.column}' if self.variable else '*'})"
+
+
+@dataclass(slots=True)
+class Partials:
+    """The partial aggregates that a block needs, each once."""
+
+    schema: StructType
+    sources: dict[MatchAggregate, tuple[str, DataType]] = field(default_factory=dict)
+
+    def combined(self, call: AggregateCall) -> str | None:
+        """SQL over the partial aggregates that equals ``call`` over the matches; None for a type that A-Seq lacks."""
+        if call.function == "count":
+            return self._count(call)
+        assert call.column is not None
+        data_type = self.schema[call.column].dataType
+        if call.function in ("min", "max"):
+            partial = self._column(call, call.function, data_type) if _ordered(data_type) else None
+            return partial and f"{call.function.upper()}({partial})"
+        return self._average(call, data_type) if call.function == "avg" else self._sum(call, data_type)
+
+    def _count(self, call: AggregateCall) -> str:
+        if not call.wide:
+            partial = self._column(call, "count", LongType())
+            return f"COALESCE({_bigint(partial, call)}, 0L)"
+        partial = self._column(call, "count", DecimalType(38, 0), "decimal")
+        error = f"RAISE_ERROR({string(_MANY_DIGITS.format(call.text))})"
+        return f"CASE WHEN COUNT({partial}) = 0 THEN 0BD WHEN SUM({partial}) IS NULL THEN {error} ELSE SUM({partial}) END"
+
+    def _sum(self, call: AggregateCall, data_type: DataType) -> str | None:
+        if isinstance(data_type, IntegralType):
+            if call.wide:
+                return f"SUM({self._column(call, 'sum', DecimalType(38, 0), 'decimal')})"
+            return _bigint(self._column(call, "sum", LongType()), call)
+        if isinstance(data_type, FloatType | DoubleType):
+            return f"SUM({self._column(call, 'sum', DoubleType())})"
+        if isinstance(data_type, DecimalType) and data_type.precision <= EXACT_DIGITS:
+            total = DecimalType(min(data_type.precision + SUM_DIGITS, MAX_DIGITS), data_type.scale)
+            return f"CAST(SUM({self._column(call, 'sum', total)}) AS {total.simpleString()})"
+        return None
+
+    def _average(self, call: AggregateCall, data_type: DataType) -> str | None:
+        if not isinstance(data_type, IntegralType | FloatType | DoubleType):
+            return None
+        total = self._column(call, "sum", DoubleType(), "double")
+        count = self._column(call, "count", DoubleType(), "double")
+        return f"(SUM({total}) / NULLIF(SUM({count}), 0D))"
+
+    def _column(self, call: AggregateCall, function: str, data_type: DataType, number: str = "bigint") -> str:
+        source = MatchAggregate(function, call.variable, call.column, number)  # type: ignore[arg-type]
+        name, _ = self.sources.setdefault(source, (f"__cep_a{len(self.sources)}", data_type))
+        return quoted(name)
+
+
+def aggregate_spec(bound: BoundEventPattern, events: EventPatternSpec, partials: Partials) -> AggregateSpec:
+    """The MatchSpec of the partial aggregates; ``events`` is that of the clause."""
+    keys = [
+        (AggregateOutput(key.name, GroupColumn(column)), key.data_type)
+        for key, column in zip(bound.keys, events.partition, strict=True)
+    ]
+    values = [(AggregateOutput(name, source), kind) for source, (name, kind) in partials.sources.items()]
+    return AggregateSpec(
+        variables=events.variables,
+        pattern=events.pattern,
+        masks=events.masks,
+        rank=events.rank,
+        outputs=tuple(output for output, _ in [*keys, *values]),
+        schema=StructType([StructField(output.name, kind) for output, kind in [*keys, *values]]).json(),
+        within=events.within,
+        partition=events.partition,
+        text=events.text,
+    )
+
+
+def aggregate_query(
+    bound: BoundEventPattern, spec: AggregateSpec, function: str | None = None, *, keep_null_time: bool = True
+) -> str:
+    """The query that stands in the clause's place: PARTITION BY columns and partial aggregates."""
+    columns = [spec.rank, *spec.partition]
+    if isinstance(spec.within, WithinTime):
+        columns += [spec.within.time, spec.within.deadline]
+    columns += [column for output in spec.outputs if (column := output.source.column) is not None]
+    rows = engine_input(bound, list(dict.fromkeys(columns)), keep_null_time=keep_null_time)
+    query = exp.select(*(raw(quoted(output.name)) for output in spec.outputs)).from_(match_call(rows, spec, function))
+    return f"({text_of(query)})"
+
+
+def _ordered(data_type: DataType) -> bool:
+    return isinstance(data_type, (*_ORDERED, *_ORDERED_TIMES)) or data_type == StringType()
+
+
+def _bigint(partial: str, call: AggregateCall) -> str:
+    """The sum of a BIGINT column, an error where it is none: also where Spark's ANSI mode is off."""
+    total = f"SUM(CAST({partial} AS DECIMAL(38, 0)))"
+    error = f"RAISE_ERROR({string(_OVERFLOW.format(call.text, call.text))})"
+    inside = "BETWEEN -9223372036854775808BD AND 9223372036854775807BD"
+    return f"CASE WHEN {total} NOT {inside} THEN {error} ELSE CAST({total} AS BIGINT) END"

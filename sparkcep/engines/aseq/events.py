@@ -1,0 +1,116 @@
+"""The rows of one table that a sequence can use, coded for the kernels.
+
+In: the Arrow table of whole partitions, a sequence. Out: ``Coded``: what each row can do, groups of concurrent rows, and
+the window of each group. No attribute is read here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence as Items
+from dataclasses import dataclass
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from sparkcep.engines.aseq.sequences import Sequence
+from sparkcep.engines.aseq.values import Ints
+from sparkcep.errors import CepUnsupportedError
+from sparkcep.spec.aggregate import AggregateSpec
+from sparkcep.spec.event import WithinTime
+
+MASK_BITS = 62
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """The columns that all sequences read: masks [columns, rows], ranks, times and deadlines (None without WITHIN).
+
+    ``starts``: the first row of each partition.
+    """
+
+    arrow: pa.Table
+    masks: NDArray[np.int64]
+    rank: Ints
+    time: NDArray | None
+    deadline: NDArray | None
+    starts: Ints
+
+
+@dataclass(frozen=True, slots=True)
+class Windows:
+    """Per group the half-open range of groups where a match that ends in it may start; ``widest``: groups of a window."""
+
+    low: Ints
+    high: Ints
+    widest: int
+
+
+@dataclass(frozen=True, slots=True)
+class Coded:
+    """``code`` and ``row`` (in the table) per kept row; ``first`` kept row (one more than groups) and ``part`` per group."""
+
+    code: Ints
+    row: Ints
+    first: Ints
+    part: Ints
+    gaps: NDArray[np.int8]
+    windows: Windows | None
+
+
+def read(table: pa.Table, spec: AggregateSpec) -> Table:
+    """The spec's columns of ``table`` as arrays; none of them holds a NULL."""
+    masks = np.stack([_numbers(table, name) for name in spec.masks]).astype(np.int64, copy=False)
+    rank = _numbers(table, spec.rank).astype(np.int64, copy=False)
+    time = deadline = None
+    if isinstance(spec.within, WithinTime):
+        time, deadline = (_same_type(_numbers(table, name)) for name in (spec.within.time, spec.within.deadline))
+    elif spec.within is not None:
+        time, deadline = rank, rank + min(spec.within.count, len(rank) + 1)
+    return Table(table, masks, rank, time, deadline, np.flatnonzero(masks[0] & 1))
+
+
+def code(table: Table, variables: Items[str], sequence: Sequence) -> Coded:
+    """The rows that ``sequence`` can use. ``variables``: those of the spec, in the order of their mask bits.
+
+    Raises CepUnsupportedError where deadlines fall with time, which only calendar intervals make them do.
+    """
+    from sparkcep.engines.aseq import kernels
+
+    tests = [(table_bit(variables, name), position) for position, name in enumerate(sequence.variables)]
+    for position, names in enumerate(sequence.between, start=1):
+        tests += [(table_bit(variables, name), kernels.RESET + position) for name in names]
+    tests += [(table_bit(variables, name), kernels.BEFORE) for name in sequence.before]
+    tests += [(table_bit(variables, name), kernels.BEHIND) for name in sequence.behind]
+    columns, bits, targets = (
+        np.array(part, np.int64) for part in zip(*((*bit, target) for bit, target in tests), strict=True)
+    )
+    size = len(table.rank)
+    words, row, first, part = (np.empty(size + extra, np.int64) for extra in (0, 0, 1, 0))
+    kept, groups = kernels.select(table.masks, table.rank, columns, bits, targets, words, row, first, part)
+    coded = Coded(
+        words[:kept], row[:kept], first[: groups + 1], part[:groups], np.array(sequence.gaps, np.int8), None
+    )
+    if table.time is None or table.deadline is None:
+        return coded
+    at = coded.row[coded.first[:-1]]
+    low, high = np.empty(groups, np.int64), np.empty(groups, np.int64)
+    widest = kernels.bounds(coded.code, coded.first, coded.part, table.time[at], table.deadline[at], low, high)
+    if widest < 0:
+        raise CepUnsupportedError(
+            "WITHIN a calendar interval whose ends fall with time, aggregated without matches", code="ASEQ_WITHIN"
+        )
+    return Coded(coded.code, coded.row, coded.first, coded.part, coded.gaps, Windows(low, high, widest))
+
+
+def table_bit(variables: Items[str], name: str) -> tuple[int, int]:
+    """The mask column and bit of a variable."""
+    return divmod(variables.index(name) + 1, MASK_BITS)
+
+
+def _numbers(table: pa.Table, name: str) -> NDArray:
+    return table.column(name).to_numpy()
+
+
+def _same_type(values: NDArray) -> NDArray:
+    return values.astype(np.float64 if values.dtype.kind == "f" else np.int64, copy=False)

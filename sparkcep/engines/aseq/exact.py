@@ -1,0 +1,60 @@
+"""The aggregate of one partition in Python's integers: for the few where int64 does not hold it.
+
+In: the coded rows of one partition. Out: the sum of the weights of its matches, of any size. A plain restatement of the
+kernels' recurrence: without a window one prefix counter; with one a counter per START group (A-Seq section 3.2).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence as Items
+
+from sparkcep.engines.aseq.events import Coded
+from sparkcep.engines.aseq.sequences import STRICT, TIED
+
+RESET = 30
+
+
+def total(coded: Coded, groups: range, weights: Items[int] | None, weighted: int) -> int:
+    """The sum over the matches of a partition (its ``groups``) of the weight of their event at position ``weighted``."""
+    if coded.windows is None:
+        state = [1] + [0] * len(coded.gaps)
+        for group in groups:
+            _step(coded, group, state, weights, weighted)
+        return state[-1]
+    return sum(_from_start(coded, start, groups, weights, weighted) for start in groups)
+
+
+def _from_start(coded: Coded, start: int, groups: range, weights: Items[int] | None, weighted: int) -> int:
+    """Over the matches whose first event lies in group ``start``: those ending where ``start`` is inside the bounds."""
+    assert coded.windows is not None
+    if not any(int(word) & 1 for word in coded.code[coded.first[start] : coded.first[start + 1]]):
+        return 0
+    state, found = [1] + [0] * len(coded.gaps), 0
+    for group in range(start, groups.stop):
+        if coded.windows.low[group] > start:
+            break
+        before = state[-1]
+        gained = _step(coded, group, state, weights, weighted)
+        state[0] = 0
+        state[-1] = before
+        if coded.windows.high[group] > start:
+            found += gained
+    return found
+
+
+def _step(coded: Coded, group: int, state: list[int], weights: Items[int] | None, weighted: int) -> int:
+    """One group of concurrent rows; returns the matches (weighted) that end in it."""
+    length = len(coded.gaps)
+    gain, resets = [0] * (length + 1), 0
+    for row in range(int(coded.first[group]), int(coded.first[group + 1])):
+        word = int(coded.code[row])
+        resets |= word
+        for j in range(length, 0, -1):
+            if word >> (j - 1) & 1:
+                start = 0 if coded.gaps[j - 1] == TIED else state[j - 1]
+                start += 0 if coded.gaps[j - 1] == STRICT else gain[j - 1]
+                gain[j] += start * int(weights[row]) if weights is not None and j == weighted else start
+    for j in range(1, length + 1):
+        kept = 0 if j < length and resets >> (RESET + j) & 1 else state[j]
+        state[j] = kept + gain[j]
+    return gain[length]

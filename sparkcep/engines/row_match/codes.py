@@ -1,0 +1,46 @@
+"""Numbers that the compiler of conditions and the kernels agree on."""
+
+from __future__ import annotations
+
+CURRENT, SLOT, FIRST_OR_CURRENT = 0, 1, 2
+"""Where a row stands: the row under test; a slot; a slot, or, if it is the next to be filled, the row under test."""
+
+COLUMN, CLASSIFIER, TOTAL, INT_SUM, FLOAT_SUM, NUMBER = 0, 1, 2, 3, 4, 5
+"""Operations that push a value. COLUMN and CLASSIFIER: (where, word, index, physical, column or set of variables);
+TOTAL: (word, word that is not 0 if there is a value, or -1); INT_SUM, FLOAT_SUM: (word)."""
+
+EQ, NE, LT, LE, GT, GE, EQ_NULL_SAFE, IS_NULL, NOT, AND, OR = 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16
+ADD, SUB, MUL, FLOAT_ADD, FLOAT_SUB, FLOAT_MUL, FLOAT_DIV = 17, 18, 19, 20, 21, 22, 23
+"""Operations on the top of the stack. ADD, SUB, MUL, FLOAT_*: (bits of the result). AND, OR: see SKIP_IF."""
+
+TO_FLOAT, RESCALE, SKIP_IF = 24, 25, 26
+"""TO_FLOAT: (depth of the operand, decimal digits after the point); RESCALE: (depth, power of ten to multiply with);
+SKIP_IF: (value, next operation): skip the right side of AND / OR where the left side decides."""
+
+COUNT_TOTAL, INT_TOTAL, FLOAT_TOTAL, LEAST_TOTAL, GREATEST_TOTAL = 0, 1, 2, 3, 4
+"""Kinds of totals."""
+
+RAW, VALUE, FILLED, LABEL = 0, 1, 2, 3
+"""What a key holds of a register: its word; a column's value in the slot's row; whether the slot is filled; the variable
+of a row near the slot's."""
+
+FALSE, TRUE, OVERFLOW, ZERO_DIVISION = 0, 1, 2, 3
+"""How a condition ends."""
+
+MATCH_GROWS, BUDGET = 4, 5
+"""How a search ends, beside ``row_pattern.kernels``' DONE, FULL, SKIP_ABSENT and SKIP_TO_START, and beside FAULT plus
+OVERFLOW or ZERO_DIVISION: no room for a longer match; the step budget is spent."""
+
+FAULT = 8
+
+C_ROW, C_PARTITION, C_NUMBER, C_COVERED, C_MATCHES, C_NODES, C_NEED, C_VARIABLE, C_FAULT_ROW = 0, 1, 2, 3, 4, 5, 6, 7, 8
+"""Slots of the state of a search: the first six as in ``row_pattern.kernels``; then the rows of a match that did not fit,
+the variable and the row of a fault."""
+
+C_BASE, C_CAPACITY, C_EPOCH, C_USED, C_OLD_BASE, C_OLD_EPOCH, C_FURTHEST, C_SIZE = 9, 10, 11, 12, 13, 14, 15, 16
+"""Slots of the state of a memory: where its table begins, how many entries it has room for, the epoch that marks its
+entries, how many there are; where the table before begins and its epoch; the furthest row in either."""
+
+LEAN = {"cache": True, "nogil": True, "error_model": "numpy", "_nrt": False}
+"""Options of the kernels. Without numba's reference counts (``_nrt``, as numba's own sorting does; nothing here allocates)
+calls between kernels are four times as fast: each would count every array it is given up and down, atomically."""

@@ -1,0 +1,134 @@
+"""Row patterns with match-dependent conditions: ``up.price > LAST(down.price)``, ``AVG(b.x) < a.x``, ``SUM(x.w) <= 20``.
+
+In: a RowPatternSpec with ``defines`` and Arrow tables of whole, sorted partitions. Out: Arrow tables of the spec's
+outputs, as ``row_pattern`` makes them. Only the search differs: a condition may look at the rows mapped so far, so the
+matches are found by depth-first search in order of preference (``search_kernels``) that remembers what failed.
+
+Cost: linear in the rows wherever the registers that conditions ahead still read do not tell searches apart; in general
+rows x nodes x distinct values of those registers. What is inherently exponential ends with a CepLimitError.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from functools import lru_cache
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from sparkcep.engines.row_match import codes
+from sparkcep.engines.row_match.bytecode import assemble
+from sparkcep.engines.row_match.liveness import keys
+from sparkcep.engines.row_match.registers import Layout, Total, lay_out, leaves
+from sparkcep.engines.row_match.search import MAX_STEPS, Plan, Slice, find_matches
+from sparkcep.engines.row_match.values import Kind, Pool, kind_of, load
+from sparkcep.engines.row_pattern.columns import Columns
+from sparkcep.engines.row_pattern.engine import RowPatternEngine, compile_row_pattern
+from sparkcep.errors import CepInternalError
+from sparkcep.spec.row import Aggregate, ColumnAt, CurrentRow, MatchNumber, RowPatternSpec
+
+_TOTALS = {"min": codes.LEAST_TOTAL, "max": codes.GREATEST_TOTAL, "count": codes.COUNT_TOTAL}
+
+
+@dataclass(frozen=True, slots=True)
+class RowMatchEngine(RowPatternEngine):
+    """A compiled RowPatternSpec with match-dependent conditions; ``run`` it on each table, as a RowPatternEngine.
+
+    Beside the errors of RowPatternEngine.run: CepDataError for a condition that overflows or divides by zero,
+    CepLimitError for a start row that takes more than ``most_steps`` steps, CepUnsupportedError for operators on types
+    that they are not made for (known only when the first table comes).
+    """
+
+    layout: Layout
+    most_steps: int
+    plans: dict[tuple[Kind, ...], Plan] = field(default_factory=dict, compare=False)
+
+    def _run_slice(self, table: pa.Table, masks: NDArray[np.int64], starts: NDArray[np.int64]) -> Iterator[pa.Table]:
+        columns = Columns(table)
+        plan = self._plan(columns)
+        part = Slice(masks, starts, load(columns, plan.pool, self.spec.variables))
+        for matches in find_matches(self.search, plan, part, self.most_steps, self._skip_error(columns)):
+            rows = self._output_rows(matches)
+            for low, high in self._cuts(matches, rows, columns):
+                yield self._table(matches, rows.cut(low, high), columns)
+
+    def _plan(self, columns: Columns) -> Plan:
+        kinds = {name: kind_of(columns.type(name)) for name in _columns(self.spec)}
+        key = tuple(kinds.values())
+        if key not in self.plans:
+            self.plans[key] = _compile(self, kinds)
+        return self.plans[key]
+
+
+@lru_cache(maxsize=16)
+def compile_row_match(spec: RowPatternSpec, most_steps: int = MAX_STEPS) -> RowMatchEngine:
+    """The engine for ``spec``, whose ``defines`` are not empty.
+
+    Raises CepUnsupportedError for aggregates with DISTINCT and ARRAY_AGG in a condition, CepLimitError if the pattern
+    unrolls to too many steps.
+    """
+    unknown = [define.variable for define in spec.defines if define.variable not in spec.variables]
+    if not spec.defines or unknown:
+        raise CepInternalError(f"no match-dependent condition, or one of no primary variable: {unknown}")
+    base = compile_row_pattern(spec)
+    return RowMatchEngine(base.spec, base.search, base.labels, lay_out(spec.variables, spec.defines), most_steps)
+
+
+def run(table: pa.Table, spec: RowPatternSpec) -> Iterator[pa.Table]:
+    """``compile_row_match(spec).run(table)``; the last few specs stay compiled."""
+    return compile_row_match(spec).run(table)
+
+
+def _columns(spec: RowPatternSpec) -> list[str]:
+    """The columns whose values the conditions read."""
+    found: dict[str, None] = {}
+    for define in spec.defines:
+        for leaf in leaves(define.condition):
+            if isinstance(leaf, CurrentRow | ColumnAt | Aggregate) and leaf.column is not None:
+                found[leaf.column] = None
+    return list(found)
+
+
+def _compile(engine: RowMatchEngine, kinds: dict[str, Kind]) -> Plan:
+    spec, layout, pool = engine.spec, engine.layout, Pool({}, {}, {})
+    code = assemble(spec.defines, layout, kinds, pool)
+    registers = np.zeros(layout.words, np.int64)
+    for group in layout.slots:
+        registers[group.word : group.word + group.size] = -1
+    return Plan(
+        defines=spec.defines,
+        variables=spec.variables,
+        pool=pool,
+        code=(code.start, code.operations),
+        changes=_changes(layout, kinds, pool),
+        keys=keys(engine.search.program, layout, spec.defines, pool),
+        depth=code.depth,
+        registers=registers,
+        numbered=any(isinstance(leaf, MatchNumber) for define in spec.defines for leaf in leaves(define.condition)),
+    )
+
+
+def _changes(layout: Layout, kinds: dict[str, Kind], pool: Pool) -> tuple[NDArray, ...]:
+    """What a row of each variable does to the registers: see ``condition_kernels.CHANGES``."""
+    slots, totals = [], []
+    for name in layout.variables:
+        slots.append([(int(group.last), group.word, group.size) for group in layout.slots if name in group.members])
+        totals.append([_total(total, kinds, pool) for total in layout.totals if name in total.members])
+    return (*_ragged(slots, 3), *_ragged(totals, 4))
+
+
+def _total(total: Total, kinds: dict[str, Kind], pool: Pool) -> tuple[int, int, int, int]:
+    source = total.source
+    use = pool.filter(source.column, source.filter)
+    if source.column is None or source.function == "count":
+        return codes.COUNT_TOTAL, total.word, -1, use
+    floating = kinds[source.column].name == "float"
+    kind = _TOTALS.get(source.function, codes.FLOAT_TOTAL if floating else codes.INT_TOTAL)
+    return kind, total.word, pool.column(source.column), use
+
+
+def _ragged(lists: list[list[tuple[int, ...]]], width: int) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
+    start = np.cumsum([0, *map(len, lists)]).astype(np.int32)
+    return start, np.array([item for items in lists for item in items], np.int64).reshape(-1, width)

@@ -1,0 +1,150 @@
+"""Numba kernels: the memory of failures.
+
+A search that stands at a node of the program, before a row, with certain values in the registers that conditions on
+the way ahead may still read, has one outcome whatever came before, whatever row the match started at. So a failure is
+remembered under that key (exactly: keys are compared, not only hashed) and not run into again. Forgetting is always
+safe. A table grows until it may not; then a second one begins and the one before is only read, until that one is full
+too. So what was met lately stays known, which is what a depth-first search asks for.
+"""
+
+from __future__ import annotations
+
+import numba as nb
+import numpy as np
+from numba import types
+
+from sparkcep.engines.row_match.codes import (
+    C_BASE,
+    C_CAPACITY,
+    C_EPOCH,
+    C_FURTHEST,
+    C_OLD_BASE,
+    C_OLD_EPOCH,
+    C_USED,
+    FILLED,
+    LABEL,
+    LEAN,
+    RAW,
+)
+from sparkcep.engines.row_match.condition_kernels import BOOLX2, I16, I32, I64, I64X2, is_null
+
+KEYS = types.Tuple((I32, I32, I32, I64X2))
+"""same [nodes + 2]: the node that stands for all nodes with the same targets; live [nodes + 2]: the number of its set of
+live registers; start [sets + 1], items [n, 4] (kind, word, column
+or set of variables, physical offset)."""
+
+MEMORY = types.Tuple((I64X2, I64, I64))
+"""Entries [3 * most, 2 + items]; the epoch each was written in [3 * most]; the key at hand [2 + items]. A table of capacity
+c (a power of two) is at c … 2c - 1, so that the next never overlaps it; the two largest, of ``most``, follow each other."""
+
+
+@nb.njit(
+    nb.int64(*[nb.int64] * 5, I64X2, I16, I32, I32, I32, I64X2, I64X2, I32, BOOLX2, BOOLX2, I64), **LEAN
+)
+def write_key(  # type: ignore[no-untyped-def]
+    node, row, depth, low, high, registers, path, same, live, start, items, values, nullable, nulls, sets, key
+):
+    """Writes what tells a search from others at ``node`` before ``row``, after ``depth`` rows; returns its length."""
+    size, absent = 2, 0
+    for i in range(start[live[node]], start[live[node] + 1]):
+        kind, held = items[i, 0], registers[depth, items[i, 1]]
+        if kind == RAW:
+            key[size] = held
+        elif kind == FILLED:
+            key[size] = held >= 0
+        elif kind == LABEL:
+            key[size] = -1
+            at = held + items[i, 3] - (row - depth)
+            if held >= 0 and 0 <= at < depth:
+                label = nb.int64(path[at]) >> 1
+                if sets[items[i, 2], label]:
+                    key[size] = label
+        else:
+            at = held + items[i, 3]
+            if held < 0 or at < low or at >= high or is_null(nullable, nulls, items[i, 2], at):
+                absent |= 1 << (size - 2)
+                key[size] = 0
+            else:
+                key[size] = values[items[i, 2], at]
+        size += 1
+    key[0] = row << 31 | size << 16 | nb.int64(same[node])  # 31, 15 and 16 bits
+    key[1] = absent
+    return size
+
+
+@nb.njit(nb.int64(I64X2, I64, I64, nb.int64, nb.int64, nb.int64, nb.int64), **LEAN)
+def place_of(entries, epochs, key, size, base, capacity, epoch):  # type: ignore[no-untyped-def]
+    """Where the key is in the table at ``base``, or, if its entry there is not of ``epoch``, where it belongs."""
+    mixed = np.uint64(0x9E3779B97F4A7C15)
+    for i in range(size):
+        mixed = (mixed ^ np.uint64(key[i])) * np.uint64(0xBF58476D1CE4E5B9)
+        mixed ^= mixed >> np.uint64(29)
+    at = np.int64(mixed & np.uint64(capacity - 1))
+    while epochs[base + at] == epoch:
+        same = True
+        for i in range(size):
+            if entries[base + at, i] != key[i]:
+                same = False
+                break
+        if same:
+            break
+        at = (at + 1) & (capacity - 1)
+    return base + at
+
+
+@nb.njit(nb.void(I64), **LEAN)
+def forget(state):  # type: ignore[no-untyped-def]
+    """Empties the memory."""
+    state[C_EPOCH] += 1
+    state[C_USED] = 0
+    state[C_OLD_EPOCH] = 0
+    state[C_FURTHEST] = -1
+
+
+@nb.njit(nb.void(I64X2, I64, I64), **LEAN)
+def make_room(entries, epochs, state):  # type: ignore[no-untyped-def]
+    """Moves everything to a table twice as large, or, at the limit, forgets the table before and begins a new one."""
+    base, capacity, epoch = state[C_BASE], state[C_CAPACITY], state[C_EPOCH]
+    if 6 * capacity > len(epochs):
+        state[C_OLD_BASE], state[C_OLD_EPOCH] = base, epoch
+        state[C_BASE] = 3 * capacity - base
+        state[C_EPOCH] = epoch + 1
+        state[C_USED] = 0
+        return
+    state[C_BASE] = state[C_CAPACITY] = 2 * capacity
+    for old in range(base, base + capacity):
+        if epochs[old] == epoch:
+            size = entries[old, 0] >> 16 & 0x7FFF
+            at = place_of(entries, epochs, entries[old], size, 2 * capacity, 2 * capacity, epoch)
+            for i in range(size):
+                entries[at, i] = entries[old, i]
+            epochs[at] = epoch
+
+
+@nb.njit(nb.void(I64X2, I64, I64, nb.int64, nb.int64, I64), **LEAN)
+def remember(entries, epochs, key, size, row, state):  # type: ignore[no-untyped-def]
+    """Remembers the key at hand, of a failure before ``row``."""
+    if 4 * state[C_USED] >= 3 * state[C_CAPACITY]:
+        make_room(entries, epochs, state)
+    at = place_of(entries, epochs, key, size, state[C_BASE], state[C_CAPACITY], state[C_EPOCH])
+    for i in range(size):
+        entries[at, i] = key[i]
+    if epochs[at] != state[C_EPOCH]:
+        epochs[at] = state[C_EPOCH]
+        state[C_USED] += 1
+    state[C_FURTHEST] = max(state[C_FURTHEST], row)
+
+
+@nb.njit(nb.boolean(I64X2, I64, I64, nb.int64, nb.int64, I64), **LEAN)
+def known(entries, epochs, key, size, row, state):  # type: ignore[no-untyped-def]
+    """True if the key at hand is remembered; then it will be for longer."""
+    at = place_of(entries, epochs, key, size, state[C_BASE], state[C_CAPACITY], state[C_EPOCH])
+    if epochs[at] == state[C_EPOCH]:
+        return True
+    if state[C_OLD_EPOCH] == 0:
+        return False
+    at = place_of(entries, epochs, key, size, state[C_OLD_BASE], state[C_CAPACITY], state[C_OLD_EPOCH])
+    if epochs[at] != state[C_OLD_EPOCH]:
+        return False
+    remember(entries, epochs, key, size, row, state)
+    return True

@@ -1,0 +1,196 @@
+"""Runs the search kernel over a slice of the input.
+
+In: a ``Plan``, the words and mask bits of a slice of whole partitions. Out: batches of ``Matches``. Makes room where a
+match is longer than expected, and turns the kernel's faults into errors.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sparkcep.engines.row_match import codes
+from sparkcep.engines.row_match.liveness import Keys
+from sparkcep.engines.row_match.values import Data, Pool
+from sparkcep.engines.row_pattern.find import LEAST_NODES, Search, SkipError, viable_nodes
+from sparkcep.engines.row_pattern.matches import BATCH_MATCHES, BATCH_NODES, Matches
+from sparkcep.engines.row_pattern.program import FIRST_ROW_NODE
+from sparkcep.errors import CepDataError, CepLimitError
+from sparkcep.spec.row import Define
+
+MAX_STEPS = 20_000_000
+"""Rows tried against a variable for one start row, above what is linear in the partition: a few seconds. Searches that
+need more are exponential as a rule (``(A|B)* C`` with C AS SUM(A.w) = 1000 is the subset sum problem)."""
+
+STEPS_A_TARGET = 8
+"""Further steps for each row of the partition and target of the program: a search that meets each of them a few times
+is no cause for alarm, however large the partition."""
+
+MEMORY_BYTES = 128 << 20
+"""Failures remembered at a time (virtual memory until they are)."""
+
+LEAST_MEMORY = 1 << 10
+"""Failures for which there is room at first."""
+
+FIRST_ROOM = 1 << 10
+"""Rows of a match for which there is room at first."""
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """Conditions compiled for the columns of one schema. ``code``, ``changes``, ``keys``: see the kernels; ``depth``: of
+    the stack; ``registers`` [words]: their values before the first row; ``numbered``: MATCH_NUMBER() is read."""
+
+    defines: tuple[Define, ...]
+    variables: tuple[str, ...]
+    pool: Pool
+    code: tuple[NDArray, NDArray]
+    changes: tuple[NDArray, ...]
+    keys: Keys
+    depth: int
+    registers: NDArray[np.int64]
+    numbered: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Slice:
+    """Whole partitions: their mask columns, first rows (and the number of rows), and words."""
+
+    masks: NDArray[np.int64]
+    starts: NDArray[np.int64]
+    data: Data
+
+
+def find_matches(
+    search: Search, plan: Plan, part: Slice, most_steps: int, skip_error: SkipError
+) -> Iterator[Matches]:
+    """The matches of a slice in order.
+
+    Raises CepDataError for a condition that overflows or divides by zero, and where AFTER MATCH SKIP TO has nowhere to go;
+    CepLimitError where a start row needs more than about ``most_steps`` steps.
+    """
+    from sparkcep.engines.row_match import search_kernels
+    from sparkcep.engines.row_pattern import kernels
+
+    program, rows = search.program, part.masks.shape[1]
+    tables = (FIRST_ROW_NODE + program.positions, program.list_start, program.list_items, program.codes)
+    viable = viable_nodes(program, part.masks)
+    state = _state()
+    stack = (np.zeros(plan.depth, np.int64), np.zeros(plan.depth, np.bool_))
+    memory, failures = _memory(plan.keys.width), np.zeros(len(plan.variables), np.int64)
+    longest, room = FIRST_ROOM, min(BATCH_NODES, max(rows + 1, LEAST_NODES))
+    trail = _trail(longest, program.nodes, plan.registers)
+    row_steps = STEPS_A_TARGET * (1 + len(program.list_items))
+    while True:
+        buffers = _buffers(room, min(BATCH_MATCHES, room))
+        status = search_kernels.search(
+            part.starts, viable, tables, plan.code, _changes(plan, part.data), plan.keys.arrays, part.data.arrays,
+            stack, memory, trail, failures, most_steps, row_steps, plan.numbered,
+            search.skip, search.skip_to, search.initial, search.unmatched, state, *buffers,
+        )  # fmt: skip
+        found = int(state[codes.C_MATCHES])
+        if found:
+            yield _matches(buffers, found, int(state[codes.C_NODES]))
+        if status == kernels.DONE:
+            return
+        if status == codes.MATCH_GROWS:
+            longest *= 4
+            trail = _trail(longest, program.nodes, plan.registers)
+        elif status == kernels.FULL:
+            room = max(room, int(state[codes.C_NEED]))
+        else:
+            raise _error(status, state, failures, plan, part, most_steps, skip_error)
+
+
+def _state() -> NDArray[np.int64]:
+    state = np.zeros(codes.C_SIZE, np.int64)
+    state[codes.C_BASE] = state[codes.C_CAPACITY] = LEAST_MEMORY
+    state[codes.C_EPOCH], state[codes.C_FURTHEST] = 1, -1
+    return state
+
+
+def _memory(width: int) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
+    most = 1 << (MEMORY_BYTES // (3 * 8 * (width + 1))).bit_length() - 1
+    size = 3 * max(most, LEAST_MEMORY)
+    return np.empty((size, width), np.int64), np.zeros(size, np.int64), np.zeros(width, np.int64)
+
+
+def _trail(longest: int, nodes: int, registers: NDArray[np.int64]) -> tuple[NDArray, NDArray, NDArray]:
+    held = np.empty((longest + 1, len(registers)), np.int64)
+    held[0] = registers
+    return np.empty((longest + nodes + 1, 4), np.int32), np.empty(longest, np.int16), held
+
+
+def _changes(plan: Plan, data: Data) -> tuple[NDArray, ...]:
+    """The totals of this slice need not look at filters that all of its rows pass."""
+    slot_start, slots, total_start, totals = plan.changes
+    totals = totals.copy()
+    for total in totals:
+        if total[3] >= 0 and data.always[total[3]]:
+            total[3] = -1
+    return slot_start, slots, total_start, totals
+
+
+def _buffers(nodes: int, matches: int) -> tuple[NDArray, ...]:
+    """node_row, node_code, node_back; match_node, match_number, match_low, match_high."""
+    node = (np.empty(nodes, np.int32), np.empty(nodes, np.int16), np.empty(nodes, np.int32))
+    return (*node, np.empty(matches + 1, np.int32), *(np.empty(matches, np.int32) for _ in range(3)))
+
+
+def _matches(buffers: Sequence[NDArray], found: int, nodes: int) -> Matches:
+    row, code, back, match_node, number, low, high = buffers
+    first = match_node[:found]
+    return Matches(
+        row=row[:nodes],
+        code=code[:nodes],
+        back=back[:nodes],
+        final=match_node[1 : found + 1] - np.int32(1),
+        first=first,
+        start=row[first],
+        number=number[:found],
+        low=low[:found],
+        high=high[:found],
+    )
+
+
+def _error(
+    status: int,
+    state: NDArray[np.int64],
+    failures: NDArray[np.int64],
+    plan: Plan,
+    part: Slice,
+    most_steps: int,
+    skip_error: SkipError,
+) -> Exception:
+    from sparkcep.engines.row_pattern import kernels
+
+    row, low = int(state[codes.C_ROW]), int(part.starts[state[codes.C_PARTITION]])
+    if status in (kernels.SKIP_ABSENT, kernels.SKIP_TO_START):
+        return skip_error(row, int(state[codes.C_NUMBER]), status == kernels.SKIP_TO_START)
+    if status == codes.BUDGET:
+        return _budget_error(row - low, plan, failures, most_steps)
+    text = _text(plan, plan.variables[state[codes.C_VARIABLE]])
+    where = f"at row {state[codes.C_FAULT_ROW] - low + 1} of its partition"
+    if status - codes.FAULT == codes.ZERO_DIVISION:
+        return CepDataError(f"{text} divides by zero {where}", code="DIVIDE_BY_ZERO", hint="use NULLIF(divisor, 0)")
+    return CepDataError(f"{text} overflows {where}", code="OVERFLOW", hint="compute with DOUBLE values")
+
+
+def _budget_error(row: int, plan: Plan, failures: NDArray[np.int64], most_steps: int) -> CepLimitError:
+    named = [define.variable for define in plan.defines]
+    worst = max(named, key=lambda name: failures[plan.variables.index(name)])
+    return CepLimitError(
+        f"the search for a match that starts at row {row + 1} of its partition has taken more than {most_steps} steps; "
+        f"most often it fails at {_text(plan, worst)}",
+        code="MATCH_STEPS",
+        hint=f"every row may be mapped in several ways before {worst} is tested: make the conditions of the variables "
+        "before it exclusive, or bound their quantifiers",
+    )
+
+
+def _text(plan: Plan, variable: str) -> str:
+    text = next(define.text for define in plan.defines if define.variable == variable)
+    return f"the condition of {variable}" + (f" ({text})" if text else "")

@@ -1,0 +1,161 @@
+"""Input columns as words of 64 bits, the values that conditions compute with.
+
+In: ``Columns`` of a slice. Out: the kernels' DATA. Integers, dates, timestamps, durations and booleans are themselves;
+floats become keys that sort like them (NaN above all, -0.0 = 0.0); decimals become unscaled integers; strings (and
+variables' names) become their ranks among all strings of the slice, in the order of their bytes, binaries likewise.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from numpy.typing import NDArray
+
+from sparkcep.engines.row_pattern.columns import MAX_NARROW_DECIMAL, Columns
+from sparkcep.errors import CepLimitError
+
+RANKED = ("string", "binary")
+"""Kinds whose words are ranks."""
+
+
+@dataclass(frozen=True, slots=True)
+class Kind:
+    """A value's type: ``bits`` of an integer or a float, ``scale`` of a decimal.
+
+    ``opaque`` (arrays, structs, …) is carried as a NULL flag only; ``null`` has no values.
+    """
+
+    name: str
+    bits: int = 64
+    scale: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Pool:
+    """What of a table the conditions use, each once, numbered: columns; (column, FILTER column) pairs whose rows count
+    in an aggregate; sets of variables."""
+
+    columns: dict[str, int]
+    filters: dict[tuple[str | None, str | None], int]
+    sets: dict[frozenset[str], int]
+
+    def column(self, name: str) -> int:
+        """The number of a column."""
+        return self.columns.setdefault(name, len(self.columns))
+
+    def filter(self, column: str | None, condition: str | None) -> int:
+        """The number of the rows that count; -1 if all do, whatever the data."""
+        if column is None and condition is None:
+            return -1
+        return self.filters.setdefault((column, condition), len(self.filters))
+
+    def set(self, members: frozenset[str]) -> int:
+        """The number of a set of variables."""
+        return self.sets.setdefault(members, len(self.sets))
+
+
+@dataclass(frozen=True, slots=True)
+class Data:
+    """``arrays``: the kernels' DATA; ``always`` [filters]: True where every row counts."""
+
+    arrays: tuple[NDArray, ...]
+    always: NDArray[np.bool_]
+
+
+def kind_of(data_type: pa.DataType) -> Kind:
+    """The kind of an Arrow type."""
+    is_a = pa.types
+    if is_a.is_dictionary(data_type):
+        return kind_of(data_type.value_type)
+    if is_a.is_boolean(data_type):
+        return Kind("boolean")
+    if is_a.is_integer(data_type) or is_a.is_floating(data_type):
+        return Kind("integer" if is_a.is_integer(data_type) else "float", data_type.bit_width)
+    if is_a.is_decimal(data_type):
+        return Kind("decimal", scale=data_type.scale)
+    if is_a.is_string(data_type) or is_a.is_large_string(data_type) or is_a.is_string_view(data_type):
+        return Kind("string")
+    if is_a.is_binary(data_type) or is_a.is_large_binary(data_type) or is_a.is_binary_view(data_type):
+        return Kind("binary")
+    for name in ("date", "timestamp", "duration", "time", "null"):
+        if getattr(is_a, f"is_{name}")(data_type):
+            return Kind(name)
+    return Kind("opaque")
+
+
+def load(columns: Columns, pool: Pool, variables: Sequence[str]) -> Data:
+    """The words of a slice. Raises CepLimitError for a decimal of more than 18 digits."""
+    rows = columns.table.num_rows
+    kinds = {name: kind_of(columns.type(name)) for name in pool.columns}
+    words = np.zeros((len(pool.columns), rows), np.int64)
+    strings, binaries = ([name for name in kinds if kinds[name].name == family] for family in RANKED)
+    labels = _rank(columns, pool, strings, words, pa.array(variables, pa.large_string()))
+    _rank(columns, pool, binaries, words, pa.array([], pa.large_binary()))
+    for name, number in pool.columns.items():
+        if kinds[name].name not in RANKED:
+            words[number] = _words(columns, name, kinds[name])
+    nullable, nulls = _nulls(columns, pool, rows)
+    counted, always = _counted(columns, pool, rows)
+    sets = np.array([[name in members for name in variables] for members in pool.sets], np.bool_)
+    arrays = (words, nullable, nulls, counted, sets.reshape(len(pool.sets), len(variables)), labels)
+    return Data(arrays, always)
+
+
+def _words(columns: Columns, name: str, kind: Kind) -> NDArray[np.int64]:
+    if kind.name in ("opaque", "null"):
+        return np.zeros(columns.table.num_rows, np.int64)
+    if kind.name == "decimal" and columns.type(name).precision > MAX_NARROW_DECIMAL:
+        return _wide_decimal(columns, name)
+    return columns.order_keys(name, False)
+
+
+def _wide_decimal(columns: Columns, name: str) -> NDArray[np.int64]:
+    addends = columns.addends(name)
+    valid = columns.counted(name, None)
+    beyond = addends.high != addends.low >> 63
+    if (beyond if valid is None else beyond & valid).any():
+        raise CepLimitError(
+            f"a match-dependent condition reads the column {name}, of type {columns.type(name)}, with more than "
+            f"{MAX_NARROW_DECIMAL} digits",
+            code="DECIMAL_DIGITS",
+            hint="CAST it to a narrower DECIMAL or to DOUBLE in the condition",
+        )
+    return addends.low
+
+
+def _rank(
+    columns: Columns, pool: Pool, names: Sequence[str], words: NDArray[np.int64], constants: pa.Array
+) -> NDArray[np.int64]:
+    """Fills in the ranks of the columns' values; returns those of the constants."""
+    arrays = [columns.table.column(name).cast(constants.type) for name in names]
+    chunks = [chunk for array in arrays for chunk in array.chunks]
+    values = pc.unique(pa.chunked_array([*chunks, constants], constants.type)).drop_null()
+    ordered = values.take(pc.sort_indices(values))
+    for name, array in zip(names, arrays, strict=True):
+        words[pool.columns[name]] = pc.index_in(array, ordered).fill_null(0).to_numpy()
+    return pc.index_in(constants, ordered).to_numpy(zero_copy_only=False).astype(np.int64)
+
+
+def _nulls(columns: Columns, pool: Pool, rows: int) -> tuple[NDArray[np.int32], NDArray[np.bool_]]:
+    nullable = np.full(len(pool.columns), -1, np.int32)
+    found = []
+    for name, number in pool.columns.items():
+        if columns.column(name).null_count:
+            nullable[number] = len(found)
+            found.append(np.asarray(columns.column(name).is_null().to_numpy(zero_copy_only=False), np.bool_))
+    return nullable, np.array(found, np.bool_).reshape(len(found), rows)
+
+
+def _counted(columns: Columns, pool: Pool, rows: int) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
+    found = [columns.counted(column, condition) for column, condition in pool.filters]
+    always = np.array([counted is None for counted in found], np.bool_)
+    masks = [np.empty(0, np.bool_) if counted is None else counted for counted in found]
+    out = np.zeros((len(found), 0 if always.all() else rows), np.bool_)
+    for number, mask in enumerate(masks):
+        if len(mask):
+            out[number] = mask
+    return out, always

@@ -1,0 +1,64 @@
+"""AggregateSpec: aggregates over the matches of a MATCH PATTERN clause, per partition, as the A-Seq engine reads them.
+
+The engine's input is that of ``EventPatternSpec``: events of whole partitions with masks and ranks. There are no predicates
+between variables: local ones are in the masks, equivalences in the partitioning.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+from sparkcep.pattern.event import EventPattern
+from sparkcep.spec.event import WithinEvents, WithinTime
+
+AggregateFunction = Literal["count", "sum", "min", "max"]
+Number = Literal["bigint", "decimal", "double"]
+
+
+@dataclass(frozen=True, slots=True)
+class GroupColumn:
+    """The input column in the first row of the partition (a PARTITION BY column)."""
+
+    column: str
+
+
+@dataclass(frozen=True, slots=True)
+class MatchAggregate:
+    """``COUNT(*)`` (no ``variable``) or ``function(variable.column)`` over all matches of the partition, NULLs skipped.
+
+    ``number``: the type of a count, and of a sum of integers: BIGINT, where a value outside it is an error;
+    DECIMAL(38,0), exact; DOUBLE, rounded. Sums of decimals and floats have the type that Spark's SUM gives them, MIN
+    and MAX the column's. A sum, minimum or maximum of nothing is NULL.
+    """
+
+    function: AggregateFunction
+    variable: str | None = None
+    column: str | None = None
+    number: Number = "bigint"
+
+
+@dataclass(frozen=True, slots=True)
+class AggregateOutput:
+    """One column of the engine's output table."""
+
+    name: str
+    source: GroupColumn | MatchAggregate
+
+
+@dataclass(frozen=True, slots=True)
+class AggregateSpec:
+    """Aggregates over all skip-till-any matches: one output row per partition that has a match.
+
+    The fields that ``EventPatternSpec`` has too mean the same.
+    """
+
+    variables: tuple[str, ...]
+    pattern: EventPattern
+    masks: tuple[str, ...]
+    rank: str
+    outputs: tuple[AggregateOutput, ...]
+    schema: str
+    within: WithinTime | WithinEvents | None = None
+    partition: tuple[str, ...] = ()
+    text: str = ""

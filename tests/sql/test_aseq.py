@@ -1,0 +1,148 @@
+"""Aggregates over MATCH PATTERN: answered by A-Seq, with the rows, names and types that the matches would give."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from math import comb
+
+import pytest
+from pyspark.errors import PySparkException
+from pyspark.sql import SparkSession
+
+import sparkcep
+from tests.sql.cases import plain
+
+EVENTS = """CREATE OR REPLACE TEMP VIEW aseq_events AS
+SELECT concat('u', id % 7) AS user, element_at(array('A', 'B', 'C', 'D'), CAST(pmod(hash(id), 4) AS INT) + 1) AS type,
+  CAST(id AS INT) AS ts, IF(id % 5 = 0, NULL, CAST(pmod(hash(id, 1), 100) AS INT) - 40) AS x, CAST(id / 3 AS DECIMAL(10, 2)) AS d,
+  id * 0.5D AS f, date_add(DATE'2020-01-01', CAST(id % 3 AS INT)) AS day, concat('s', id % 11) AS s
+FROM range(150)"""
+
+WINDOW = "aseq_events MATCH PATTERN (SEQ(A a, B b, C c) PARTITION BY user ORDER BY ts WITHIN 30)"
+NOT_D = "aseq_events MATCH PATTERN (SEQ(A a, NOT D n, B b) PARTITION BY user, day ORDER BY ts WHERE a.x > -30)"
+ALL = "aseq_events MATCH PATTERN (SEQ(A a, B b) PARTITION BY lower(user) AS u ORDER BY ts WHERE [day])"
+
+PUSHED = {
+    "count": f"SELECT COUNT(*) FROM {WINDOW}",
+    "count_of_nothing": "SELECT COUNT(*), SUM(a.x), MIN(a.s), AVG(a.x) FROM aseq_events MATCH PATTERN (SEQ(A a, E e) ORDER BY ts)",
+    "no_rows_of_nothing": "SELECT user, COUNT(*) FROM aseq_events MATCH PATTERN (SEQ(A a, E e) PARTITION BY user ORDER BY ts) GROUP BY user",
+    "all_functions": f"""SELECT user, COUNT(*) AS n, COUNT(1) AS one, COUNT(b.x), SUM(b.x), AVG(a.x), MIN(c.s) AS m, MAX(a.day), SUM(b.d),
+        MIN(b.d), AVG(a.f), SUM(c.f), MAX(c.x) FROM {WINDOW} GROUP BY user""",
+    "having_order_limit": f"SELECT user, COUNT(*) AS n FROM {WINDOW} GROUP BY user HAVING SUM(a.x) > -1000 ORDER BY n DESC, user LIMIT 3",
+    "function_of_key": f"SELECT upper(m.user) u, 1 + COUNT(*) * 2, ROUND(AVG(m.a.x), 2) FROM {WINDOW} m GROUP BY upper(m.user) ORDER BY 1",
+    "coarser_group": f"SELECT year(day) y, COUNT(*), COUNT(DISTINCT user, day), MAX(day) FROM {NOT_D} GROUP BY year(day)",
+    "wide": f"SELECT CAST(COUNT(*) AS DECIMAL(38,0)) AS n, CAST(SUM(a.x) AS DECIMAL(38, 0)) FROM {NOT_D}",
+    "where_on_keys": f"SELECT user, day, COUNT(*) FROM {NOT_D} WHERE day > DATE'2020-01-01' GROUP BY user, day",
+    "no_group_by": f"SELECT AVG(b.x), MAX(a.f) FROM {NOT_D}",
+    "key_expression_and_equivalence": f"SELECT u, COUNT(*), MIN(b.day) FROM {ALL} GROUP BY u",
+    "subquery": f"SELECT t.n FROM (SELECT user, COUNT(*) n FROM {WINDOW} GROUP BY user) t WHERE t.n > 3",
+    "joined": f"SELECT t.n, u FROM (SELECT user, COUNT(*) n FROM {WINDOW} GROUP BY user) t JOIN (SELECT 'u1' AS u) ON u = t.user",
+    "cte": f"WITH e AS (SELECT * FROM aseq_events WHERE user < 'u4'), q AS (SELECT user, SUM(a.x) FROM {WINDOW.replace('aseq_events', 'e')} GROUP BY 1) SELECT * FROM q",
+    "union": f"SELECT COUNT(*), MIN(a.f) FROM {WINDOW} UNION ALL SELECT COUNT(*), SUM(b.f) FROM {NOT_D}",
+    "events_window": f"SELECT COUNT(*) FROM {WINDOW.replace('WITHIN 30', 'WITHIN 9 EVENTS')}",
+    "open_ends": "SELECT COUNT(*), SUM(a.x) FROM aseq_events MATCH PATTERN (SEQ(!D m, A a, B b, !C n) PARTITION BY user ORDER BY ts WITHIN 40)",
+    "and": "SELECT user, COUNT(*), SUM(b.x) FROM aseq_events MATCH PATTERN (AND(A a, B b, C c) PARTITION BY user ORDER BY ts WITHIN 40) GROUP BY user",
+    "or": "SELECT COUNT(*), SUM(a.x), MAX(b.x) FROM aseq_events MATCH PATTERN (SEQ(OR(A a, B b), C c) PARTITION BY user ORDER BY ts)",
+    "interval": """SELECT COUNT(*) FROM (SELECT *, TIMESTAMP'2020-01-01' + ts * INTERVAL 1 HOUR AS at FROM aseq_events)
+        MATCH PATTERN (SEQ(A a, B b) PARTITION BY user ORDER BY at WITHIN 12 hours)""",
+}
+
+FROM_MATCHES = {
+    "group_by_event": f"SELECT a.s, COUNT(*) FROM {WINDOW} GROUP BY a.s",
+    "condition_on_event": f"SELECT COUNT(*) FROM {WINDOW} WHERE a.x > 5",
+    "other_aggregate": f"SELECT user, COUNT(*), sort_array(collect_list(user)) FROM {WINDOW} GROUP BY user",
+    "aggregate_unknown_to_sqlglot": f"SELECT bitmap_count(bitmap_construct_agg(1)), COUNT(*) FROM {WINDOW}",
+    "distinct": f"SELECT COUNT(DISTINCT a.x), SUM(DISTINCT a.x) FROM {WINDOW}",
+    "filter": f"SELECT COUNT(*) FILTER (WHERE a.x > 0), SUM(a.x) FROM {WINDOW}",
+    "count_of_key": f"SELECT COUNT(user), SUM(CAST(substr(user, 2) AS INT)) FROM {WINDOW}",
+    "expression": f"SELECT SUM(a.x + 1) FROM {WINDOW}",
+    "match_start": f"SELECT MIN(match_start), COUNT(*) FROM {WINDOW}",
+    "comparison": f"SELECT COUNT(*) FROM {WINDOW.replace('WITHIN', 'WHERE a.x < b.x WITHIN')}",
+    "join": f"SELECT COUNT(*) FROM {WINDOW} m JOIN (SELECT 'u1' AS u) ON u = m.user",
+    "plain": f"SELECT user FROM {WINDOW}",
+    "window_function": f"SELECT user, SUM(COUNT(*)) OVER (ORDER BY user) FROM {WINDOW} GROUP BY user",
+    "decimal_average": f"SELECT AVG(a.d), COUNT(*) FROM {WINDOW}",
+    "months": """SELECT COUNT(*) FROM (SELECT *, TIMESTAMP'2020-01-01' + ts * INTERVAL 9 HOURS AS at FROM aseq_events)
+        MATCH PATTERN (SEQ(A a, B b) PARTITION BY user ORDER BY at WITHIN INTERVAL 1 MONTH)""",
+    "select_distinct": f"SELECT DISTINCT COUNT(*) FROM {WINDOW} GROUP BY user",
+}
+
+
+@pytest.fixture(scope="module", autouse=True)
+def events(spark: SparkSession) -> None:
+    spark.sql(EVENTS)
+
+
+@contextmanager
+def setting(spark: SparkSession, name: str, value: str) -> Iterator[None]:
+    spark.conf.set(name, value)
+    try:
+        yield
+    finally:
+        spark.conf.unset(name)
+
+
+def same_both_ways(spark: SparkSession, query: str) -> str:
+    """The rewritten SQL; its rows, column names and types are those of the query over matches."""
+    pushed = spark.sql(query)
+    rows, schema = pushed.collect(), pushed.schema.simpleString()
+    with setting(spark, "sparkcep.rules.disable", "aggregate_pushdown"):
+        matches = spark.sql(query)
+        assert "AggregateSpec" not in sparkcep.rewrite(query, spark)
+        expected = matches.collect()
+    assert schema == matches.schema.simpleString()
+    assert sorted(map(plain, rows), key=repr) == sorted(map(plain, expected), key=repr)
+    return sparkcep.rewrite(query, spark)
+
+
+@pytest.mark.parametrize("name", PUSHED)
+def test_pushed_down(spark: SparkSession, name: str) -> None:
+    assert "AggregateSpec" in same_both_ways(spark, PUSHED[name])
+
+
+@pytest.mark.parametrize("name", FROM_MATCHES)
+def test_answered_from_matches(spark: SparkSession, name: str) -> None:
+    assert "AggregateSpec" not in same_both_ways(spark, FROM_MATCHES[name])
+
+
+LONG = f"SEQ({', '.join(f'T v{i}' for i in range(24))})"
+MANY = f"(SELECT 'T' AS type, id AS ts, id % 2 AS k FROM range(150)) MATCH PATTERN ({LONG} PARTITION BY k ORDER BY ts)"
+
+
+@pytest.mark.parametrize("ansi", ["true", "false"])
+def test_counts_that_no_one_could_list(spark: SparkSession, ansi: str) -> None:
+    """C(75, 24) matches a partition: past BIGINT, exact as DECIMAL, whatever ANSI mode says."""
+    with setting(spark, "spark.sql.ansi.enabled", ansi):
+        wide = spark.sql(f"SELECT CAST(COUNT(*) AS DECIMAL(38,0)) FROM {MANY}").collect()
+        assert wide[0][0] == 2 * comb(75, 24)
+        with pytest.raises(PySparkException, match=r"COUNT\(\*\) over the matches"):
+            spark.sql(f"SELECT COUNT(*) FROM {MANY}").collect()
+
+
+def test_the_sum_of_partitions_overflows_too(spark: SparkSession) -> None:
+    """C(67, 28) fits BIGINT, two of them do not: an error in both modes, never a wrapped number."""
+    pattern = f"SEQ({', '.join(f'T v{i}' for i in range(28))})"
+    rows = f"(SELECT 'T' AS type, id AS ts, id % 2 AS k FROM range(134)) MATCH PATTERN ({pattern} PARTITION BY k ORDER BY ts)"
+    with setting(spark, "spark.sql.ansi.enabled", "false"):
+        assert spark.sql(f"SELECT COUNT(*) FROM {rows} WHERE k = 0").collect()[0][0] == comb(67, 28)
+        with pytest.raises(PySparkException, match="AGGREGATE_OVERFLOW"):
+            spark.sql(f"SELECT COUNT(*) FROM {rows}").collect()
+
+
+def test_null_event_time(spark: SparkSession) -> None:
+    query = "SELECT COUNT(*) FROM (SELECT 'A' AS type, CAST(NULL AS INT) AS ts) MATCH PATTERN (A a ORDER BY ts)"
+    with pytest.raises(PySparkException, match="NULL_EVENT_TIME"):
+        spark.sql(query).collect()
+    with setting(spark, "sparkcep.nullEventTime", "drop"):
+        assert spark.sql(query).collect()[0][0] == 0
+
+
+def test_explain_says_which_way_and_why(spark: SparkSession) -> None:
+    def report(query: str) -> str:
+        return "\n".join(row[0] for row in spark.sql(f"EXPLAIN PATTERN {query}").collect())
+
+    assert "aseq: A-Seq" in report(PUSHED["count"])
+    other = report(FROM_MATCHES["group_by_event"])
+    assert "chain:" in other
+    assert "a.s is neither a PARTITION BY column" in other
