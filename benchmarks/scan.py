@@ -32,6 +32,8 @@ LARGEST_STEP = 5
 LOG_LEVEL = "OFF"
 """Refusals and time-outs are rows of a table here; Spark would print each with its stack."""
 
+REFUSAL_LENGTH = 120
+
 
 class TookTooLongError(Exception):
     """A query was ended at its time limit."""
@@ -97,7 +99,7 @@ def session(name: str) -> SparkSession:
     """A session with sparkcep in it on two cores; Spark's settings are its defaults."""
     import sparkcep
 
-    spark: SparkSession = sparkcep.session(app_name=name, master="local[2]")
+    spark: SparkSession = sparkcep.session(name, "local[2]", **{"spark.ui.showConsoleProgress": "false"})
     spark.sparkContext.setLogLevel(LOG_LEVEL)
     return spark
 
@@ -151,11 +153,9 @@ def refusal(error: BaseException) -> str:
     lines = [line.strip() for line in text.splitlines() if line.strip()]
     for line in lines:
         if line.startswith("sparkcep.errors."):
-            return line.removeprefix("sparkcep.errors.")[:160]
-    for line in reversed(lines):
-        if line.split(":")[0].endswith(("Error", "Exception")) and "Traceback" not in line:
-            return line[:160]
-    return f"{type(error).__name__}: {lines[0] if lines else ''}"[:160]
+            return line.removeprefix("sparkcep.errors.")[:REFUSAL_LENGTH]
+    first = lines[0] if lines else ""
+    return f"{type(error).__name__}: {first.split('] ', 1)[-1].split(' element: ')[-1]}"[:REFUSAL_LENGTH]
 
 
 def surroundings() -> str:

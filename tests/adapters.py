@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from typing import Any
 
 import pyarrow as pa
@@ -137,9 +138,11 @@ def event_features(case: EventCase) -> set[str]:
     return found | ({"aggregate"} if case.matches is None and case.error is None else set())
 
 
-def event_matches(case: EventCase, *, split: bool = False, **options: int) -> list[tuple[Any, ...]]:
+def event_matches(
+    case: EventCase, *, split: bool = False, engine: event_spec.Engine = "auto", **options: int
+) -> list[tuple[Any, ...]]:
     """The engine's matches as event ids by variable; ``options`` go to ``engine.run``."""
-    plan = event_engine.compile(event_pattern_spec(case))
+    plan = event_engine.compile(replace(event_pattern_spec(case), engine=engine))
     tables = list(event_tables(case))
     if tables and not split:
         tables = [pa.concat_tables(tables)]
@@ -199,7 +202,9 @@ def event_tables(case: EventCase) -> Iterable[pa.Table]:
 def _event_table(case: EventCase, members: Sequence[Any]) -> pa.Table:
     names = dict.fromkeys(name for event in case.events for name in event)
     columns = {
-        name: pa.array([event.get(name) for event in members], _event_type(case, [event.get(name) for event in case.events]))
+        name: pa.array(
+            [event.get(name) for event in members], _event_type(case, [event.get(name) for event in case.events])
+        )
         for name in names
     }
     keys = [tuple(event[column] for column in case.order) for event in members]

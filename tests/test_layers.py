@@ -103,7 +103,11 @@ def test_workers_need_no_driver() -> None:
 
 def test_workers_load_no_driver() -> None:
     """The same in a fresh interpreter: the worker's module and all engines."""
-    engines = [name for name in MODULES if name.startswith("sparkcep.engines") and "kernels" not in name and "precompile" not in name]
+    engines = [
+        name
+        for name in MODULES
+        if name.startswith("sparkcep.engines") and "kernels" not in name and "precompile" not in name
+    ]
     program = (
         "import importlib, sys\n"
         f"for name in {[WORKER, *engines]!r}: importlib.import_module(name)\n"

@@ -30,7 +30,8 @@ DEFAULT_TYPE_COLUMNS = ("event_type", "type")
 class BoundEventPattern:
     """A MATCH PATTERN clause ready to be emitted.
 
-    ``order``: (SQL, direction) of each item. ``tests``: for each variable the SQL condition that says whether an event can be its event (None: any). ``equivalences``:
+    ``order``: (SQL, direction) of each item.
+    ``tests``: for each variable the SQL condition that says whether an event can be its event (None: any). ``equivalences``:
     columns that partition beside ``keys``. ``columns``: SQL text → name of the columns that engine conditions read.
     ``residual``: conjuncts that Spark applies to the matches. ``types``: the event types of the pattern; empty where ANY takes all.
     """
@@ -72,6 +73,7 @@ def bind_event_pattern(clause: MatchPatternClause, relation: Relation, source: S
     time_type = relation.types_of([(time, first.expr.span)])[0]
     kleene = frozenset(element.variable for element in elements if element.kleene)
     where = _Where(clause, variables, relation, source, kleene)
+    where.require_known()
     tests = {element.variable: where.test(element, type_column) for element in elements}
     columns = Columns("__cep_p")
     conditions, residual = where.divide(tests, columns, tree)
@@ -132,24 +134,41 @@ class _Where:
         engine, residual = [], []
         for conjunct in self.clause.conjuncts:
             seen = spans_variables(conjunct, self.variables)
-            self._require_known(conjunct, bool(seen))
             if len(seen) == 1 and is_local(conjunct, self.variables):
                 continue
             condition = translator.translate(conjunct) if seen else None
             if condition is None:
                 self._require_positive(conjunct, seen, tree)
+                self._require_boolean(conjunct)
                 residual.append(conjunct)
             else:
                 engine.append(event.Predicate(condition, self.source.text(conjunct.span)))
         return tuple(engine), tuple(residual)
 
+    def _require_boolean(self, conjunct: Expr) -> None:
+        """A residual conjunct; one that takes a whole event (``to_json(a)``) has no type over the input."""
+        text = row_text(conjunct, self.variables, self.source)
+        try:
+            data_type = self.relation.types_of([(text, conjunct.span)])[0]
+        except CepAnalysisError:
+            return
+        _require_boolean(data_type, conjunct.span)
+
     def _literal(self, item: Equivalence) -> str:
         assert item.value is not None
         return f"({quoted(self.relation.require(item.attribute))} = {self.source.text(item.value.span)})"
 
-    def _require_known(self, conjunct: Expr, any_variable: bool) -> None:
+    def require_known(self) -> None:
+        """Every name in WHERE is known."""
+        for conjunct in self.clause.conjuncts:
+            self._require_known(conjunct)
+
+    def _require_known(self, conjunct: Expr) -> None:
         """Columns in WHERE are a variable's: a bare input column, or an unknown variable, is an error."""
-        inside = [ref.span for ref in references(conjunct.node, self.variables)]
+        found = references(conjunct.node, self.variables)
+        for ref in found:
+            self.relation.require(ref.column)
+        inside = [ref.span for ref in found]
         for node in _outside_queries(conjunct.node):
             path, indexed = column_path(node), kleene_path(node)
             if indexed is not None:

@@ -39,7 +39,8 @@ class Key:
 class BoundRowPattern:
     """A MATCH_RECOGNIZE clause ready to be emitted. ``defines`` are the match-dependent parts of the conditions.
 
-    ``order`` has (SQL, direction) of each item. ``early`` are columns added below the windows, ``neighbours`` LAG/LEAD calls, ``arguments`` columns beside the conditions
+    ``order`` has (SQL, direction) of each item.
+    ``early`` are columns added below the windows, ``neighbours`` LAG/LEAD calls, ``arguments`` columns beside the conditions
     (SQL text → column name each); ``outputs`` the engine's measure columns, ``measures`` (SQL over them, name).
     """
 

@@ -39,7 +39,9 @@ EXACT_DIGITS = 18
 SUM_DIGITS, MAX_DIGITS = 10, 38
 _ORDERED = (ByteType, ShortType, IntegerType, LongType, FloatType, DoubleType, DecimalType, BooleanType, DateType)
 _ORDERED_TIMES = (TimestampType, TimestampNTZType)
-_OVERFLOW = "[CEP_DATA_AGGREGATE_OVERFLOW] {} over the matches is outside the range of BIGINT; write CAST({} AS DECIMAL(38,0))"
+_OVERFLOW = (
+    "[CEP_DATA_AGGREGATE_OVERFLOW] {} over the matches is outside the range of BIGINT; write CAST({} AS DECIMAL(38,0))"
+)
 _MANY_DIGITS = "[CEP_DATA_AGGREGATE_OVERFLOW] {} over the matches has more than 38 digits"
 
 
@@ -82,7 +84,9 @@ class Partials:
             return f"COALESCE({_bigint(partial, call)}, 0L)"
         partial = self._column(call, "count", DecimalType(38, 0), "decimal")
         error = f"RAISE_ERROR({string(_MANY_DIGITS.format(call.text))})"
-        return f"CASE WHEN COUNT({partial}) = 0 THEN 0BD WHEN SUM({partial}) IS NULL THEN {error} ELSE SUM({partial}) END"
+        return (
+            f"CASE WHEN COUNT({partial}) = 0 THEN 0BD WHEN SUM({partial}) IS NULL THEN {error} ELSE SUM({partial}) END"
+        )
 
     def _sum(self, call: AggregateCall, data_type: DataType) -> str | None:
         if isinstance(data_type, IntegralType):

@@ -30,7 +30,7 @@ from sparkcep.spec import AggregateSpec, EventPatternSpec, MatchSpec, to_json
 
 NAME = "aggregate_pushdown"
 _FUNCTIONS = {exp.Count: "count", exp.Sum: "sum", exp.Avg: "avg", exp.Min: "min", exp.Max: "max"}
-_REFUSED = (exp.Query, exp.Exists, exp.Window, exp.Filter, exp.Lambda, exp.UDTF, exp.Explode, exp.WithinGroup)
+_REFUSED = (exp.Query, exp.Exists, exp.Window, exp.Filter, exp.Lambda, exp.UDTF, exp.Explode, exp.WithinGroup, exp.Star)
 _UNITS = ("week", "day", "hour", "minute", "second", "millisecond", "microsecond")
 _EVEN_UNITS = {"interval", "to", "l", "d", *_UNITS, *(f"{unit}s" for unit in _UNITS)}
 """Words of a WITHIN whose windows end in the order in which they begin (months do not: 31 January + 1 month)."""
@@ -114,7 +114,9 @@ def _check_clause(part: EmittedClause, source: Source) -> None:
     if within is not None and within.length is not None:
         words = set(re.findall("[a-z_]+", source.text(within.length.span).lower()))
         if not words <= _EVEN_UNITS:
-            raise _NotPushed("A-Seq slides windows of one length, in numbers or in weeks, days, hours, minutes and seconds")
+            raise _NotPushed(
+                "A-Seq slides windows of one length, in numbers or in weeks, days, hours, minutes and seconds"
+            )
 
 
 def _described(block: Block, source: Source, part: EmittedClause) -> StructType:
@@ -163,7 +165,7 @@ class _Reader:
             yield from self._edits(expr.node, aliases)
 
     def _edits(self, node: exp.Expression, aliases: set[str]) -> Iterator[Edit]:
-        if isinstance(node, _REFUSED) or isinstance(node, exp.Star):
+        if isinstance(node, _REFUSED):
             raise _NotPushed(f"{type(node).__name__} in the block")
         wide = isinstance(node, exp.Cast) and not isinstance(node, exp.TryCast) and _is_wide(node)
         call = self._call(node.this.unnest(), wide=True) if wide else self._call(node)

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 from sparkcep.engines.row_pattern.graph import ACCEPT, ACCEPT_AT_END, GUARD_END, GUARD_START, Graph, build_graph
 from sparkcep.pattern.event import And, Element, EventItem, Not, Or, Seq
-from sparkcep.spec import EventPatternSpec, MatchSpec
+from sparkcep.spec import AggregateSpec, EventPatternSpec, MatchSpec
 
 MAX_EDGES = 60
 """Edges beyond which a drawing says less than their number."""
@@ -29,7 +29,7 @@ class Edge:
 
 def edges(spec: MatchSpec) -> list[Edge]:
     """The automaton's steps, in order of preference for each state."""
-    if isinstance(spec, EventPatternSpec):
+    if isinstance(spec, EventPatternSpec | AggregateSpec):
         return _event_edges(spec)
     return _row_edges(build_graph(spec.pattern, spec.variables), spec.variables)
 
@@ -93,7 +93,7 @@ def _closure(graph: Graph, node: int) -> list[tuple[int, str]]:
     return list(found)
 
 
-def _event_edges(spec: EventPatternSpec) -> list[Edge]:
+def _event_edges(spec: EventPatternSpec | AggregateSpec) -> list[Edge]:
     first, last, found = _order(spec.pattern)
     return [*(Edge(START, name) for name in first), *found, *(Edge(name, END) for name in last)]
 

@@ -40,8 +40,7 @@ def install(spark: SparkSession) -> None:
         return
     register_builtin(context)
     register_in_session(context, jsession)
-    injection = _Injection(context)
-    jsession.extensions().injectParser(injection)
+    injection = _injection(context, jsession.extensions())
     _set_parser(jsession, injection.apply(jsession, jsession.sessionState().sqlParser()))
 
 
@@ -134,8 +133,23 @@ _PARSERS: WeakValueDictionary[tuple[str, int], PatternParser] = WeakValueDiction
 """The parser in front of each session; Spark's session keeps it alive."""
 
 
-def _identity(context: Any, jsession: Any) -> tuple[str, int]:
-    return context.applicationId, context._jvm.System.identityHashCode(jsession)
+_INJECTIONS: WeakValueDictionary[tuple[str, int], _Injection] = WeakValueDictionary()
+"""The injection into each SparkSessionExtensions, which keeps it alive."""
+
+
+def _identity(context: Any, java_object: Any) -> tuple[str, int]:
+    return context.applicationId, context._jvm.System.identityHashCode(java_object)
+
+
+def _injection(context: Any, extensions: Any) -> _Injection:
+    """The one injection of the sessions that share ``extensions``: a second one would put two parsers into their new sessions."""
+    key = _identity(context, extensions)
+    injection = _INJECTIONS.get(key)
+    if injection is None:
+        injection = _INJECTIONS[key] = _Injection(context)
+        extensions.injectParser(injection)
+    injection.active = True
+    return injection
 
 
 def _parser_of(context: Any, jsession: Any) -> PatternParser | None:

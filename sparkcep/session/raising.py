@@ -10,7 +10,9 @@ import functools
 from collections import OrderedDict
 from typing import Any
 
+from py4j.protocol import Py4JJavaError
 from pyspark.errors import PySparkException
+from pyspark.errors.exceptions.captured import convert_exception
 from pyspark.sql import SparkSession
 
 from sparkcep.errors import CepError
@@ -44,9 +46,20 @@ def translate_errors() -> None:
             if cep_error is None:
                 raise
             raise cep_error from None
+        except Py4JJavaError as error:
+            raise _declared(error) from None
 
     sql.__sparkcep__ = True  # type: ignore[attr-defined]
     SparkSession.sql = sql  # type: ignore[method-assign]
+
+
+def _declared(error: Py4JJavaError) -> Exception:
+    """Java lets a proxy raise the exceptions that its interface declares; Spark's parser raises others too, and they arrive wrapped."""
+    java = error.java_exception
+    if java.getClass().getSimpleName() != "UndeclaredThrowableException":
+        return error
+    converted: Exception = convert_exception(java.getUndeclaredThrowable())
+    return converted
 
 
 def _original(error: PySparkException) -> CepError | None:

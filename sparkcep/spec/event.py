@@ -16,6 +16,9 @@ from sparkcep.spec.expression import Expression
 
 Strategy = Literal["any", "next", "partition_contiguity", "strict_contiguity"]
 MatchOutput = Literal["all", "non_overlapping", "compressed"]
+Engine = Literal["auto", "chain", "eager"]
+"""``chain``: the lazy Chain NFA, rarest variable first; ``eager``: variables in pattern order, as events arrive; ``auto``:
+the order of least expected cost. All give the same matches."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +41,7 @@ class WithinEvents:
 
 @dataclass(frozen=True, slots=True)
 class Predicate:
-    """A conjunct of WHERE over two or more variables; ``text`` is the user's own, for messages and EXPLAIN."""
+    """A conjunct of WHERE over two or more events; ``text`` is the user's own, for messages and EXPLAIN."""
 
     condition: Expression
     text: str
@@ -60,7 +63,10 @@ class LastEvent:
 
 @dataclass(frozen=True, slots=True)
 class EventStruct:
-    """The event that ``variable`` took, as a STRUCT of ``fields`` (name, input column); NULL where it took none."""
+    """The event that ``variable`` took, as a STRUCT of ``fields`` (name, input column); NULL where it took none.
+
+    Of a Kleene variable: a LIST of such STRUCTs in event order, empty where ``*`` took none.
+    """
 
     variable: str
     fields: tuple[tuple[str, str], ...]
@@ -97,3 +103,4 @@ class EventPatternSpec:
     matches: MatchOutput = "all"
     partition: tuple[str, ...] = ()
     text: str = ""
+    engine: Engine = "auto"

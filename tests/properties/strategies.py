@@ -109,18 +109,25 @@ def kleene_conjuncts(pattern: event.EventPattern) -> st.SearchStrategy[str] | No
     ]
     sign = st.sampled_from(["=", "<", "<=", ">", ">=", "!="])
     walking = st.sampled_from(["{}[i].x", "{}[i].x", "{}[i-1].x", "SUM({}[..i-1].x)", "COUNT({}[..i-1].x)"])
-    whole = st.sampled_from(["{}[1].x", "{}[LAST].x", "SUM({}.x)", "MIN({}.x)", "MAX({}.x)", "COUNT({}.x)", "COUNT({}.*)"])
+    whole = st.sampled_from(
+        ["{}[1].x", "{}[LAST].x", "SUM({}.x)", "MIN({}.x)", "MAX({}.x)", "COUNT({}.x)", "COUNT({}.*)"]
+    )
     side = st.one_of(walking, whole)
     named = st.sampled_from(closures)
     neighbours = st.builds(lambda name, symbol: f"{name}[i].x {symbol} {name}[i-1].x", named, sign)
-    constant = st.builds(lambda name, one, symbol, number: f"{one.format(name)} {symbol} {number}", named, side, sign, st.integers(0, 4))
+    constant = st.builds(
+        lambda name, one, symbol, number: f"{one.format(name)} {symbol} {number}", named, side, sign, st.integers(0, 4)
+    )
     spans = st.builds(lambda name, one, symbol: f"{one.format(name)} {symbol} {name}[1].x", named, side, sign)
     found = [neighbours, constant, spans]
     if pairs:
         place = st.sampled_from(["[1].x", "[LAST].x"])
         across = st.builds(
             lambda pair, one, symbol, at: f"{one.format(pair[0])} {symbol} {pair[1].format(at)}",
-            st.sampled_from(pairs), side, sign, place,
+            st.sampled_from(pairs),
+            side,
+            sign,
+            place,
         )
         found += [across, across, across]
     return st.one_of(found)

@@ -15,7 +15,9 @@ TICKS = """(SELECT * FROM VALUES (1, 'a', 5, '10'), (2, 'b', 7, 'x'), (3, 'a', 6
 
 
 def row(define: str, pattern: str = "a", measures: str = "LAST(ts) AS t", source: str = TICKS) -> str:
-    return f"SELECT * FROM {source} MATCH_RECOGNIZE (ORDER BY ts MEASURES {measures} PATTERN ({pattern}) DEFINE {define})"
+    return (
+        f"SELECT * FROM {source} MATCH_RECOGNIZE (ORDER BY ts MEASURES {measures} PATTERN ({pattern}) DEFINE {define})"
+    )
 
 
 ROW_CASES = [
@@ -24,13 +26,25 @@ ROW_CASES = [
     Case("case", row("a AS CASE k WHEN 'a' THEN a.v = 6 ELSE v = 1 END"), [(3,), (5,)]),
     Case("null_does_not_hold", row("a AS payload <> 'x'"), [(1,), (3,), (4,)]),
     Case("lambda", row("a AS exists(array(v, ts), x -> x = a.ts AND x > 2)"), [(3,), (4,), (5,)]),
-    Case("lambda_named_as_a_variable", row("a AS size(filter(array(1, 2, 9), a -> a > v)) > 0"), [(1,), (2,), (3,), (5,)]),
+    Case(
+        "lambda_named_as_a_variable", row("a AS size(filter(array(1, 2, 9), a -> a > v)) > 0"), [(1,), (2,), (3,), (5,)]
+    ),
     Case("in_query", row("a AS v IN (SELECT price FROM ticks WHERE sym = 'B')"), [(1,), (2,), (3,)]),
     Case("not_in_query", row("a AS a.v NOT IN (SELECT price FROM ticks WHERE sym = 'B')"), [(4,), (5,)]),
-    Case("exists_correlated", row("a AS EXISTS (SELECT 1 FROM ticks z WHERE z.price = a.v AND z.sym = 'B')"), [(1,), (2,), (3,)]),
+    Case(
+        "exists_correlated",
+        row("a AS EXISTS (SELECT 1 FROM ticks z WHERE z.price = a.v AND z.sym = 'B')"),
+        [(1,), (2,), (3,)],
+    ),
     Case("scalar_query", row("a AS v = (SELECT MAX(price) FROM ticks WHERE sym = 'B')"), [(2,)]),
     Case("query_and_order", row("a AS v IN (SELECT price FROM ticks), b AS b.v > PREV(b.v)", "a b"), [(2,), (4,)]),
-    Case("query_with_alias", row("a AS v IN (SELECT price FROM ticks WHERE sym = 'B')", source=TICKS + " AS i").replace("BY ts", "BY i.ts DESC"), [(3,), (2,), (1,)]),
+    Case(
+        "query_with_alias",
+        row("a AS v IN (SELECT price FROM ticks WHERE sym = 'B')", source=TICKS + " AS i").replace(
+            "BY ts", "BY i.ts DESC"
+        ),
+        [(3,), (2,), (1,)],
+    ),
     Case("function_in_sql", row("a AS twice(v) = 14"), [(2,)]),
     Case("python_udf", row("a AS plus_one(a.v) = 8 AND v > 0"), [(2,)]),
     Case("prev", row("a AS v > PREV(v)"), [(2,), (4,)]),
@@ -46,7 +60,11 @@ ROW_CASES = [
     Case("undefined_is_true", row("a AS v = 5", "a x", "LAST(x.v) AS t"), [(7,)]),
     Case("operators_bind", row("a AS v = 5 OR v = 7 AND ts = 9"), [(1,)]),
     Case("ansi_cast_behind_type", row("a AS k = 'a' AND CAST(payload AS INT) > 5"), [(1,), (3,)]),
-    Case("ansi_cast_in_measure", row("a AS k = 'a'", "a b?", "FIRST(ts) AS t, MAX(CAST(a.payload AS INT)) AS m"), [(1, 10), (3, 30)]),
+    Case(
+        "ansi_cast_in_measure",
+        row("a AS k = 'a'", "a b?", "FIRST(ts) AS t, MAX(CAST(a.payload AS INT)) AS m"),
+        [(1, 10), (3, 30)],
+    ),
 ]
 
 MATCH_DEPENDENT = [
@@ -104,7 +122,11 @@ EVENT_CASES = [
     Case("equivalence_null", pairs("[v]"), []),
     Case("equivalence_and_more", pairs("[k] AND a.v < b.v"), [(1, 2)]),
     Case("equivalence_literal", pairs("[k = 2]"), [(3, 4), (3, 5)]),
-    Case("equivalence_odd_literal", pairs("[type <> 'Z']").replace("[type <> 'Z']", "a.type <> 'Z'"), [(1, 2), (1, 4), (1, 5), (3, 4), (3, 5)]),
+    Case(
+        "equivalence_odd_literal",
+        pairs("[type <> 'Z']").replace("[type <> 'Z']", "a.type <> 'Z'"),
+        [(1, 2), (1, 4), (1, 5), (3, 4), (3, 5)],
+    ),
     Case("constant_with_variable", pairs("a.v = b.v - 2 AND 1 = 1"), [(1, 2)]),
     Case("ansi_cast", pairs("CAST(a.payload AS INT) > 5"), [(3, 4), (3, 5)]),
     Case("ansi_cast_behind_a_test", pairs("b.payload = 'zz' AND CAST(b.payload AS INT) > 5"), []),
@@ -114,10 +136,22 @@ EVENT_CASES = [
     Case("any_type", pairs("x.v = 12 AND y.v = 12", "SEQ(ANY x, ANY y)", "x.ts, y.ts"), [(2, 3), (2, 6), (3, 6)]),
     Case("and", pairs("a.k = b.k", "AND(A a, B b)"), [(1, 2), (3, 4), (3, 5)]),
     Case("or_pattern", pairs("a.v > 10", "OR(A a, C c)", "a.ts, c.ts"), [(3, None), (None, 6)]),
-    Case("event_type_column", f"SELECT x.ts, y.ts FROM {EVENTS} MATCH PATTERN (SEQ('5' x, 'x' y) EVENT TYPE payload ORDER BY ts)", [(1, 5)]),
-    Case("within_interval", pairs("true", "SEQ(A a, B b)").replace("ORDER BY ts WHERE true", "ORDER BY at WITHIN 30 minutes"), [(1, 2)]),
+    Case(
+        "event_type_column",
+        f"SELECT x.ts, y.ts FROM {EVENTS} MATCH PATTERN (SEQ('5' x, 'x' y) EVENT TYPE payload ORDER BY ts)",
+        [(1, 5)],
+    ),
+    Case(
+        "within_interval",
+        pairs("true", "SEQ(A a, B b)").replace("ORDER BY ts WHERE true", "ORDER BY at WITHIN 30 minutes"),
+        [(1, 2)],
+    ),
     Case("within_events", pairs("true").replace("WHERE true", "WITHIN 3 EVENTS"), [(1, 2), (3, 4), (3, 5)]),
-    Case("within_short", pairs("true").replace("ORDER BY ts WHERE true", "ORDER BY at WITHIN INTERVAL '30:01' MINUTE TO SECOND"), [(1, 2), (3, 4)]),
+    Case(
+        "within_short",
+        pairs("true").replace("ORDER BY ts WHERE true", "ORDER BY at WITHIN INTERVAL '30:01' MINUTE TO SECOND"),
+        [(1, 2), (3, 4)],
+    ),
 ]
 
 

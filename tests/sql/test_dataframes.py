@@ -29,7 +29,9 @@ def test_match(spark: SparkSession) -> None:
 
 def test_braces_and_parameters(spark: SparkSession) -> None:
     frame = spark.table("ticks").where("sym = 'A'")
-    found = sparkcep.match_recognize(frame, "ORDER BY ts MEASURES LAST(ts) AS t PATTERN (a{2} b) DEFINE a AS price < :p, b AS price > :p", {"p": 12})
+    found = sparkcep.match_recognize(
+        frame, "ORDER BY ts MEASURES LAST(ts) AS t PATTERN (a{2} b) DEFINE a AS price < :p, b AS price > :p", {"p": 12}
+    )
     assert_rows(found.collect(), [(5,)])
 
 

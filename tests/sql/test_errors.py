@@ -122,4 +122,7 @@ def test_the_place_of_an_error(spark: SparkSession) -> None:
     assert text[span.start : span.end] == "nope"
     assert caught.value.sql == text
     assert caught.value.code == "CEP_ANALYSIS_UNKNOWN_COLUMN"
-    assert str(caught.value).splitlines()[1:3] == ["line 3: \tMEASURES LAST(a.nope) AS x PATTERN (a))", "        \t                ^^^^"]
+    assert str(caught.value).splitlines()[1:3] == [
+        "line 3: \tMEASURES LAST(a.nope) AS x PATTERN (a))",
+        "        \t                ^^^^",
+    ]

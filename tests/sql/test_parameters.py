@@ -8,7 +8,6 @@ from typing import Any
 import pytest
 from pyspark.sql import SparkSession
 
-
 from tests.sql.cases import EVENT, ROW, ROW_ANSWER, Case, assert_rows, check, parametrize
 
 CASES = [
@@ -62,10 +61,18 @@ CASES = [
         [(1, 2)],
         ["xz"],
     ),
-    Case("interval", "SELECT COUNT(*) FROM (SELECT *, timestamp_seconds(ts) AS at FROM clicks) MATCH PATTERN (SEQ(View v, Buy b) PARTITION BY user ORDER BY at WITHIN :w)",
-         [(2,)], {"w": timedelta(seconds=5)}),
-    Case("date_value", "SELECT COUNT(*) FROM (SELECT date_add(DATE'2024-01-01', ts) AS d, * FROM ticks) MATCH_RECOGNIZE (PARTITION BY sym ORDER BY d PATTERN (a) DEFINE a AS d = :d)",
-         [(2,)], {"d": date(2024, 1, 3)}),
+    Case(
+        "interval",
+        "SELECT COUNT(*) FROM (SELECT *, timestamp_seconds(ts) AS at FROM clicks) MATCH PATTERN (SEQ(View v, Buy b) PARTITION BY user ORDER BY at WITHIN :w)",
+        [(2,)],
+        {"w": timedelta(seconds=5)},
+    ),
+    Case(
+        "date_value",
+        "SELECT COUNT(*) FROM (SELECT date_add(DATE'2024-01-01', ts) AS d, * FROM ticks) MATCH_RECOGNIZE (PARTITION BY sym ORDER BY d PATTERN (a) DEFINE a AS d = :d)",
+        [(2,)],
+        {"d": date(2024, 1, 3)},
+    ),
     Case("identifier", f"SELECT * FROM IDENTIFIER(:t) {ROW}", ROW_ANSWER, {"t": "ticks"}),
 ]
 
@@ -77,7 +84,9 @@ def test_parameters(spark: SparkSession, case: Case) -> None:
 
 def test_parameters_in_two_clauses(spark: SparkSession) -> None:
     clause = "MATCH_RECOGNIZE (PARTITION BY sym ORDER BY ts MEASURES LAST(ts) AS t PATTERN (a) DEFINE a AS price > ?)"
-    text = f"SELECT a.t, b.t FROM ticks {clause} a JOIN ticks {clause} b ON a.t < b.t AND a.sym <> b.sym WHERE a.sym = ?"
+    text = (
+        f"SELECT a.t, b.t FROM ticks {clause} a JOIN ticks {clause} b ON a.t < b.t AND a.sym <> b.sym WHERE a.sym = ?"
+    )
     assert_rows(spark.sql(text, [11, 6, "A"]).collect(), [(1, 4)])
 
 
@@ -93,9 +102,7 @@ def test_session_variable(spark: SparkSession) -> None:
     assert_rows(spark.sql(text).collect(), [("A", 5)])
 
 
-@pytest.mark.parametrize(
-    ("marker", "using"), [(":p", "USING 12 AS p"), ("?", "USING 12"), ("12", "")]
-)
+@pytest.mark.parametrize(("marker", "using"), [(":p", "USING 12 AS p"), ("?", "USING 12"), ("12", "")])
 def test_execute_immediate(spark: SparkSession, marker: str, using: str) -> None:
     inner = f"SELECT * FROM ticks MATCH_RECOGNIZE (PARTITION BY sym ORDER BY ts MEASURES LAST(ts) AS t PATTERN (a) DEFINE a AS price > {marker})"
     assert_rows(spark.sql(f"EXECUTE IMMEDIATE '{inner}' {using}").collect(), [("A", 5)])

@@ -51,7 +51,7 @@ def test_words_of_the_language_stay_names(spark: SparkSession, sql: str, rows: l
 
 AROUND = [
     ("/* a ‘comment’ */  SELECT\t* , 1.50e1 ,'it''s' \n FROM ", "ticks", ROW, "   --tail\n WHERE s>1 ;"),
-    ("SELECT  `odd ``name` , r\"raw\\n\", x -> x+1 FROM names JOIN  ", "ticks", ROW, " AS `r x`  (k ,  a,b,c)  ON true"),
+    ('SELECT  `odd ``name` , r"raw\\n", x -> x+1 FROM names JOIN  ', "ticks", ROW, " AS `r x`  (k ,  a,b,c)  ON true"),
     ("WITH  c AS(SELECT 1 AS one),d AS (SELECT*FROM  ", "clicks", EVENT, ") SELECT  d.*  FROM c,d"),
     ("CREATE OR REPLACE TEMP VIEW made AS SELECT user FROM ", "clicks", EVENT, "\r\n\tWHERE 'é' <> '𝛑'"),
 ]

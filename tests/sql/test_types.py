@@ -46,74 +46,142 @@ VALUES = {
 }
 NOT_KEYS = {"map", "variant"}
 """Types that Spark itself does not group by."""
-INTERVALS = {"year_month": "INTERVAL '1-2' YEAR TO MONTH", "month": "INTERVAL '14' MONTH", "calendar": "make_interval(1, 2, 3, 4, 5, 6, 7.5)"}
+INTERVALS = {
+    "year_month": "INTERVAL '1-2' YEAR TO MONTH",
+    "month": "INTERVAL '14' MONTH",
+    "calendar": "make_interval(1, 2, 3, 4, 5, 6, 7.5)",
+}
 
 
-@pytest.mark.parametrize("name", VALUES)
-def test_a_value_comes_through(spark: SparkSession, name: str) -> None:
-    """Measures, ALL ROWS columns, aggregates, event fields: the same values, of the same types, as Spark shows for the input."""
-    rows = f"(SELECT 1 AS ts, 'A' AS type, {VALUES[name]} AS x UNION ALL SELECT 2, 'B', NULL)"
-    wanted = shown(spark, f"SELECT x FROM {rows} WHERE ts = 1")
-    row = f"MATCH_RECOGNIZE (ORDER BY ts MEASURES FIRST(x) AS f, ARRAY_AGG(x) AS l, LAST(a.x) AS g {{mode}} PATTERN (a b))"
-    one = f"(SELECT f, get(l, 0) AS l, g FROM {rows} {row.format(mode='ONE ROW PER MATCH')})"
-    assert [shown(spark, f"SELECT {column} FROM {one}") for column in "flg"] == [wanted] * 3
-    every = f"(SELECT * FROM {rows} {row.format(mode='ALL ROWS PER MATCH')} WHERE ts = 1)"
-    assert [shown(spark, f"SELECT {column} FROM {every}") for column in "fgx"] == [wanted] * 3
-    event = f"{rows} MATCH PATTERN (SEQ(A a, B b) ORDER BY ts)"
-    assert shown(spark, f"SELECT a.x FROM {event}") == wanted
-    assert shown(spark, f"SELECT named_struct('x', a.x).x FROM (SELECT * FROM {event})") == wanted
+KEYS = [name for name in VALUES if name not in NOT_KEYS]
+TIMES = ("bigint", "decimal_38", "double", "string", "date", "timestamp", "timestamp_ntz", "day_time", "struct")
+"""What match_start and match_end are taken from, each once."""
 
 
-@pytest.mark.parametrize("name", [name for name in VALUES if name not in NOT_KEYS])
-def test_a_value_is_a_key(spark: SparkSession, name: str) -> None:
-    """As PARTITION BY column and as the first ORDER BY column."""
-    rows = f"(SELECT id AS ts, 'A' AS type, {VALUES[name]} AS x FROM range(2))"
-    wanted = shown(spark, f"SELECT x FROM {rows} LIMIT 1")
-    keyed = f"SELECT x FROM {rows} MATCH_RECOGNIZE (PARTITION BY x ORDER BY ts PATTERN (a a))"
-    assert shown(spark, keyed) == wanted
-    assert shown(spark, keyed.replace("BY x", "BY coalesce(x, NULL)").replace("SELECT x", "SELECT `coalesce(x, NULL)`")) == wanted
-    assert shown(spark, f"SELECT x FROM {rows} MATCH PATTERN (SEQ(A a, A b) PARTITION BY x ORDER BY ts)") == wanted
-    ordered = "MEASURES LAST(x) AS x PATTERN (a a)"
-    assert shown(spark, f"SELECT x FROM {rows} MATCH_RECOGNIZE (ORDER BY x, ts {ordered})") == wanted
-    if name not in ("null_int", "void"):
-        assert shown(spark, f"SELECT match_end FROM {rows} MATCH PATTERN (SEQ(A a, A b) ORDER BY x, ts)") == wanted
+def one_of(names: list[str], pattern: str) -> str:
+    """``pattern`` for every name, separated by commas."""
+    return ", ".join(pattern.format(x=f"`{name}`", name=name) for name in names)
+
+
+ALL = list(VALUES)
+INPUT = (
+    f"(SELECT 1 AS ts, 'A' AS type, {', '.join(f'{value} AS `{name}`' for name, value in VALUES.items())} "
+    f"UNION ALL SELECT 2, 'B', {', '.join('NULL' for _ in VALUES)})"
+)
+TWICE = f"(SELECT id AS ts, 'A' AS type, {', '.join(f'{value} AS `{name}`' for name, value in VALUES.items())} FROM range(2))"
+
+
+def shown(
+    spark: SparkSession, query: str, names: list[str] = ALL, column: str = "{name}"
+) -> dict[str, tuple[str, str]]:
+    """By name the type and the value of the first row, the value as Spark prints it with its sign and digits."""
+    parts = []
+    for name in names:
+        x = f"`{column.format(name=name)}`"
+        parts += [f"typeof({x})", f"hex({x})" if name == "binary" else f"CAST({x} AS STRING)"]
+    values = spark.sql(f"SELECT {', '.join(parts)} FROM ({query})").collect()[0]
+    return {name: (values[2 * i], values[2 * i + 1]) for i, name in enumerate(names)}
+
+
+@pytest.fixture(scope="module")
+def wanted(spark: SparkSession) -> dict[str, tuple[str, str]]:
+    """What Spark shows for the input itself."""
+    return shown(spark, f"SELECT * FROM {INPUT} WHERE ts = 1")
+
+
+Shown = dict[str, tuple[str, str]]
+
+
+def test_measures(spark: SparkSession, wanted: Shown) -> None:
+    measures = f"{one_of(ALL, 'FIRST({x}) AS `f_{name}`')}, {one_of(ALL, 'LAST(a.{x}) AS `l_{name}`')}"
+    text = f"SELECT * FROM {INPUT} MATCH_RECOGNIZE (ORDER BY ts MEASURES {measures} PATTERN (a b))"
+    assert shown(spark, text, column="f_{name}") == wanted
+    assert shown(spark, text, column="l_{name}") == wanted
+
+
+def test_arrays(spark: SparkSession, wanted: Shown) -> None:
+    measures = one_of(ALL, "ARRAY_AGG({x}) AS {x}")
+    text = f"SELECT * FROM {INPUT} MATCH_RECOGNIZE (ORDER BY ts MEASURES {measures} PATTERN (a b))"
+    assert shown(spark, f"SELECT {one_of(ALL, 'get({x}, 0) AS {x}')} FROM ({text})") == wanted
+
+
+def test_all_rows(spark: SparkSession, wanted: Shown) -> None:
+    text = f"SELECT * FROM {INPUT} MATCH_RECOGNIZE (ORDER BY ts ALL ROWS PER MATCH PATTERN (a b)) WHERE ts = 1"
+    assert shown(spark, text) == wanted
+
+
+def test_fields_of_events(spark: SparkSession, wanted: Shown) -> None:
+    event = f"{INPUT} MATCH PATTERN (SEQ(A a, B b) ORDER BY ts)"
+    assert shown(spark, f"SELECT {one_of(ALL, 'a.{x}')} FROM {event}") == wanted
+    assert shown(spark, f"SELECT a.* FROM (SELECT * FROM {event})") == wanted
+
+
+def test_partition_keys(spark: SparkSession, wanted: Shown) -> None:
+    keys = {name: wanted[name] for name in KEYS}
+    columns, expressions = one_of(KEYS, "{x}"), one_of(KEYS, "coalesce({x}, NULL)")
+    text = f"SELECT * FROM {TWICE} MATCH_RECOGNIZE (PARTITION BY {columns} ORDER BY ts PATTERN (a a))"
+    assert shown(spark, text, KEYS) == keys
+    text = f"SELECT * FROM {TWICE} MATCH_RECOGNIZE (PARTITION BY {expressions} ORDER BY ts PATTERN (a a))"
+    assert shown(spark, text, KEYS, "coalesce(`{name}`, NULL)".replace("`", "``")) == keys
+    text = f"SELECT {columns} FROM {TWICE} MATCH PATTERN (SEQ(A a, A b) PARTITION BY {columns} ORDER BY ts)"
+    assert shown(spark, text, KEYS) == keys
+
+
+def test_order_keys(spark: SparkSession, wanted: Shown) -> None:
+    columns, measures = one_of(KEYS, "{x}"), one_of(KEYS, "LAST({x}) AS {x}")
+    text = f"SELECT * FROM {TWICE} MATCH_RECOGNIZE (ORDER BY {columns}, ts MEASURES {measures} PATTERN (a a))"
+    assert shown(spark, text, KEYS) == {name: wanted[name] for name in KEYS}
+
+
+def test_event_times(spark: SparkSession, wanted: Shown) -> None:
+    one = "SELECT '{name}', typeof(match_start), CAST(match_end AS STRING) FROM {TWICE} MATCH PATTERN (SEQ(A a, A b) ORDER BY `{name}`, ts)"
+    rows = spark.sql(" UNION ALL ".join(one.format(name=name, TWICE=TWICE) for name in TIMES)).collect()
+    assert {name: (kind, value) for name, kind, value in rows} == {name: wanted[name] for name in TIMES}
 
 
 @pytest.mark.parametrize("name", INTERVALS)
-def test_month_intervals(spark: SparkSession, name: str) -> None:
-    """They come through, or are refused by name."""
+def test_month_intervals_are_refused(spark: SparkSession, name: str) -> None:
+    """Arrow batches do not carry them; unused columns of these types do no harm."""
     rows = f"(SELECT 1 AS ts, 'A' AS type, {INTERVALS[name]} AS x UNION ALL SELECT 2, 'B', NULL)"
-    wanted = shown(spark, f"SELECT x FROM {rows} WHERE ts = 1")
     for text in (
         f"SELECT x FROM {rows} MATCH_RECOGNIZE (ORDER BY ts MEASURES FIRST(x) AS x PATTERN (a b))",
+        f"SELECT ts FROM {rows} MATCH_RECOGNIZE (ORDER BY ts ALL ROWS PER MATCH PATTERN (a b))",
         f"SELECT a.x FROM {rows} MATCH PATTERN (SEQ(A a, B b) ORDER BY ts)",
-        f"SELECT a.x FROM (SELECT * FROM {rows} MATCH PATTERN (SEQ(A a, B b) ORDER BY ts) LIMIT 1)",
+        f"SELECT * FROM (SELECT ts, type, array(struct(x)) AS y FROM {rows}) MATCH PATTERN (SEQ(A a, B b) ORDER BY ts)",
     ):
-        try:
-            assert shown(spark, text) == wanted
-        except CepUnsupportedError as error:
-            assert "interval" in str(error)
-
-
-def shown(spark: SparkSession, query: str) -> list:
-    """Type and value of a query's only column, the value as Spark prints it with its sign and digits."""
-    frame = spark.sql(query)
-    (field,) = frame.schema.fields
-    kind = field.dataType.simpleString()
-    text = "hex(x)" if kind == "binary" else "CAST(x AS STRING)"
-    values = frame.toDF("x").selectExpr("typeof(x)", text).collect()
-    return [kind, *(tuple(row) for row in values)]
+        with pytest.raises(CepUnsupportedError, match="interval"):
+            spark.sql(text)
+    assert spark.sql(f"SELECT a.ts FROM {rows} MATCH PATTERN (SEQ(A a, B b) ORDER BY ts)").collect() == [(1,)]
 
 
 NUMBERS = "(SELECT * FROM VALUES (1, 'A', CAST('NaN' AS DOUBLE)), (2, 'A', 0.0D), (3, 'B', CAST('NaN' AS DOUBLE)), (4, 'B', -0.0D), (5, 'B', NULL) AS t(ts, type, x))"
 
 CASES = [
-    Case("nan_equals_nan", f"SELECT a.ts, b.ts FROM {NUMBERS} MATCH PATTERN (SEQ(A a, B b) ORDER BY ts WHERE a.x = b.x)", [(1, 3), (2, 4)]),
-    Case("nan_is_largest", f"SELECT a.ts, b.ts FROM {NUMBERS} MATCH PATTERN (SEQ(A a, B b) ORDER BY ts WHERE a.x > b.x)", [(1, 4)]),
-    Case("nan_equivalence", f"SELECT a.ts, b.ts FROM {NUMBERS} MATCH PATTERN (SEQ(A a, B b) ORDER BY ts WHERE [x])", [(1, 3), (2, 4)]),
-    Case("nan_partitions", f"SELECT COUNT(*) FROM {NUMBERS} MATCH_RECOGNIZE (PARTITION BY x ORDER BY ts PATTERN (a+))", [(3,)]),
-    Case("sum_min_max", f"SELECT * FROM {NUMBERS} MATCH_RECOGNIZE (ORDER BY ts MEASURES MIN(x) AS lo, MAX(a.x) = double('NaN') AS hi, COUNT(x) AS n PATTERN (a+))",
-         [(0.0, True, 4)]),
+    Case(
+        "nan_equals_nan",
+        f"SELECT a.ts, b.ts FROM {NUMBERS} MATCH PATTERN (SEQ(A a, B b) ORDER BY ts WHERE a.x = b.x)",
+        [(1, 3), (2, 4)],
+    ),
+    Case(
+        "nan_is_largest",
+        f"SELECT a.ts, b.ts FROM {NUMBERS} MATCH PATTERN (SEQ(A a, B b) ORDER BY ts WHERE a.x > b.x)",
+        [(1, 4)],
+    ),
+    Case(
+        "nan_equivalence",
+        f"SELECT a.ts, b.ts FROM {NUMBERS} MATCH PATTERN (SEQ(A a, B b) ORDER BY ts WHERE [x])",
+        [(1, 3), (2, 4)],
+    ),
+    Case(
+        "nan_partitions",
+        f"SELECT COUNT(*) FROM {NUMBERS} MATCH_RECOGNIZE (PARTITION BY x ORDER BY ts PATTERN (a+))",
+        [(3,)],
+    ),
+    Case(
+        "sum_min_max",
+        f"SELECT * FROM {NUMBERS} MATCH_RECOGNIZE (ORDER BY ts MEASURES MIN(x) AS lo, MAX(a.x) = double('NaN') AS hi, COUNT(x) AS n PATTERN (a+))",
+        [(0.0, True, 4)],
+    ),
     Case(
         "decimal_sum_and_average",
         """SELECT *, typeof(s), typeof(m) FROM VALUES (1, 1.10BD), (2, 2.25BD) AS t(ts, x)

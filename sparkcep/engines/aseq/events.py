@@ -88,9 +88,7 @@ def code(table: Table, variables: Items[str], sequence: Sequence) -> Coded:
     size = len(table.rank)
     words, row, first, part = (np.empty(size + extra, np.int64) for extra in (0, 0, 1, 0))
     kept, groups = kernels.select(table.masks, table.rank, columns, bits, targets, words, row, first, part)
-    coded = Coded(
-        words[:kept], row[:kept], first[: groups + 1], part[:groups], np.array(sequence.gaps, np.int8), None
-    )
+    coded = Coded(words[:kept], row[:kept], first[: groups + 1], part[:groups], np.array(sequence.gaps, np.int8), None)
     if table.time is None or table.deadline is None:
         return coded
     at = coded.row[coded.first[:-1]]

@@ -63,10 +63,10 @@ def select(masks, rank, column, bit, target, code, row, first, part):  # type: i
 
 @nb.njit(cache=True, nogil=True)
 def _any_bit(code, first, g, bit):  # type: ignore[no-untyped-def]
+    word = np.int64(0)
     for r in range(first[g], first[g + 1]):
-        if (code[r] >> bit) & 1:
-            return True
-    return False
+        word |= code[r]
+    return (word >> bit) & 1 != 0
 
 
 @nb.njit(
@@ -97,7 +97,7 @@ def bounds(code, first, part, time, deadline, low, high):  # type: ignore[no-unt
     limit = np.int64(groups)
     for g in range(groups - 1, -1, -1):
         if g == groups - 1 or part[g] != part[g + 1]:
-            limit = groups
+            limit = np.int64(groups)
         high[g] = min(high[g], limit)
         if _any_bit(code, first, g, BEHIND):
             limit = low[g]

@@ -58,7 +58,8 @@ class Passes:
         for sequence in self._taking(weighing.variable):
             coded = self._code(sequence)
             groups = range(int(np.searchsorted(coded.part, part)), int(np.searchsorted(coded.part, part + 1)))
-            weights = None if weighing.weight == "one" else self._weights(weighing, floats=False)[coded.row]
+            by_value = weighing.weight != "one"
+            weights = self._weights(weighing, floats=False)[coded.row].tolist() if by_value else None
             found += exact.total(coded, groups, weights, _position(sequence, weighing.variable))
         return found
 

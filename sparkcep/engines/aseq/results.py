@@ -70,7 +70,9 @@ def _value(way: Weighing) -> Weighing:
     return Weighing("value", way.variable, way.column)
 
 
-def _typed(numbers: list[int], kind: pa.DataType, source: MatchAggregate, nothing: NDArray[np.bool_] | None) -> pa.Array:
+def _typed(
+    numbers: list[int], kind: pa.DataType, source: MatchAggregate, nothing: NDArray[np.bool_] | None
+) -> pa.Array:
     known = numbers if nothing is None else [None if no else n for n, no in zip(numbers, nothing, strict=True)]
     if pa.types.is_integer(kind):
         if any(number is not None and not -BIGGEST <= number < BIGGEST for number in known):
@@ -95,6 +97,8 @@ def _overflow(source: MatchAggregate, kind: str, hint: str) -> CepDataError:
 def _extreme(passes: Passes, source: MatchAggregate, parts: Ints, nothing: NDArray[np.bool_]) -> pa.Array:
     _, distinct = passes.column(source.column or "").order()
     least = source.function == "min"
-    keys = passes.integers(Weighing("least" if least else "greatest", source.variable or "", source.column or ""))[parts]
+    keys = passes.integers(Weighing("least" if least else "greatest", source.variable or "", source.column or ""))[
+        parts
+    ]
     places = keys if least else len(distinct) - 1 - keys
     return distinct.take(pa.array(np.where(nothing, 0, places), mask=nothing))

@@ -6,6 +6,7 @@ a positive one: the counting kernels only add), for MIN and MAX an order key. No
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from typing import Any
@@ -93,7 +94,7 @@ def sum_type(kind: pa.DataType) -> pa.DataType | None:
     return None
 
 
-def decimals(values: list[int | None], kind: pa.DataType) -> pa.Array:
+def decimals(values: Sequence[int | None], kind: pa.DataType) -> pa.Array:
     """Exact integers (unscaled) as decimals; ArrowInvalid where one has too many digits."""
     numbers = [None if value is None else _scaled(value, kind.scale) for value in values]
     return pa.array(numbers, kind)

@@ -132,9 +132,7 @@ def _readings(element: Element) -> list[_Part]:
 def _negated(item: EventPattern) -> tuple[Negation, ...]:
     """What may not occur: NOT (x OR y) is NOT x and NOT y, side by side. That nothing occurs is no occurrence."""
     parts = [part for part in _parts(item) if part.variables]
-    return tuple(
-        Negation(part.variables[0], group=None if _is_event(part) else _branch([part])) for part in parts
-    )
+    return tuple(Negation(part.variables[0], group=None if _is_event(part) else _branch([part])) for part in parts)
 
 
 def _is_event(part: _Part) -> bool:

@@ -15,9 +15,10 @@ from sparkcep.engines.event_pattern import negation
 from sparkcep.engines.event_pattern.budget import Budget
 from sparkcep.engines.event_pattern.closures import Frame
 from sparkcep.engines.event_pattern.events import Events, load
+from sparkcep.engines.event_pattern.order import Order, choose
 from sparkcep.engines.event_pattern.output import OUTPUT_ROWS, tables
 from sparkcep.engines.event_pattern.plan import BranchPlan, Plan, plan
-from sparkcep.engines.event_pattern.states import ascending, chain
+from sparkcep.engines.event_pattern.states import chain
 from sparkcep.engines.event_pattern.values import Payload
 from sparkcep.spec.event import EventPatternSpec
 
@@ -47,8 +48,8 @@ def run(
     """All matches in ``table``, as tables of ``spec.outputs`` with at most ``output_rows`` rows.
 
     ``table``: whole partitions, partition after partition, in ORDER BY order, with the columns the spec names. Order
-    of the result: branch by branch; in a branch by the event that the rarest variable took, then the second rarest,
-    and so on (so by partition), whatever ``chunk`` is; closures come in no such order. Work is done as the tables are asked for.
+    of the result: branch by branch; in a branch by the event that the variable bound first took, then the second,
+    and so on, whatever ``chunk`` is; closures come in no such order. Work is done as the tables are asked for.
 
     Raises CepLimitError past ``max_partial_matches`` created partial matches (complete ones included), CepDataError for
     arithmetic errors in predicates, CepUnsupportedError for column types a predicate cannot compare.
@@ -65,15 +66,27 @@ def run(
     yield from tables(frames, spec, table, events.positions, output_rows)
 
 
+def orders(compiled: Plan, table: pa.Table) -> tuple[Order, ...]:
+    """For each branch the order in which ``run`` binds its variables in this table, with the numbers behind it."""
+    spec = compiled.spec
+    events = load(table, spec.masks, spec.rank, spec.within)
+    payload = Payload(table, events.positions)
+    return tuple(choose(branch, spec.engine, _indexes(spec), events, payload) for branch in compiled.branches)
+
+
 def _matches(
     branch_plan: BranchPlan, spec: EventPatternSpec, events: Events, payload: Payload, budget: Budget
 ) -> Iterator[Frame]:
-    branch = branch_plan.branch
-    indexes = {name: index for index, name in enumerate(spec.variables)}
-    counts = {name: int(events.taken_by(indexes[name]).sum()) for name in branch.variables}
-    if not all(counts.values()):
+    branch, indexes = branch_plan.branch, _indexes(spec)
+    if not all(events.taken_by(indexes[name]).any() for name in branch.variables):
         return
-    positive = chains.prepare(branch, chain(branch_plan, ascending(branch_plan, counts)), indexes, events, payload)
+    order = choose(branch_plan, spec.engine, indexes, events, payload)
+    positive = chains.prepare(branch, chain(branch_plan, order.variables), indexes, events, payload)
     negative = negation.prepare(branch, branch_plan.alternatives, indexes, events, payload)
     for frame in chains.combinations(positive, budget):
         yield negation.unrefuted(negative, frame, budget)
+
+
+def _indexes(spec: EventPatternSpec) -> dict[str, int]:
+    """The position of each variable: its mask bit."""
+    return {name: index for index, name in enumerate(spec.variables)}

@@ -98,7 +98,9 @@ def _trend(node: Expression, signs: Signs) -> Trend:
         return "still" if not isinstance(node, ElementOf) or node.place in ("first", "last") else "unknown"
     if isinstance(node, AggregateOf) and not node.prefix:
         return _trend_of_total(node, signs)
-    return "still" if isinstance(node, ColumnOf) or (isinstance(node, ElementOf) and node.place == "first") else "unknown"
+    return (
+        "still" if isinstance(node, ColumnOf) or (isinstance(node, ElementOf) and node.place == "first") else "unknown"
+    )
 
 
 def _trend_of_total(node: AggregateOf, signs: Signs) -> Trend:

@@ -102,8 +102,11 @@ def _check_closures(predicate: Predicate, kleene: set[str]) -> None:
         if isinstance(term, ColumnOf) == (term.variable in kleene):
             raise CepAnalysisError(
                 f"{term} in {predicate.text}: "
-                + ("b[i] and aggregates are of Kleene variables." if isinstance(term, ElementOf | AggregateOf)
-                   else f"{term.variable} is a closure of events."),
+                + (
+                    "b[i] and aggregates are of Kleene variables."
+                    if isinstance(term, ElementOf | AggregateOf)
+                    else f"{term.variable} is a closure of events."
+                ),
                 code="KLEENE_REFERENCE",
                 hint=f"Write {term.variable}[i].column, {term.variable}[1], {term.variable}[LAST] or an aggregate of a "
                 "Kleene variable; the variable alone of any other.",

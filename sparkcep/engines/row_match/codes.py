@@ -37,9 +37,14 @@ C_ROW, C_PARTITION, C_NUMBER, C_COVERED, C_MATCHES, C_NODES, C_NEED, C_VARIABLE,
 """Slots of the state of a search: the first six as in ``row_pattern.kernels``; then the rows of a match that did not fit,
 the variable and the row of a fault."""
 
-C_BASE, C_CAPACITY, C_EPOCH, C_USED, C_OLD_BASE, C_OLD_EPOCH, C_FURTHEST, C_SIZE = 9, 10, 11, 12, 13, 14, 15, 16
-"""Slots of the state of a memory: where its table begins, how many entries it has room for, the epoch that marks its
-entries, how many there are; where the table before begins and its epoch; the furthest row in either."""
+C_CAPACITY, C_SECOND, C_EPOCH, C_USED, C_OLD_EPOCH, C_FURTHEST, C_LEAST = 9, 10, 11, 12, 13, 14, 15
+"""Slots of the state of a memory: how many entries its tables have room for; which of the two tables of that size is
+written (0 or 1), the epoch that marks its entries, how many there are; the epoch of the other table (0: empty); the
+furthest row in either; the capacity to begin with."""
+
+C_HITS, C_ADDED, C_UNTESTED, C_TRIALS, C_PAUSE, C_IDLE, C_SIZE = 16, 17, 18, 19, 20, 21, 22
+"""Slots that tell whether remembering pays: failures recognised, and remembered, so far; remembered since one was last
+recognised, in how many start rows; how long to do without, and for how many start rows still."""
 
 LEAN = {"cache": True, "nogil": True, "error_model": "numpy", "_nrt": False}
 """Options of the kernels. Without numba's reference counts (``_nrt``, as numba's own sorting does; nothing here allocates)

@@ -259,7 +259,7 @@ def holds(  # type: ignore[no-untyped-def]
                     x = x + y
                 elif operation == FLOAT_SUB:
                     x = x - y
-                else:
+                elif operation == FLOAT_MUL:
                     x = x * y
                 word[top] = float_key(float(nb.float32(x)) if a == 32 else x)
     return TRUE if not null[0] and word[0] != 0 else FALSE

@@ -4,7 +4,8 @@ A search that stands at a node of the program, before a row, with certain values
 the way ahead may still read, has one outcome whatever came before, whatever row the match started at. So a failure is
 remembered under that key (exactly: keys are compared, not only hashed) and not run into again. Forgetting is always
 safe. A table grows until it may not; then a second one begins and the one before is only read, until that one is full
-too. So what was met lately stays known, which is what a depth-first search asks for.
+too. So what was met lately stays known, which is what a depth-first search asks for. What lies behind the start row is
+never met again and does not make a table grow.
 """
 
 from __future__ import annotations
@@ -14,12 +15,18 @@ import numpy as np
 from numba import types
 
 from sparkcep.engines.row_match.codes import (
-    C_BASE,
+    C_ADDED,
     C_CAPACITY,
     C_EPOCH,
     C_FURTHEST,
-    C_OLD_BASE,
+    C_HITS,
+    C_IDLE,
+    C_LEAST,
     C_OLD_EPOCH,
+    C_PAUSE,
+    C_SECOND,
+    C_TRIALS,
+    C_UNTESTED,
     C_USED,
     FILLED,
     LABEL,
@@ -34,13 +41,17 @@ live registers; start [sets + 1], items [n, 4] (kind, word, column
 or set of variables, physical offset)."""
 
 MEMORY = types.Tuple((I64X2, I64, I64))
-"""Entries [3 * most, 2 + items]; the epoch each was written in [3 * most]; the key at hand [2 + items]. A table of capacity
-c (a power of two) is at c … 2c - 1, so that the next never overlaps it; the two largest, of ``most``, follow each other."""
+"""Entries [size, 2 + items]; the epoch each was written in [size]; the key at hand [2 + items]. There are two tables of
+every capacity from the least on, doubling (``base_of``), so that a larger one never overlaps one in use."""
+
+FAIR_TRIAL = 4096
+"""Failures remembered in vain, over two start rows at least, before a pause."""
+
+LONGEST_PAUSE = 64
+"""Start rows searched without remembering, before it is tried again."""
 
 
-@nb.njit(
-    nb.int64(*[nb.int64] * 5, I64X2, I16, I32, I32, I32, I64X2, I64X2, I32, BOOLX2, BOOLX2, I64), **LEAN
-)
+@nb.njit(nb.int64(*[nb.int64] * 5, I64X2, I16, I32, I32, I32, I64X2, I64X2, I32, BOOLX2, BOOLX2, I64), **LEAN)
 def write_key(  # type: ignore[no-untyped-def]
     node, row, depth, low, high, registers, path, same, live, start, items, values, nullable, nulls, sets, key
 ):
@@ -92,59 +103,99 @@ def place_of(entries, epochs, key, size, base, capacity, epoch):  # type: ignore
     return base + at
 
 
+@nb.njit(nb.int64(nb.int64, nb.int64, nb.int64), **LEAN)
+def base_of(capacity, second, least):  # type: ignore[no-untyped-def]
+    """Where a table begins: two of each size, smaller ones first."""
+    return 2 * (capacity - least) + second * capacity
+
+
 @nb.njit(nb.void(I64), **LEAN)
 def forget(state):  # type: ignore[no-untyped-def]
     """Empties the memory."""
+    state[C_CAPACITY] = state[C_LEAST]
     state[C_EPOCH] += 1
     state[C_USED] = 0
     state[C_OLD_EPOCH] = 0
     state[C_FURTHEST] = -1
 
 
-@nb.njit(nb.void(I64X2, I64, I64), **LEAN)
-def make_room(entries, epochs, state):  # type: ignore[no-untyped-def]
-    """Moves everything to a table twice as large, or, at the limit, forgets the table before and begins a new one."""
-    base, capacity, epoch = state[C_BASE], state[C_CAPACITY], state[C_EPOCH]
-    if 6 * capacity > len(epochs):
-        state[C_OLD_BASE], state[C_OLD_EPOCH] = base, epoch
-        state[C_BASE] = 3 * capacity - base
+@nb.njit(nb.void(I64X2, I64, nb.int64, I64), **LEAN)
+def make_room(entries, epochs, begin, state):  # type: ignore[no-untyped-def]
+    """Goes on in the other table of this size if that is the limit, or if half of the entries are of rows before
+    ``begin``, where no search will come again; else moves the others to a table twice as large."""
+    capacity, second, epoch = state[C_CAPACITY], state[C_SECOND], state[C_EPOCH]
+    base = base_of(capacity, second, state[C_LEAST])
+    ahead = 0
+    for at in range(base, base + capacity):
+        ahead += epochs[at] == epoch and entries[at, 0] >> 31 >= begin
+    if base_of(4 * capacity, 0, state[C_LEAST]) > len(epochs) or 2 * ahead < state[C_USED]:
+        state[C_SECOND] = 1 - second
+        state[C_OLD_EPOCH] = epoch
         state[C_EPOCH] = epoch + 1
         state[C_USED] = 0
         return
-    state[C_BASE] = state[C_CAPACITY] = 2 * capacity
+    state[C_CAPACITY], state[C_SECOND], state[C_EPOCH] = 2 * capacity, 0, epoch + 1
+    state[C_USED], state[C_OLD_EPOCH] = ahead, 0
+    larger = base_of(2 * capacity, 0, state[C_LEAST])
     for old in range(base, base + capacity):
-        if epochs[old] == epoch:
+        if epochs[old] == epoch and entries[old, 0] >> 31 >= begin:
             size = entries[old, 0] >> 16 & 0x7FFF
-            at = place_of(entries, epochs, entries[old], size, 2 * capacity, 2 * capacity, epoch)
+            at = place_of(entries, epochs, entries[old], size, larger, 2 * capacity, epoch + 1)
             for i in range(size):
                 entries[at, i] = entries[old, i]
-            epochs[at] = epoch
+            epochs[at] = epoch + 1
 
 
-@nb.njit(nb.void(I64X2, I64, I64, nb.int64, nb.int64, I64), **LEAN)
-def remember(entries, epochs, key, size, row, state):  # type: ignore[no-untyped-def]
-    """Remembers the key at hand, of a failure before ``row``."""
+@nb.njit(nb.void(I64X2, I64, I64, nb.int64, nb.int64, nb.int64, I64), **LEAN)
+def remember(entries, epochs, key, size, row, begin, state):  # type: ignore[no-untyped-def]
+    """Remembers the key at hand, of a failure before ``row``, in a search that began at row ``begin``."""
     if 4 * state[C_USED] >= 3 * state[C_CAPACITY]:
-        make_room(entries, epochs, state)
-    at = place_of(entries, epochs, key, size, state[C_BASE], state[C_CAPACITY], state[C_EPOCH])
+        make_room(entries, epochs, begin, state)
+    base = base_of(state[C_CAPACITY], state[C_SECOND], state[C_LEAST])
+    at = place_of(entries, epochs, key, size, base, state[C_CAPACITY], state[C_EPOCH])
     for i in range(size):
         entries[at, i] = key[i]
     if epochs[at] != state[C_EPOCH]:
         epochs[at] = state[C_EPOCH]
         state[C_USED] += 1
+    state[C_ADDED] += 1
     state[C_FURTHEST] = max(state[C_FURTHEST], row)
 
 
-@nb.njit(nb.boolean(I64X2, I64, I64, nb.int64, nb.int64, I64), **LEAN)
-def known(entries, epochs, key, size, row, state):  # type: ignore[no-untyped-def]
+@nb.njit(nb.boolean(I64X2, I64, I64, nb.int64, nb.int64, nb.int64, I64), **LEAN)
+def known(entries, epochs, key, size, row, begin, state):  # type: ignore[no-untyped-def]
     """True if the key at hand is remembered; then it will be for longer."""
-    at = place_of(entries, epochs, key, size, state[C_BASE], state[C_CAPACITY], state[C_EPOCH])
+    capacity, second, least = state[C_CAPACITY], state[C_SECOND], state[C_LEAST]
+    at = place_of(entries, epochs, key, size, base_of(capacity, second, least), capacity, state[C_EPOCH])
     if epochs[at] == state[C_EPOCH]:
+        state[C_HITS] += 1
         return True
     if state[C_OLD_EPOCH] == 0:
         return False
-    at = place_of(entries, epochs, key, size, state[C_OLD_BASE], state[C_CAPACITY], state[C_OLD_EPOCH])
+    at = place_of(entries, epochs, key, size, base_of(capacity, 1 - second, least), capacity, state[C_OLD_EPOCH])
     if epochs[at] != state[C_OLD_EPOCH]:
         return False
-    remember(entries, epochs, key, size, row, state)
+    state[C_HITS] += 1
+    remember(entries, epochs, key, size, row, begin, state)
     return True
+
+
+@nb.njit(nb.void(nb.int64, nb.int64, I64), **LEAN)
+def weigh(hits, added, state):  # type: ignore[no-untyped-def]
+    """After a start row (``hits``, ``added``: counts before it): pauses if what the last ones remembered was of no use.
+
+    So it is where a condition reads FIRST: searches from different rows have little in common, and each is short
+    enough without a memory. A pause ends after a while, to see whether that still holds.
+    """
+    if state[C_IDLE] > 0:
+        state[C_IDLE] -= 1
+    elif state[C_HITS] > hits:
+        state[C_UNTESTED], state[C_TRIALS], state[C_PAUSE] = 0, 0, 0
+    elif state[C_ADDED] > added:
+        state[C_UNTESTED] += state[C_ADDED] - added
+        state[C_TRIALS] += 1
+        if state[C_TRIALS] > 1 and state[C_UNTESTED] >= FAIR_TRIAL:
+            state[C_PAUSE] = min(max(2 * state[C_PAUSE], 1), LONGEST_PAUSE)
+            state[C_IDLE] = state[C_PAUSE]
+            state[C_UNTESTED], state[C_TRIALS] = 0, 0
+            forget(state)

@@ -29,11 +29,11 @@ STEPS_A_TARGET = 8
 """Further steps for each row of the partition and target of the program: a search that meets each of them a few times
 is no cause for alarm, however large the partition."""
 
-MEMORY_BYTES = 128 << 20
-"""Failures remembered at a time (virtual memory until they are)."""
+MEMORY_BYTES = 160 << 20
+"""Failures remembered at a time: some two million (virtual memory until they are)."""
 
 LEAST_MEMORY = 1 << 10
-"""Failures for which there is room at first."""
+"""Failures for which there is room at first; a power of two, and at least 4 (a table is never quite full)."""
 
 FIRST_ROOM = 1 << 10
 """Rows of a match for which there is room at first."""
@@ -64,9 +64,7 @@ class Slice:
     data: Data
 
 
-def find_matches(
-    search: Search, plan: Plan, part: Slice, most_steps: int, skip_error: SkipError
-) -> Iterator[Matches]:
+def find_matches(search: Search, plan: Plan, part: Slice, most_steps: int, skip_error: SkipError) -> Iterator[Matches]:
     """The matches of a slice in order.
 
     Raises CepDataError for a condition that overflows or divides by zero, and where AFTER MATCH SKIP TO has nowhere to go;
@@ -107,14 +105,15 @@ def find_matches(
 
 def _state() -> NDArray[np.int64]:
     state = np.zeros(codes.C_SIZE, np.int64)
-    state[codes.C_BASE] = state[codes.C_CAPACITY] = LEAST_MEMORY
+    state[codes.C_LEAST] = state[codes.C_CAPACITY] = LEAST_MEMORY
     state[codes.C_EPOCH], state[codes.C_FURTHEST] = 1, -1
     return state
 
 
 def _memory(width: int) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
-    most = 1 << (MEMORY_BYTES // (3 * 8 * (width + 1))).bit_length() - 1
-    size = 3 * max(most, LEAST_MEMORY)
+    """Two tables of each size: 4 * most in all."""
+    most = 1 << (MEMORY_BYTES // (4 * 8 * (width + 1))).bit_length() - 1
+    size = 4 * max(most, LEAST_MEMORY)
     return np.empty((size, width), np.int64), np.zeros(size, np.int64), np.zeros(width, np.int64)
 
 

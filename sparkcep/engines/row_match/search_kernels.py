@@ -14,9 +14,12 @@ from numba import types
 
 from sparkcep.engines.row_match.codes import (
     BUDGET,
+    C_ADDED,
     C_COVERED,
     C_FAULT_ROW,
     C_FURTHEST,
+    C_HITS,
+    C_IDLE,
     C_MATCHES,
     C_NEED,
     C_NODES,
@@ -45,7 +48,7 @@ from sparkcep.engines.row_match.condition_kernels import (
     fill_slots,
     holds,
 )
-from sparkcep.engines.row_match.memory_kernels import KEYS, MEMORY, forget, known, remember, write_key
+from sparkcep.engines.row_match.memory_kernels import KEYS, MEMORY, forget, known, remember, weigh, write_key
 from sparkcep.engines.row_pattern.kernels import (
     DONE,
     FULL,
@@ -83,6 +86,7 @@ def first_match(  # type: ignore[no-untyped-def]
 ):  # fmt: skip
     """The rows of the preferred match that begins at row ``begin`` (0: an empty one); its codes are in the path.
 
+    Without a memory (``weigh``), failures are remembered once every row could have been tried with every target.
     ``failures`` [variables] counts the rows that a condition turned away, for the message if the budget is spent.
     """
     first_split, list_start, list_items, codes = program
@@ -96,17 +100,18 @@ def first_match(  # type: ignore[no-untyped-def]
     beyond = viable.shape[0] - 1
     root = len(list_start) - 3 + (begin == low)
     top, steps = 0, 0
+    patience = len(list_items) * (high - low) if state[C_IDLE] > 0 else 0
     frames[0, 0], frames[0, 1], frames[0, 2], frames[0, 3] = root, list_start[root], 0, 0
     while top >= 0:
         node, target, depth = nb.int64(frames[top, 0]), frames[top, 1], nb.int64(frames[top, 2])
         row = begin + depth
         if target == list_start[node + 1]:
-            if frames[top, 3] and top > 0:
+            if frames[top, 3] and top > 0 and steps >= patience:
                 size = write_key(
                     node, row, depth, low, high, registers, path, same, live, key_start, key_items,
                     values, nullable, nulls, sets, key,
                 )  # fmt: skip
-                remember(entries, epochs, key, size, row, state)
+                remember(entries, epochs, key, size, row, begin, state)
             top -= 1
             continue
         frames[top, 1] = target + 1
@@ -148,7 +153,7 @@ def first_match(  # type: ignore[no-untyped-def]
                 item, row, depth, low, high, registers, path, same, live, key_start, key_items,
                 values, nullable, nulls, sets, key,
             )  # fmt: skip
-            if known(entries, epochs, key, size, row, state):
+            if known(entries, epochs, key, size, row, begin, state):
                 continue
         frames[top, 3] = 1
         top += 1
@@ -161,10 +166,10 @@ def first_match(  # type: ignore[no-untyped-def]
 @nb.njit(nb.boolean(SETS, nb.int64, nb.int64, I32, I32), **LEAN)
 def may_begin(viable, row, root, list_start, list_items):  # type: ignore[no-untyped-def]
     """True if the mask bits let a match begin at the row."""
+    found = False
     for k in range(list_start[root], list_start[root + 1]):
-        if has(viable, row, nb.int64(list_items[k])):
-            return True
-    return False
+        found |= has(viable, row, nb.int64(list_items[k]))
+    return found
 
 
 @nb.njit(
@@ -182,7 +187,7 @@ def search(  # type: ignore[no-untyped-def]
     A start row may take ``most_steps`` + ``row_steps`` * (rows of its partition) steps. ``numbered``: some condition
     reads MATCH_NUMBER(). If the match at ``state[C_ROW]`` does not fit, ``state[C_NEED]`` is how many nodes it takes.
     """
-    first_split, list_start, list_items, codes = program
+    list_start, list_items = program[1], program[2]
     path = trail[1]
     root = len(list_start) - 3
     code_empty, code_unmatched = len(skip_to) - 2, len(skip_to) - 1
@@ -200,10 +205,12 @@ def search(  # type: ignore[no-untyped-def]
             length = NO_MATCH
             at_root = root + (row == low)
             if (row == low or not initial) and may_begin(viable, row, at_root, list_start, list_items):
+                hits, added = state[C_HITS], state[C_ADDED]
                 length = first_match(
                     row, low, high, number + 1, budget, viable, program, code, changes, keys, data, stack, memory,
                     trail, failures, state,
                 )  # fmt: skip
+                weigh(hits, added, state)
             if length < NO_MATCH:
                 status = -2 - length
                 break

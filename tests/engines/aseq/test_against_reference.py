@@ -28,7 +28,9 @@ from tests.reference.text import event_pattern
 def _counted(case: EventCase) -> EventCase:
     """The case without conditions over two variables, if A-Seq counts its pattern."""
     pattern = event_pattern(case.pattern)
-    where = tuple(text for text in case.where if equivalence(text) or len({w[:2] for w in text.split() if w[0] == "v"}) == 1)
+    where = tuple(
+        text for text in case.where if equivalence(text) or len({w[:2] for w in text.split() if w[0] == "v"}) == 1
+    )
     try:
         sequences(pattern)
     except (CepUnsupportedError, CepAnalysisError):
@@ -46,7 +48,7 @@ def _expected(case: EventCase, wanted: list[tuple[str, str | None, str | None]])
     return [tuple(aggregate(matches, case.events, one) for one in wanted) for matches in parts.values()]
 
 
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=250, deadline=None)
 @given(event_cases(kleene=False), st.booleans())
 def test_aggregates_equal_the_references(case: EventCase, split: bool) -> None:
     case = _counted(case)

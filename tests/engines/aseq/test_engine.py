@@ -28,7 +28,9 @@ WIDE = MatchAggregate("count", number="decimal")
 
 def stream(text: str, step: int = 1, **columns: Any) -> tuple[dict[str, Any], ...]:
     """``A B C``: one event per word, ``step`` apart."""
-    return tuple({"id": f"e{i}", "type": word, "ts": i * step, "x": 1, **columns} for i, word in enumerate(text.split()))
+    return tuple(
+        {"id": f"e{i}", "type": word, "ts": i * step, "x": 1, **columns} for i, word in enumerate(text.split())
+    )
 
 
 def count(pattern: str, events: tuple[dict[str, Any], ...], **options: Any) -> int:
@@ -38,7 +40,12 @@ def count(pattern: str, events: tuple[dict[str, Any], ...], **options: Any) -> i
 
 @pytest.mark.parametrize(
     ("pattern", "text", "expected"),
-    [("SEQ(A,B,C)", "A B A B C", 3), ("SEQ(A,B,C)", "A A B B C C", 8), ("SEQ(A a, A b)", "A A A", 3), ("A", "A B A", 2)],
+    [
+        ("SEQ(A,B,C)", "A B A B C", 3),
+        ("SEQ(A,B,C)", "A A B B C C", 8),
+        ("SEQ(A a, A b)", "A A A", 3),
+        ("A", "A B A", 2),
+    ],
 )
 def test_e9(pattern: str, text: str, expected: int) -> None:
     assert count(pattern, stream(text)) == expected
@@ -124,7 +131,10 @@ def test_no_false_alarm() -> None:
 
 
 def test_sums_past_bigint() -> None:
-    events = tuple({"id": i, "type": "AB"[i % 2], "ts": i, "x": x} for i, x in enumerate([2**62, 1, -(2**63), 1, 2**62, 1, 2**63 - 1, 1]))
+    events = tuple(
+        {"id": i, "type": "AB"[i % 2], "ts": i, "x": x}
+        for i, x in enumerate([2**62, 1, -(2**63), 1, 2**62, 1, 2**63 - 1, 1])
+    )
     case = EventCase("case", "SEQ(A a, B b)", events)
     pairs = [(2**62, 4), (-(2**63), 3), (2**62, 2), (2**63 - 1, 1)]
     total = sum(value * times for value, times in pairs)
@@ -134,7 +144,9 @@ def test_sums_past_bigint() -> None:
         aggregates(EventCase("case", "SEQ(A a, B b)", lower), [MatchAggregate("sum", "a", "x")])
     wide = aggregates(case, [MatchAggregate("sum", "a", "x", "decimal"), MatchAggregate("sum", "a", "x", "double")])
     assert wide == [(total, float(total))]
-    balanced = tuple(event | {"x": x} for event, x in zip(events, [2**62, 1, -(2**62), 1, -(2**62), 1, 2**62, 1], strict=True))
+    balanced = tuple(
+        event | {"x": x} for event, x in zip(events, [2**62, 1, -(2**62), 1, -(2**62), 1, 2**62, 1], strict=True)
+    )
     assert aggregates(EventCase("case", "SEQ(A a, B b)", balanced), [MatchAggregate("sum", "a", "x")]) == [(0,)]
 
 
@@ -185,7 +197,13 @@ def test_sequences_of_and_and_or() -> None:
 
 
 @pytest.mark.parametrize(
-    "pattern", ["SEQ(A+ a, B b)", "AND(SEQ(A a, !D n, B b), C c)", "AND(A a, B b, C c, D d, A e)", "SEQ(A a, OR(!B n, !C m), D d)"]
+    "pattern",
+    [
+        "SEQ(A+ a, B b)",
+        "AND(SEQ(A a, !D n, B b), C c)",
+        "AND(A a, B b, C c, D d, A e)",
+        "SEQ(A a, OR(!B n, !C m), D d)",
+    ],
 )
 def test_refused_patterns(pattern: str) -> None:
     with pytest.raises(CepUnsupportedError, match="A-Seq does not count"):

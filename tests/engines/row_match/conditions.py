@@ -9,7 +9,17 @@ from collections.abc import Sequence
 from typing import Any
 
 from sparkcep.spec.expression import Call
-from sparkcep.spec.row import Aggregate, ClassifierAt, ColumnAt, Condition, Define, MatchNumber, Navigation
+from sparkcep.spec.row import (
+    Aggregate,
+    ClassifierAt,
+    ColumnAt,
+    Condition,
+    CurrentRow,
+    Define,
+    MatchNumber,
+    Navigation,
+    Output,
+)
 from tests.reference.rows import Binding
 
 Rows = Sequence[dict[str, Any]]
@@ -50,6 +60,19 @@ def average(column: str, *variables: str) -> Call:
 
 def define(variable: str, condition: Condition, text: str = "") -> Define:
     return Define(variable, condition, text)
+
+
+NUMBER = MatchNumber()
+
+
+def output(name: str, column: str) -> Output:
+    """The column of the output row."""
+    return Output(name, CurrentRow(column))
+
+
+def output_label(name: str) -> Output:
+    """The variable of the output row."""
+    return Output(name, ClassifierAt(Navigation(running=True)))
 
 
 def value(condition: Condition, bindings: Binding, rows: Rows, number: int) -> Any:

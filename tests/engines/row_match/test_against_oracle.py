@@ -64,7 +64,9 @@ tests = st.one_of(
     st.builds(of.call, comparisons, numbers, numbers),
     st.builds(of.call, comparisons, numbers, numbers),
     st.builds(of.call, comparisons, classifiers, classifiers),
-    st.builds(lambda o, a, n: of.call(o, a, of.current(n)), comparisons, classifiers, st.sampled_from(["nameA", "nameB"])),
+    st.builds(
+        lambda o, a, n: of.call(o, a, of.current(n)), comparisons, classifiers, st.sampled_from(["nameA", "nameB"])
+    ),
     averages,
     st.builds(lambda a: of.call("is_null", a), numbers),
 )
@@ -163,9 +165,7 @@ relaxed = settings(deadline=None, max_examples=400, suppress_health_check=list(H
 def test_engine_equals_backtracking(
     pattern: Any, parts: list[list[str]], conditions: Any, skip: Skip, initial: bool
 ) -> None:
-    spec = make_spec(
-        pattern, OUTPUTS, skip=skip, initial=initial, defines=conditions, rows_per_match="all_show_empty"
-    )
+    spec = make_spec(pattern, OUTPUTS, skip=skip, initial=initial, defines=conditions, rows_per_match="all_show_empty")
     _check(spec, parts)
 
 

@@ -13,7 +13,9 @@ spark = (
 )
 assert sparkcep.install(spark) is spark
 sparkcep.install(spark)
-spark.sql("CREATE OR REPLACE TEMP VIEW t AS SELECT * FROM VALUES ('A', 1, 5), ('B', 2, 7), ('A', 3, 6), ('B', 4, 9) AS t(type, ts, x)").collect()
+spark.sql(
+    "CREATE OR REPLACE TEMP VIEW t AS SELECT * FROM VALUES ('A', 1, 5), ('B', 2, 7), ('A', 3, 6), ('B', 4, 9) AS t(type, ts, x)"
+).collect()
 
 
 def rows(sql: str, *args: object, **values: object) -> list:
@@ -36,7 +38,9 @@ assert rows("SELECT * FROM {df} " + ROW.format("{more}"), None, df=frame, more=0
 found = sparkcep.match_recognize(frame, "ORDER BY ts MEASURES COUNT(*) AS n PATTERN (a{2} b)")
 pairs = sparkcep.match(frame, "SEQ(A a, B b) ORDER BY ts WHERE b.x > :x", {"x": 6})
 spark.sql("DROP VIEW t").collect()
-spark.sql("CREATE TEMP VIEW t AS SELECT * FROM VALUES ('A', 1, 5), ('B', 2, 7), ('A', 3, 6), ('B', 4, 9) AS t(type, ts, x)").collect()
+spark.sql(
+    "CREATE TEMP VIEW t AS SELECT * FROM VALUES ('A', 1, 5), ('B', 2, 7), ('A', 3, 6), ('B', 4, 9) AS t(type, ts, x)"
+).collect()
 assert [tuple(row) for row in found.collect()] == [(3,)]
 assert [tuple(row) for row in found.where("n > 1").collect()] == [(3,)]
 assert [tuple(row) for row in pairs.select("a.ts", "b.ts").collect()] == [(3, 4)]

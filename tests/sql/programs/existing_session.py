@@ -7,8 +7,10 @@ from pyspark.sql import SparkSession
 
 import sparkcep
 
-CLAUSE = "SELECT * FROM VALUES (1, 5), (2, 3) AS t(ts, x) MATCH_RECOGNIZE (ORDER BY ts MEASURES LAST(x) AS x PATTERN (a b))"
-WRONG = "SELECT FROM WHERE"
+CLAUSE = (
+    "SELECT * FROM VALUES (1, 5), (2, 3) AS t(ts, x) MATCH_RECOGNIZE (ORDER BY ts MEASURES LAST(x) AS x PATTERN (a b))"
+)
+WRONG = "SELECT (1 FROM"
 
 
 def rows(session: SparkSession, sql: str = CLAUSE) -> list:

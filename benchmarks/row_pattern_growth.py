@@ -1,0 +1,190 @@
+"""What a row costs as the rows become more, and as the matches become longer: straight lines, or not. And how much memory.
+
+In: synthetic prices, in the temporary directory. Out: nanoseconds a row, and the ratio of the dearest to the cheapest size.
+
+The time of the Python worker alone: what Spark sends it (sorted rows and mask bits) is fetched once as Arrow, then given
+to the table function in batches of 10,000 rows, as Spark does. So Spark's scan, shuffle and sort, and the transfer, are not
+in it; ``row_pattern_scan.py`` has them. The smallest of ``--repetitions`` runs counts. Two queries: conditions with PREV (one
+linear pass), and the same matches with conditions that depend on the match.
+
+* rows: 10^5 … 10^7 rows, 1,000 rows a key, short matches.
+* match length: 1,000,000 rows of one key, cut into matches of 10 … 100,000 rows.
+* memory: one partition of 5,000,000 rows, in a process of its own: how much its resident set grows over what it was with the
+  engine loaded, as a multiple of the Arrow size of the input.
+
+    python benchmarks/row_pattern_growth.py [--largest ROWS] [--repetitions N] [--memory-rows ROWS]
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import resource
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import polars as pl
+import pyarrow as pa
+import scan
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+BATCH_ROWS = 10_000
+ROWS_PER_KEY = 1_000
+LENGTH_ROWS = 1_000_000
+LENGTHS = (10, 100, 1_000, 10_000, 100_000)
+
+CLAUSE = """
+SELECT * FROM prices MATCH_RECOGNIZE (
+  PARTITION BY key ORDER BY ts
+  MEASURES FIRST(strt.price) AS first_price, LAST(down.price) AS lowest, SUM(down.price) AS total, COUNT(*) AS length
+  PATTERN (strt down+) DEFINE {define}
+)
+"""
+QUERIES = {
+    "prev": CLAUSE.format(define="down AS price < PREV(price)"),
+    "match-dependent": CLAUSE.format(
+        define="down AS (LAST(down.price, 1) IS NULL AND down.price < strt.price) OR down.price < LAST(down.price, 1)"
+    ),
+}
+
+Sizes = dict[int, Path]
+
+
+def main() -> None:
+    """Three tables: rows, match length, memory."""
+    options = _options()
+    if options.child:
+        print(json.dumps(_grown(Path(options.child))))
+        return
+    spark = scan.session("row_pattern_growth")
+    print(scan.surroundings())
+    sizes = {rows: scan.prices(rows, rows // ROWS_PER_KEY) for rows in _powers(100_000, options.largest)}
+    _table(spark, "rows", sizes, options.repetitions)
+    _table(spark, "match length", {length: _sawtooth(LENGTH_ROWS, length) for length in LENGTHS}, options.repetitions)
+    _memory(spark, options.memory_rows)
+    print(scan.surroundings())
+    spark.stop()
+
+
+def _table(spark: SparkSession, title: str, sizes: Sizes, repetitions: int) -> None:
+    print(f"{title:20}" + "".join(f"{size:>14,}" for size in sizes) + f"{'dearest/cheapest':>20}")
+    for name, query in QUERIES.items():
+        try:
+            costs = [_cost(spark, query, path, repetitions) for path in sizes.values()]
+        except Exception as error:
+            print(f"{name:20}  {scan.refusal(error)}", flush=True)
+            continue
+        line = "".join(f"{cost:11.1f} ns" for cost in costs)
+        print(f"{name:20}{line}{max(costs) / min(costs):20.2f}", flush=True)
+
+
+def _cost(spark: SparkSession, query: str, path: Path, repetitions: int) -> float:
+    """Nanoseconds a row in the table function, at best."""
+    spec, table = worker_input(spark, query, path)
+    batches = table.to_batches(max_chunksize=BATCH_ROWS)
+    seconds = scan.take_turns({"worker": lambda: _search(spec, iter(batches))}, repetitions, 1)["worker"]
+    return min(seconds) / table.num_rows * 1e9
+
+
+def worker_input(spark: SparkSession, query: str, path: Path) -> tuple[str, pa.Table]:
+    """The MatchSpec of the rewritten ``query``, and the rows that Spark would send with it: whole keys, sorted."""
+    import sparkcep
+
+    spark.read.parquet(str(path)).createOrReplaceTempView("prices")
+    sql = sparkcep.rewrite(query, spark)
+    relation, _, rest = sql.partition("cep_match(TABLE(")[2].rpartition("), '{\"version\"")
+    literal = "'{\"version\"" + rest[: rest.rindex("}'") + 2]
+    spec = spark.sql(f"SELECT {literal} AS spec").collect()[0]["spec"]
+    return spec, spark.sql(relation).toArrow().combine_chunks()
+
+
+def _search(spec: str, batches: Iterator[pa.RecordBatch]) -> int:
+    """Rows of output; each output table is dropped at once, as when Spark has taken it."""
+    from sql_functions.match_function import table_function
+
+    function = table_function(spec)()
+    found = sum(table.num_rows for batch in batches for table in function.eval(batch))
+    return found + sum(table.num_rows for table in function.terminate())
+
+
+def _sawtooth(rows: int, length: int) -> Path:
+    """One key whose price falls for ``length`` rows, then jumps."""
+    index = pl.int_range(rows, eager=True)
+    price = length - index % length
+    key = pl.Series([1], dtype=pl.Int32).new_from_index(0, rows)
+    return scan.cached(f"sawtooth-{rows}-{length}", lambda: pl.DataFrame({"key": key, "ts": index, "price": price}))
+
+
+def _memory(spark: SparkSession, rows: int) -> None:
+    print(f"{'memory':20}{'input MB':>14}{'grown MB':>14}{'times':>14}{'Arrow peak MB':>16}{'output rows':>14}")
+    for name, query in QUERIES.items():
+        with tempfile.TemporaryDirectory() as folder:
+            try:
+                spec, table = worker_input(spark, query, scan.prices(rows, 1))
+                _write(Path(folder), spec, table)
+                result = _child(Path(folder))
+            except Exception as error:
+                print(f"{name:20}  {scan.refusal(error)}", flush=True)
+                continue
+        size = table.nbytes / 1e6
+        grown, peak = result["grown"] / 1e6, result["arrow_peak"] / 1e6
+        print(f"{name:20}{size:14,.0f}{grown:14,.0f}{grown / size:14.2f}{peak:16,.0f}{result['found']:14,}", flush=True)
+
+
+def _write(folder: Path, spec: str, table: pa.Table) -> None:
+    (folder / "spec.json").write_text(spec)
+    with pa.ipc.new_stream(folder / "rows.arrows", table.schema) as writer:
+        writer.write_table(table, max_chunksize=BATCH_ROWS)
+
+
+def _child(folder: Path) -> dict[str, int]:
+    command = [sys.executable, __file__, "--child", str(folder)]
+    answer = subprocess.run(command, capture_output=True, text=True, check=False)
+    if answer.returncode:
+        raise RuntimeError(answer.stderr.strip().splitlines()[-1])
+    result: dict[str, int] = json.loads(answer.stdout.splitlines()[-1])
+    return result
+
+
+def _grown(folder: Path) -> dict[str, int]:
+    """In a process of its own: search once a little, so that all code is loaded; then everything. Bytes of growth."""
+    spec = (folder / "spec.json").read_text()
+    with pa.OSFile(str(folder / "rows.arrows")) as source:
+        _search(spec, iter([next(iter(pa.ipc.open_stream(source)))]))
+    before = _resident()
+    with pa.OSFile(str(folder / "rows.arrows")) as source:
+        found = _search(spec, iter(pa.ipc.open_stream(source)))
+    grown = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024 - before
+    return {"found": found, "grown": grown, "arrow_peak": pa.default_memory_pool().max_memory() or 0}
+
+
+def _resident() -> int:
+    """Bytes of memory that the process has now (``ru_maxrss`` only knows the most it ever had)."""
+    pages = int(Path("/proc/self/statm").read_text().split()[1])
+    return pages * resource.getpagesize()
+
+
+def _powers(smallest: int, largest: int) -> list[int]:
+    sizes = [smallest]
+    while sizes[-1] * 10 <= largest:
+        sizes.append(sizes[-1] * 10)
+    return sizes
+
+
+def _options() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--largest", type=int, default=10_000_000, help="rows of the largest input")
+    parser.add_argument("--repetitions", type=int, default=3)
+    parser.add_argument("--memory-rows", type=int, default=5_000_000)
+    parser.add_argument("--child", help=argparse.SUPPRESS)
+    return parser.parse_args()
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,207 @@
+"""The order in which a branch's variables are bound: by measured cost, by frequency, or as events arrive.
+
+In: a ``BranchPlan`` and the events of a table. Out: an ``Order`` with the numbers it came from. Every order gives the
+same matches (lazy NFA, Theorem 1); only the number of partial matches differs, and that is the cost.
+
+The cost of an order is the expected number of partial matches over all its states. How many events of y fit one of x is
+counted, not guessed: for a sample of x's events the ranges of y's buffer that order and window admit, and on a sample
+of the pairs in these ranges the share that satisfies the predicates between x and y. A variable that several bound ones
+restrict: windows and orders overlap, so the narrowest counts; equalities of one class repeat each other, so the most
+selective counts; other predicates are taken as independent.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from sparkcep.engines.event_pattern.buffer import OrderedBuffer, fill
+from sparkcep.engines.event_pattern.closures import Frame
+from sparkcep.engines.event_pattern.equality import keys, needles
+from sparkcep.engines.event_pattern.events import Events, IntArray
+from sparkcep.engines.event_pattern.plan import BranchPlan
+from sparkcep.engines.event_pattern.predicates import condition, evaluate
+from sparkcep.engines.event_pattern.states import State, ascending, chain
+from sparkcep.engines.event_pattern.values import Payload
+from sparkcep.spec.event import Engine
+from sparkcep.spec.expression import variables
+
+SAMPLE = 512
+"""Events per variable, and pairs per two variables, that selectivities are measured on."""
+
+MIN_EVENTS = 1 << 12
+"""With fewer events than this, measuring costs more than any order saves: frequency decides."""
+
+MAX_SEARCHED = 8
+"""Up to so many single-event variables all orders are compared (256 sets); with more, the cheapest next is taken."""
+
+
+@dataclass(frozen=True, slots=True)
+class Selectivity:
+    """Of the events of ``variable``, given one event of ``given``: the share that order and window admit, and of that
+    the shares that satisfy the equalities and the other predicates between the two."""
+
+    given: str
+    variable: str
+    admitted: float
+    equal: float = 1.0
+    satisfied: float = 1.0
+
+
+@dataclass(frozen=True, slots=True)
+class Order:
+    """An order and why. ``cost``: expected partial matches (None where nothing was measured)."""
+
+    engine: Engine
+    variables: tuple[str, ...]
+    counts: Mapping[str, int]
+    selectivities: tuple[Selectivity, ...] = ()
+    cost: float | None = None
+
+
+def choose(
+    branch_plan: BranchPlan, engine: Engine, indexes: Mapping[str, int], events: Events, payload: Payload
+) -> Order:
+    """``eager``: pattern order, the paper's baseline. ``chain``: ascending frequency. ``auto``: least expected cost,
+    Kleene variables last, in ascending frequency."""
+    counts = {name: int(events.taken_by(indexes[name]).sum()) for name in branch_plan.branch.variables}
+    if engine == "eager":
+        return Order("eager", branch_plan.branch.variables, counts)
+    rarest = ascending(branch_plan, counts)
+    singles = [name for name in rarest if branch_plan.branch.closure(name) is None]
+    if engine == "chain" or len(singles) < 2 or sum(counts.values()) < MIN_EVENTS:
+        return Order("chain", rarest, counts)
+    buffers = {name: _buffer(events, payload, indexes[name]) for name in singles}
+    measured = {
+        (x, y): _measured(branch_plan, x, y, buffers, events, payload) for x in singles for y in singles if x != y
+    }
+    best, cost = _cheapest(singles, counts, measured)
+    return Order("auto", (*best, *rarest[len(singles) :]), counts, tuple(measured.values()), cost)
+
+
+def _cheapest(
+    names: list[str], counts: Mapping[str, int], measured: Mapping[tuple[str, str], Selectivity]
+) -> tuple[tuple[str, ...], float]:
+    """The order with the fewest expected partial matches; of equal ones the first in ascending frequency."""
+
+    def grown(bound: tuple[str, ...], size: float, name: str) -> float:
+        return size * counts[name] * _share([measured[other, name] for other in bound])
+
+    search = _all_orders if len(names) <= MAX_SEARCHED else _greedy
+    return search(names, grown)
+
+
+Grown = Callable[[tuple[str, ...], float, str], float]
+
+
+def _all_orders(names: list[str], grown: Grown) -> tuple[tuple[str, ...], float]:
+    """For each set of variables the cheapest order of it, from smaller sets to larger ones.
+
+    (The size of a set's partial matches hardly depends on the order, so the cheapest order of a set is kept alone.)
+    """
+    layer: dict[frozenset[str], tuple[float, float, tuple[str, ...]]] = {frozenset(): (0.0, 1.0, ())}
+    for _ in names:
+        longer: dict[frozenset[str], tuple[float, float, tuple[str, ...]]] = {}
+        for chosen, (cost, size, order) in layer.items():
+            for name in (name for name in names if name not in chosen):
+                larger = grown(order, size, name)
+                key = chosen | {name}
+                if key not in longer or cost + larger < longer[key][0]:
+                    longer[key] = (cost + larger, larger, (*order, name))
+        layer = longer
+    cost, _, order = layer[frozenset(names)]
+    return order, cost
+
+
+def _greedy(names: list[str], grown: Grown) -> tuple[tuple[str, ...], float]:
+    order: tuple[str, ...] = ()
+    size, cost = 1.0, 0.0
+    while len(order) < len(names):
+        size, _, name = min((grown(order, size, name), at, name) for at, name in enumerate(names) if name not in order)
+        order, cost = (*order, name), cost + size
+    return order, cost
+
+
+def _share(found: list[Selectivity]) -> float:
+    """The share of a variable's events that fits a partial match over several bound variables."""
+    if not found:
+        return 1.0
+    admitted = min(one.admitted for one in found)
+    equal = min(one.equal for one in found)
+    return admitted * equal * float(np.prod([one.satisfied for one in found]))
+
+
+def _measured(
+    branch_plan: BranchPlan,
+    x: str,
+    y: str,
+    buffers: Mapping[str, OrderedBuffer],
+    events: Events,
+    payload: Payload,
+) -> Selectivity:
+    state = chain(replace(branch_plan, alternatives=((),)), (x, y))[1]
+    rows, buffer = _sample(buffers[x].rows, SAMPLE), buffers[y]
+    if not len(rows) or not len(buffer.rows):
+        return Selectivity(x, y, 0.0)
+    begin, end = _ranges(events, buffer, rows, bool(state.after), bool(state.before))
+    pairs = int(np.maximum(end - begin, 0).sum())
+    found = Selectivity(x, y, pairs / (len(rows) * len(buffer.rows)))
+    if not pairs or not (state.equalities or state.filters):
+        return found
+    left, right = _picked(buffer, begin, end, np.unique(np.linspace(0, pairs - 1, SAMPLE).astype(np.int64)))
+    return _with_predicates(found, state, payload, rows[left], right, len(events))
+
+
+def _buffer(events: Events, payload: Payload, index: int) -> OrderedBuffer:
+    buffer = fill(events, payload, index, ())
+    assert isinstance(buffer, OrderedBuffer)
+    return buffer
+
+
+def _picked(buffer: OrderedBuffer, begin: IntArray, end: IntArray, at: IntArray) -> tuple[IntArray, IntArray]:
+    """The pairs at the places ``at`` of all pairs, without making the others."""
+    ends = np.cumsum(np.maximum(end - begin, 0))
+    left = np.searchsorted(ends, at, side="right")
+    offset = at - (ends[left] - np.maximum(end - begin, 0)[left])
+    return left, buffer.rows[begin[left] + offset]
+
+
+def _with_predicates(
+    found: Selectivity, state: State, payload: Payload, left: IntArray, right: IntArray, width: int
+) -> Selectivity:
+    count = len(left)
+    rows: Frame = {found.given: left, found.variable: right}
+    equal = np.ones(count, dtype=np.bool_)
+    wanted = keys(payload, state.equalities, width)
+    if wanted is not None:
+        equal = (wanted.own[right] == needles(wanted, rows)) & (wanted.own[right] >= 0)
+    holds = np.ones(count, dtype=np.bool_)
+    for predicate in state.filters:
+        if set(variables(predicate.condition)) == {found.given, found.variable}:
+            holds &= evaluate(condition(predicate, payload), payload, rows).holds
+    # None of the sample does not mean none at all.
+    least = 0.5 / count
+    return replace(found, equal=max(float(equal.mean()), least), satisfied=max(float(holds.mean()), least))
+
+
+def _ranges(
+    events: Events, buffer: OrderedBuffer, rows: IntArray, after: bool, before: bool
+) -> tuple[IntArray, IntArray]:
+    """Slots of the events that order and window admit beside one event each."""
+    low, high = events.partition_start[rows], events.partition_end[rows]
+    if events.window is not None:
+        low, high = events.window.begin[rows], events.window.end[rows]
+    if after:
+        low = np.maximum(low, events.tie_end[rows])
+    if before:
+        high = np.minimum(high, events.tie_start[rows])
+    return buffer.slots[low], buffer.slots[np.maximum(low, high)]
+
+
+def _sample(values: IntArray, size: int) -> IntArray:
+    """Evenly spread: the same for the same table."""
+    if len(values) <= size:
+        return values
+    return values[np.linspace(0, len(values) - 1, size).astype(np.int64)]
