@@ -37,7 +37,7 @@ PANDAS = "pandas-match-recognize==0.2.5"
 TARGET = 6.0
 COLUMNS = "key INT, ts_ms BIGINT, price BIGINT"
 
-SELECT = "SELECT COUNT(*) AS matches, SUM(last_price - first_price) AS gain, SUM(lowest) AS lowest"
+SELECT = "SELECT COUNT(*) AS found, SUM(last_price - first_price) AS gain, SUM(lowest) AS lowest"
 MEASURES = "FIRST(strt.price) AS first_price, LAST(down.price) AS lowest, LAST(up.price) AS last_price"
 CLAUSE = """
 MATCH_RECOGNIZE (
@@ -53,7 +53,7 @@ LAST_DEFINE = """
     stp AS stp.price <= LAST(up.price)
 """
 PREV_DEFINE = "down AS price < PREV(price), up AS price > PREV(price), stp AS price <= PREV(price)"
-SCAN = "SELECT COUNT(*) AS matches, SUM(price) AS gain, MAX(price) AS lowest FROM prices"
+SCAN = "SELECT COUNT(*) AS found, SUM(price) AS gain, MAX(price) AS lowest FROM prices"
 
 FLINK_PROGRAM = """
 import json, sys, time
@@ -167,7 +167,9 @@ def _pandas(options: argparse.Namespace) -> dict[str, Result]:
     path = _csv(options.pandas_rows, max(options.keys * options.pandas_rows // options.rows, 1))
     clause = CLAUSE.format(order="ts_ms", measures=MEASURES, define=PREV_DEFINE)
     queries = {"prev": f"SELECT key, first_price, lowest, last_price FROM prices {clause}"}
-    return _peer("pandas", PANDAS, PANDAS_PROGRAM, {"path": str(path / "rows.csv"), "queries": queries, **_turns(options)})
+    return _peer(
+        "pandas", PANDAS, PANDAS_PROGRAM, {"path": str(path / "rows.csv"), "queries": queries, **_turns(options)}
+    )
 
 
 def _turns(options: argparse.Namespace) -> dict[str, int]:

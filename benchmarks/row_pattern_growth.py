@@ -98,8 +98,8 @@ def worker_input(spark: SparkSession, query: str, path: Path) -> tuple[str, pa.T
 
     spark.read.parquet(str(path)).createOrReplaceTempView("prices")
     sql = sparkcep.rewrite(query, spark)
-    relation, _, rest = sql.partition("cep_match(TABLE(")[2].rpartition("), '{\"version\"")
-    literal = "'{\"version\"" + rest[: rest.rindex("}'") + 2]
+    relation, _, rest = sql.partition("cep_match(TABLE(")[2].rpartition('), \'{"version"')
+    literal = '\'{"version"' + rest[: rest.rindex("}'") + 2]
     spec = spark.sql(f"SELECT {literal} AS spec").collect()[0]["spec"]
     return spec, spark.sql(relation).toArrow().combine_chunks()
 

@@ -48,7 +48,9 @@ FROM prices MATCH_RECOGNIZE (
 """
 
 ONE_ROW = "COUNT(*) AS matches, SUM(length) AS covered, SUM(last_price - first_price) AS gain, SUM(lowest) AS lowest"
-ALL_ROWS = "COUNT_IF(length = 1) AS matches, COUNT(*) AS covered, SUM(last_price - first_price) AS gain, SUM(price) AS sum"
+ALL_ROWS = (
+    "COUNT_IF(length = 1) AS matches, COUNT(*) AS covered, SUM(last_price - first_price) AS gain, SUM(price) AS sum"
+)
 
 PREV = "down AS price < PREV(price), up AS price > PREV(price)"
 MATCH_DEPENDENT = """
@@ -80,7 +82,9 @@ def main() -> None:
     options = _options()
     spark = scan.session("row_pattern_scan")
     print(f"{options.rows:,} rows, local[2]; {scan.surroundings()}")
-    print(f"{'case':18}{'min s':>8}{'median s':>10}{'window s':>10}{'rows/s':>14}{'ratio min':>11}{'median':>8}{'target':>8}")
+    print(
+        f"{'case':18}{'min s':>8}{'median s':>10}{'window s':>10}{'rows/s':>14}{'ratio min':>11}{'median':>8}{'target':>8}"
+    )
     for case in CASES:
         if options.only in (None, case.name):
             print(f"{case.name:18}{_result(spark, case, options)}", flush=True)

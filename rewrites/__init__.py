@@ -7,4 +7,13 @@ from rewrites.parameters import positional_name
 from rewrites.relation import InputError
 from rewrites.rewrite import Options, Rewritten, RewrittenClause, analyse, has_clause, rewrite
 
-__all__ = ["InputError", "Options", "Rewritten", "RewrittenClause", "analyse", "has_clause", "positional_name", "rewrite"]
+__all__ = [
+    "InputError",
+    "Options",
+    "Rewritten",
+    "RewrittenClause",
+    "analyse",
+    "has_clause",
+    "positional_name",
+    "rewrite",
+]

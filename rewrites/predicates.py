@@ -120,9 +120,16 @@ def check_closures(node: exp.Expression, variables: Variables, kleene: frozenset
         return
     if found is not None and found.indexed and closure:
         raise CepUnsupportedError(
-            f"this index of {name}", code="KLEENE_INDEX", span=found.span, hint=f"{name}[1], {name}[i], {name}[i-1] or {name}[LAST]"
+            f"this index of {name}",
+            code="KLEENE_INDEX",
+            span=found.span,
+            hint=f"{name}[1], {name}[i], {name}[i-1] or {name}[LAST]",
         )
-    what = f"{name} is a Kleene closure: which of its events?" if closure else f"{name} takes one event: it has no index and no aggregate"
+    what = (
+        f"{name} is a Kleene closure: which of its events?"
+        if closure
+        else f"{name} takes one event: it has no index and no aggregate"
+    )
     hint = f"write {name}[i].column, {name}[1], {name}[LAST] or an aggregate" if closure else f"write {name}.column"
     raise CepAnalysisError(what, code="KLEENE_REFERENCE", span=span_of(node), hint=hint)
 

@@ -96,9 +96,7 @@ def _rewrite(text: str, describe: Describe, options: Options) -> Rewritten:
     return Rewritten(text, source.text(Span(0, len(text))), tuple(done))
 
 
-def _clause(
-    clause: Clause, rows: Relation, source: Source, options: Options, *, only_clause: bool
-) -> RewrittenClause:
+def _clause(clause: Clause, rows: Relation, source: Source, options: Options, *, only_clause: bool) -> RewrittenClause:
     if isinstance(clause, MatchRecognizeClause):
         row_bound = bind_row_pattern(clause, rows, source)
         row_spec = row_pattern_spec(row_bound)

@@ -40,7 +40,9 @@ def main() -> None:
 
 @main.command()
 @click.option("-e", "--execute", "text", help="The SQL to run; several statements are separated by semicolons.")
-@click.option("-f", "--file", "path", type=click.Path(exists=True, dir_okay=False, path_type=Path), help="A file of SQL.")
+@click.option(
+    "-f", "--file", "path", type=click.Path(exists=True, dir_okay=False, path_type=Path), help="A file of SQL."
+)
 @click.option("--master", default="local[*]", show_default=True, help="The Spark master.")
 @click.option("--conf", multiple=True, metavar="KEY=VALUE", help="A Spark setting; may be repeated.")
 @click.option("--rows", default=100, show_default=True, help="Rows shown of each result.")

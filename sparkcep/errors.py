@@ -50,9 +50,7 @@ class CepError(Exception):
         """The same error with the statement's text attached (kept if it has one already)."""
         if self.sql is not None:
             return self
-        return type(self)(
-            self.message, code=self.code[len(self.kind) + 1 :], sql=sql, span=self.span, hint=self.hint
-        )
+        return type(self)(self.message, code=self.code[len(self.kind) + 1 :], sql=sql, span=self.span, hint=self.hint)
 
     def render(self) -> str:
         """``[CODE] message``, the line of SQL with carets under the span, and the hint."""

@@ -62,7 +62,9 @@ def run_example(spark: SparkSession, path: Path, number: str) -> None:
 def question(text: str) -> str:
     """The ``-- question:`` paragraph at the head of an example."""
     lines = text.split("--\n", 1)[0].splitlines()
-    return " ".join(line.removeprefix("--").strip().removeprefix("question: ") for line in lines if line.startswith("--"))
+    return " ".join(
+        line.removeprefix("--").strip().removeprefix("question: ") for line in lines if line.startswith("--")
+    )
 
 
 if __name__ == "__main__":

@@ -91,13 +91,14 @@ class ConditionBinder:
             raise _MatchDependent
         found = reference(node, self.variables)
         if found is None:
-            return self._foreign(node)
+            self._check_foreign(node)
+            return None
         self.relation.require(found.column)
         if own not in found.members:
             raise _MatchDependent
         return self.source.text(found.rest)
 
-    def _foreign(self, node: exp.Expression) -> None:
+    def _check_foreign(self, node: exp.Expression) -> None:
         """A name that is no variable's is an input column's or Spark's; inside a subquery or a lambda it may be anything."""
         if not node.find_ancestor(exp.Query, exp.Lambda):
             require_known(column_path(node), self.variables, self.relation)

@@ -68,7 +68,9 @@ def bind_event_pattern(clause: MatchPatternClause, relation: Relation, source: S
     type_column = _type_column(clause, relation, elements)
     first = clause.order_by[0]
     if first.descending:
-        raise CepAnalysisError("event time runs forward: the first ORDER BY item cannot be DESC", code="ORDER", span=first.span)
+        raise CepAnalysisError(
+            "event time runs forward: the first ORDER BY item cannot be DESC", code="ORDER", span=first.span
+        )
     time = source.text(first.expr.span)
     time_type = relation.types_of([(time, first.expr.span)])[0]
     kleene = frozenset(element.variable for element in elements if element.kleene)
@@ -237,9 +239,7 @@ def _check_names(clause: MatchPatternClause, keys: tuple[Key, ...], elements: tu
             )
 
 
-def _type_column(
-    clause: MatchPatternClause, relation: Relation, elements: tuple[pattern.Element, ...]
-) -> str | None:
+def _type_column(clause: MatchPatternClause, relation: Relation, elements: tuple[pattern.Element, ...]) -> str | None:
     if clause.event_type is not None:
         return relation.require(clause.event_type)
     if not _typed(elements):

@@ -36,7 +36,17 @@ _AGGREGATES: dict[type[exp.Expression], row.AggregateFunction] = {
 }
 _STRICT = (
     *(exp.Add, exp.Sub, exp.Mul, exp.Neg, exp.Paren, exp.Mod, exp.IntDiv),
-    *(exp.Cast, exp.DataType, exp.DataTypeParam, exp.Interval, exp.Var, exp.Literal, exp.Identifier, exp.Column, exp.Dot),
+    *(
+        exp.Cast,
+        exp.DataType,
+        exp.DataTypeParam,
+        exp.Interval,
+        exp.Var,
+        exp.Literal,
+        exp.Identifier,
+        exp.Column,
+        exp.Dot,
+    ),
     *(exp.Upper, exp.Lower, exp.Trim, exp.Substring, exp.Length, exp.Abs, exp.Round, exp.Floor, exp.Ceil),
     *(exp.Year, exp.Month, exp.Day, exp.Hour, exp.Minute, exp.TimestampTrunc, exp.DateTrunc, exp.Bracket),
     *(Navigation, exp.Placeholder, exp.Parameter),

@@ -88,7 +88,9 @@ class MeasureBinder:
         if isinstance(node, Navigation):
             return self._navigation(node, running)
         if isinstance(node, Classifier):
-            at = row.Navigation(self._classifier_members(node), running=self._is_running(node.args.get("running"), running))
+            at = row.Navigation(
+                self._classifier_members(node), running=self._is_running(node.args.get("running"), running)
+            )
             return self._output(row.ClassifierAt(at), StringType())
         if isinstance(node, MatchNumber):
             return self._output(row.MatchNumber(), LongType())

@@ -132,7 +132,9 @@ def boolean_conditions(bound: BoundRowPattern, source: str) -> None:
     for (name, condition, _), data_type in zip(conditions, types, strict=True):
         if not isinstance(data_type, BooleanType):
             raise CepAnalysisError(
-                f"the condition of {name} is {data_type.simpleString()}, not boolean", code="CONDITION", span=condition.span
+                f"the condition of {name} is {data_type.simpleString()}, not boolean",
+                code="CONDITION",
+                span=condition.span,
             )
 
 
@@ -149,7 +151,9 @@ def _variables(clause: MatchRecognizeClause) -> Variables:
     for subset in clause.subsets:
         if plain.members(subset.name.value):
             raise CepAnalysisError(
-                f"the SUBSET {subset.name.value} has the name of a variable", code="DUPLICATE_NAME", span=subset.name.span
+                f"the SUBSET {subset.name.value} has the name of a variable",
+                code="DUPLICATE_NAME",
+                span=subset.name.span,
             )
         subsets[subset.name.value] = tuple(dict.fromkeys(_member(name, plain) for name in subset.variables))
     for define in clause.defines:

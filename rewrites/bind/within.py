@@ -93,7 +93,10 @@ def _time_and_deadline(
         return f"CAST({time} AS DOUBLE)", f"CAST({time} AS DOUBLE) + {length}"
     if isinstance(time_type, DecimalType):
         raise CepUnsupportedError(
-            "WITHIN over a DECIMAL time", code="WITHIN_DECIMAL", span=span, hint="cast it to BIGINT or DOUBLE in ORDER BY"
+            "WITHIN over a DECIMAL time",
+            code="WITHIN_DECIMAL",
+            span=span,
+            hint="cast it to BIGINT or DOUBLE in ORDER BY",
         )
     raise CepAnalysisError(
         f"WITHIN needs a time or a number to measure; events are ordered by {time_type.simpleString()}",

@@ -54,7 +54,12 @@ def event_pattern_spec(bound: BoundEventPattern, fields: Fields) -> EventPattern
 
 
 def event_pattern_query(
-    bound: BoundEventPattern, spec: EventPatternSpec, source: Source, function: str | None = None, *, keep_null_time: bool = True
+    bound: BoundEventPattern,
+    spec: EventPatternSpec,
+    source: Source,
+    function: str | None = None,
+    *,
+    keep_null_time: bool = True,
 ) -> str:
     """The query that stands in the clause's place, in parentheses. ``keep_null_time``: a NULL event time is an error, else dropped."""
     matches = match_call(engine_input(bound, _needed(bound, spec), keep_null_time=keep_null_time), spec, function)
@@ -147,9 +152,7 @@ def _key_column(bound: BoundEventPattern, i: int) -> str:
 
 
 def _key_outputs(bound: BoundEventPattern) -> list[tuple[Output, DataType]]:
-    return [
-        (Output(key.name, FirstEvent(_key_column(bound, i))), key.data_type) for i, key in enumerate(bound.keys)
-    ]
+    return [(Output(key.name, FirstEvent(_key_column(bound, i))), key.data_type) for i, key in enumerate(bound.keys)]
 
 
 def _time_outputs(bound: BoundEventPattern) -> list[tuple[Output, DataType]]:

@@ -116,9 +116,7 @@ class PartitionEnd:
         return "$"
 
 
-RowPattern = (
-    Variable | Concat | Alternate | Permute | Quantified | Excluded | Empty | PartitionStart | PartitionEnd
-)
+RowPattern = Variable | Concat | Alternate | Permute | Quantified | Excluded | Empty | PartitionStart | PartitionEnd
 
 
 def children(node: RowPattern) -> tuple[RowPattern, ...]:

@@ -55,7 +55,9 @@ def rewritten(spark: SparkSession, text: str) -> str:
     """The SQL that Spark gets for ``text`` (the text itself where it has no pattern clause)."""
     parser = _parser_of(spark.sparkContext, spark._jsparkSession)
     if parser is None:
-        raise CepInternalError("this session has no sparkcep in it", code="NOT_INSTALLED", hint="sparkcep.install(spark)")
+        raise CepInternalError(
+            "this session has no sparkcep in it", code="NOT_INSTALLED", hint="sparkcep.install(spark)"
+        )
     try:
         return parser.rewrite(text, parser.parse_plain)
     except InputError as error:

@@ -74,7 +74,10 @@ class ColumnAt:
 
 @dataclass(frozen=True, slots=True)
 class ClassifierAt:
-    """The name of the variable that the row at ``at`` is mapped to (STRING); NULL on no row, an unmatched row, or a variable outside ``at.variables``."""
+    """The name of the variable that the row at ``at`` is mapped to (STRING).
+
+    NULL where there is no row, the row is unmatched, or its variable is outside ``at.variables``.
+    """
 
     at: Navigation
 

@@ -69,7 +69,7 @@ ROW_CASES = [
 
 MATCH_DEPENDENT = [
     Case("first_of_another", row("b AS b.v > FIRST(a.v)", "a b"), [(2,), (4,)]),
-    Case("aggregate", row("b AS SUM(b.v) < 14", "a b+"), [(3,)]),
+    Case("aggregate", row("b AS SUM(b.v) < 14", "a b+"), [(3,), (5,)]),
 ]
 
 EVENTS = """(SELECT * FROM VALUES
@@ -163,7 +163,7 @@ def functions(spark: SparkSession) -> Iterator[None]:
     spark.sql("DROP TEMPORARY FUNCTION twice")
 
 
-@parametrize(ROW_CASES)
+@parametrize(ROW_CASES + MATCH_DEPENDENT)
 def test_match_recognize(spark: SparkSession, case: Case) -> None:
     check(spark, case)
 

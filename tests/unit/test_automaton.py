@@ -27,7 +27,9 @@ EVENT = [
 def test_row_pattern(text, expected):
     pattern = parse_row_pattern(text)
     spec = RowPatternSpec(variables(pattern), pattern, ("m",), (), "{}")
-    assert sorted(text_lines(edges(spec))) == sorted(line.replace("match ($)", _at_end(edges(spec))) for line in expected)
+    assert sorted(text_lines(edges(spec))) == sorted(
+        line.replace("match ($)", _at_end(edges(spec))) for line in expected
+    )
 
 
 @pytest.mark.parametrize(("text", "expected"), EVENT, ids=[text for text, _ in EVENT])

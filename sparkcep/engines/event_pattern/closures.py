@@ -65,16 +65,17 @@ class Closures:
         node, rows = self, np.arange(len(self))
         for place in range(self.size - 1, -1, -1):
             found[:, place] = node.last[rows]
-            if node.shorter is not None and node.parents is not None:
-                node, rows = node.shorter, node.parents[rows]
+            parents = node.parents
+            if node.shorter is not None and parents is not None:
+                node, rows = node.shorter, parents[rows]
         return found
 
     def lacks(self, rows: IntArray) -> BoolArray:
         """Whether candidate ``rows[i]`` is no element of closure i."""
         absent = self.last != rows
         node, at = self, np.arange(len(self))
-        while node.shorter is not None and node.parents is not None:
-            node, at = node.shorter, node.parents[at]
+        while node.shorter is not None and (parents := node.parents) is not None:
+            node, at = node.shorter, parents[at]
             absent &= node.last[at] != rows
         return absent
 

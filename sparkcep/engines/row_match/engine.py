@@ -112,7 +112,8 @@ def _compile(engine: RowMatchEngine, kinds: dict[str, Kind]) -> Plan:
 
 def _changes(layout: Layout, kinds: dict[str, Kind], pool: Pool) -> tuple[NDArray, ...]:
     """What a row of each variable does to the registers: see ``condition_kernels.CHANGES``."""
-    slots, totals = [], []
+    slots: list[list[tuple[int, ...]]] = []
+    totals: list[list[tuple[int, ...]]] = []
     for name in layout.variables:
         slots.append([(int(group.last), group.word, group.size) for group in layout.slots if name in group.members])
         totals.append([_total(total, kinds, pool) for total in layout.totals if name in total.members])

@@ -142,7 +142,7 @@ def _rank(
 
 def _nulls(columns: Columns, pool: Pool, rows: int) -> tuple[NDArray[np.int32], NDArray[np.bool_]]:
     nullable = np.full(len(pool.columns), -1, np.int32)
-    found = []
+    found: list[NDArray[np.bool_]] = []
     for name, number in pool.columns.items():
         if columns.column(name).null_count:
             nullable[number] = len(found)

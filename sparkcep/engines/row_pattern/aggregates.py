@@ -107,9 +107,7 @@ def _extremes(matches: Matches, labels: Labels, columns: Columns, source: Aggreg
     return matches.cache[key]
 
 
-def _sum(
-    matches: Matches, labels: Labels, columns: Columns, source: Aggregate, base: NDArray[np.int32]
-) -> pa.Array:
+def _sum(matches: Matches, labels: Labels, columns: Columns, source: Aggregate, base: NDArray[np.int32]) -> pa.Array:
     name = _column(source)
     kind = columns.type(name)
     nothing = counts(matches, labels, columns, source)[base] == 0
@@ -159,9 +157,7 @@ def _word_sums(
     return matches.cache[low_key], matches.cache[high_key]
 
 
-def _check_digits(
-    name: str, low: NDArray[np.int64], high: NDArray[np.int64], rough: NDArray[np.float64]
-) -> None:
+def _check_digits(name: str, low: NDArray[np.int64], high: NDArray[np.int64], rough: NDArray[np.float64]) -> None:
     """Raises CepDataError for a sum of 39 digits. A sum that wrapped around 2^128 is at least 2^128 - 10^38 in
     truth, far enough from 10^38 for its float64 shadow to tell."""
     limit = 10**MAX_PRECISION
@@ -193,9 +189,7 @@ def array_bounds(
     return before[first], before[standing(matches, rows, source.running) + 1]
 
 
-def _array_agg(
-    matches: Matches, labels: Labels, rows: OutputRows, columns: Columns, source: Aggregate
-) -> pa.Array:
+def _array_agg(matches: Matches, labels: Labels, rows: OutputRows, columns: Columns, source: Aggregate) -> pa.Array:
     low, high = array_bounds(matches, labels, rows, columns, source)
     lengths = high - low
     offsets = np.append(0, np.cumsum(lengths))

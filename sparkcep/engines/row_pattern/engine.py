@@ -61,9 +61,7 @@ class RowPatternEngine:
             rows = np.ascontiguousarray(masks[:, low:high])
             yield from self._run_slice(table.slice(low, high - low), rows, bounds[first : last + 1] - low)
 
-    def _run_slice(
-        self, table: pa.Table, masks: NDArray[np.int64], starts: NDArray[np.int64]
-    ) -> Iterator[pa.Table]:
+    def _run_slice(self, table: pa.Table, masks: NDArray[np.int64], starts: NDArray[np.int64]) -> Iterator[pa.Table]:
         columns = Columns(table)
         search = find_overlapping if suits(self.spec) else find
         for matches in search(self.search, masks, starts, self._skip_error(columns)):

@@ -76,9 +76,7 @@ def test_permute_of_variables_stays_small() -> None:
 
 
 def test_program_sizes_are_linear() -> None:
-    small, large = (
-        compile_pattern(make_spec(seq(rep(maybe(A), n, n), rep(A, n, n)))).nodes for n in (100, 1000)
-    )
+    small, large = (compile_pattern(make_spec(seq(rep(maybe(A), n, n), rep(A, n, n)))).nodes for n in (100, 1000))
     assert large <= 10 * small + 10
     deep: Any = A
     for _ in range(12):
