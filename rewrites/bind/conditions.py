@@ -106,6 +106,8 @@ class ConditionBinder:
     def _navigation(self, node: Navigation, own: str) -> str:
         _refuse_final(node.running, node)
         offset = offset_of(node)
+        if isinstance(node.this, Classifier) or isinstance(node.this.this, Classifier):
+            raise _MatchDependent
         if node.function in ("FIRST", "LAST"):
             if node.function == "FIRST" or offset:
                 raise _MatchDependent
