@@ -79,9 +79,9 @@ def _hits(rows: int, keys: int) -> pl.DataFrame:
 
 
 def _ranges(rows: int, keys: int) -> pl.DataFrame:
-    """Starts about 10 apart; a length is 1 … 20, so that chains of overlapping ranges are long and do end."""
+    """Starts about 10 apart; a length is 1 … 40, so that ranges overlap in chains, and the chains do end."""
     index = pl.int_range(rows, eager=True)
-    gaps, lengths = scan.draws(rows, 20) + 1, scan.draws(rows, 20, seed=scan.SEED + 1) + 1
+    gaps, lengths = scan.draws(rows, 20) + 1, scan.draws(rows, 40, seed=scan.SEED + 1) + 1
     frame = pl.DataFrame({"key": (index % keys).cast(pl.Int32), "gap": gaps, "length": lengths})
     starts = frame.select("key", "length", s=pl.col("gap").cum_sum().over("key"))
     return starts.select("key", "s", e=pl.col("s") + pl.col("length"))
