@@ -246,7 +246,7 @@ def _options() -> argparse.Namespace:
     parser.add_argument("--keys", type=int, default=1_000)
     parser.add_argument("--pandas-rows", type=int, default=200_000)
     parser.add_argument("--repetitions", type=int, default=3)
-    parser.add_argument("--warmups", type=int, default=1)
+    parser.add_argument("--warmups", type=int, default=4)
     return parser.parse_args()
 
 

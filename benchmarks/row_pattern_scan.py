@@ -133,7 +133,7 @@ def _options() -> argparse.Namespace:
     parser.add_argument("--keys", type=int, default=1_000)
     parser.add_argument("--only", choices=[case.name for case in CASES])
     parser.add_argument("--repetitions", type=int, default=7)
-    parser.add_argument("--warmups", type=int, default=2)
+    parser.add_argument("--warmups", type=int, default=4)
     return parser.parse_args()
 
 
