@@ -81,7 +81,7 @@ def _engine(spec_json: str) -> tuple[MatchSpec, Engine]:
     """The compiled engine for a spec, kept for the tasks that a reused worker runs next."""
     spec: Any = from_json(spec_json)
     match choose(spec).engine:
-        case "chain":
+        case "chain" | "tree" | "eager" | "stack":
             from sparkcep.engines.event_pattern import engine as event_pattern
 
             plan = event_pattern.compile(spec)

@@ -2,18 +2,34 @@
 
 * ``row_pattern``: every DEFINE condition is a boolean of the row. Linear in the rows, whatever the pattern.
 * ``row_match``: some condition looks at other rows of the match. A search with backtracking that remembers what failed.
-* ``chain``: the lazy Chain NFA, rarest event type first.
+* ``chain``, ``tree``, ``eager``, ``stack``: the event pattern engines, as the user asked; ``chain`` (in the order of least expected cost)
+  where the user leaves the choice.
 * ``aseq``: prefix counting, where only aggregates over the matches are wanted.
 """
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal
 
 from sparkcep.spec import AggregateSpec, EventPatternSpec, MatchSpec
+from sparkcep.spec.event import Engine
 
-EngineName = Literal["row_pattern", "row_match", "chain", "aseq"]
+EngineName = Literal["row_pattern", "row_match", "chain", "tree", "eager", "stack", "aseq"]
+
+CHAIN = "lazy Chain NFA: in each batch the variable with the fewest events goes first"
+
+REASONS: Mapping[Engine, tuple[EngineName, str]] = {
+    "auto": ("chain", CHAIN),
+    "chain": ("chain", f"{CHAIN} (asked for)"),
+    "tree": ("tree", "lazy Tree NFA, asked for: in each block of time the variable with the fewest events goes first"),
+    "eager": ("eager", "eager NFA, asked for: variables in pattern order, as events arrive"),
+    "stack": (
+        "stack",
+        "active instance stacks, asked for: scanned forwards, constructed backwards from the last variable",
+    ),
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,7 +45,7 @@ def choose(spec: MatchSpec) -> Choice:
     if isinstance(spec, AggregateSpec):
         return Choice("aseq", "A-Seq: the query only aggregates the matches, so none is built")
     if isinstance(spec, EventPatternSpec):
-        return Choice("chain", "lazy Chain NFA: in each batch the variable with the fewest events goes first")
+        return Choice(*REASONS[spec.engine])
     if not spec.defines:
         return Choice("row_pattern", "linear: every condition looks at its row and the row's neighbours only")
     names = ", ".join(define.variable for define in spec.defines)

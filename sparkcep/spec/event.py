@@ -16,9 +16,10 @@ from sparkcep.spec.expression import Expression
 
 Strategy = Literal["any", "next", "partition_contiguity", "strict_contiguity"]
 MatchOutput = Literal["all", "non_overlapping", "compressed"]
-Engine = Literal["auto", "chain", "eager"]
-"""``chain``: the lazy Chain NFA, rarest variable first; ``eager``: variables in pattern order, as events arrive; ``auto``:
-the order of least expected cost. All give the same matches."""
+Engine = Literal["auto", "chain", "tree", "eager", "stack"]
+"""``chain``: the lazy Chain NFA, rarest variable first; ``tree``: the order chosen again for each block of time; ``eager``:
+variables in pattern order, as events arrive; ``stack``: SASE's active instance stacks, scanned forwards and constructed
+backwards; ``auto``: the order of least expected cost. All give the same matches."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,7 +89,7 @@ class EventPatternSpec:
     """A bound MATCH PATTERN clause.
 
     ``schema`` is the output as Spark's StructType JSON, in the order of ``outputs``. ``text`` is the pattern as the user
-    wrote it.
+    wrote it. ``max_partial_matches``: a run that creates more is ended by an error (None: the engine's own limit).
     """
 
     variables: tuple[str, ...]
@@ -104,3 +105,4 @@ class EventPatternSpec:
     partition: tuple[str, ...] = ()
     text: str = ""
     engine: Engine = "auto"
+    max_partial_matches: int | None = None

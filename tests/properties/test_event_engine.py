@@ -5,7 +5,7 @@ from unittest.mock import patch
 
 from hypothesis import assume, event, given, settings
 
-from sparkcep.engines.event_pattern import order
+from sparkcep.engines.event_pattern import order, tree
 from sparkcep.errors import CepAnalysisError, CepUnsupportedError
 from tests.adapters import event_matches
 from tests.corpus import EventCase
@@ -13,20 +13,30 @@ from tests.properties.strategies import event_cases
 from tests.reference.branches import UndefinedError
 from tests.reference.corpus import event_matches as reference_matches
 
+OPTIONS: tuple[dict[str, Any], ...] = (
+    {"engine": "chain"},
+    {"engine": "eager"},
+    {"engine": "stack"},
+    {"engine": "stack", "chunk": 1, "output_rows": 1},
+    {"engine": "tree"},
+    {"split": True},
+    {"chunk": 1, "output_rows": 1},
+)
 
-@settings(max_examples=300, deadline=None)
+
+@settings(max_examples=220, deadline=None)
 @given(event_cases(kleene=False))
 def test_engine_answers_as_the_reference(case: EventCase) -> None:
     _check(case)
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=130, deadline=None)
 @given(event_cases(over_closures=True))
 def test_closures(case: EventCase) -> None:
     _check(case)
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=130, deadline=None)
 @given(event_cases(groups=True, over_closures=True))
 def test_negated_groups(case: EventCase) -> None:
     _check(case)
@@ -35,8 +45,10 @@ def test_negated_groups(case: EventCase) -> None:
 def _check(case: EventCase) -> None:
     expected = _expected(case)
     event("error" if expected is None else f"{min(len(expected), 5)} matches")
-    for options in ({"engine": "chain"}, {"split": True}, {"chunk": 1, "output_rows": 1}, {"engine": "eager"}):
-        assert _found(case, **options) == expected
+    for options in OPTIONS:
+        assert _found(case, **options) == expected, options
+    with patch.object(tree, "MIN_BLOCK", 1), patch.object(tree, "WINDOWS", 1):  # so that there are several blocks
+        assert _found(case, engine="tree") == expected
     with patch.object(order, "MIN_EVENTS", 0):  # so that orders are chosen by measured cost
         assert _found(case) == expected
 

@@ -8,7 +8,7 @@ at here.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
@@ -64,21 +64,42 @@ class KeyedBuffer:
 
 InputBuffer = OrderedBuffer | KeyedBuffer
 
+Same = tuple[tuple[str, str], ...]
+"""Pairs of columns of one event that must be equal."""
 
-def fill(
-    events: Events,
-    payload: Payload,
-    index: int,
-    equalities: Sequence[Equality],
-    same: Sequence[tuple[str, str]] = (),
-) -> InputBuffer:
-    """The candidates that ``variables[index]`` can take, searchable by ``equalities``; ``same``: columns of the event
-    that must be equal."""
-    taken = events.taken_by(index)
-    for columns in same:
-        taken = taken & agree(payload, columns)
-    wanted = keys(payload, equalities, len(events))
-    return _ordered(taken) if wanted is None else _keyed(taken, wanted)
+
+@dataclass(slots=True)
+class Buffers:
+    """The input buffers of one run, each filled when first asked for. ``searched``: equalities a buffer is searched by;
+    further ones are compared pair by pair (None: as many as fit)."""
+
+    events: Events
+    payload: Payload
+    searched: int | None = None
+    _taken: dict[tuple[int, Same], BoolArray] = field(default_factory=dict)
+    _ordered: dict[tuple[int, Same], OrderedBuffer] = field(default_factory=dict)
+    _keyed: dict[tuple[int, Same, tuple[tuple[str, str], ...]], KeyedBuffer] = field(default_factory=dict)
+
+    def fill(self, index: int, equalities: Sequence[Equality] = (), same: Same = ()) -> InputBuffer:
+        """The candidates that ``variables[index]`` can take, searchable by ``equalities``; ``same``: columns of the event
+        that must be equal."""
+        wanted = keys(self.payload, equalities, len(self.events), self.searched)
+        if wanted is None:
+            if (index, same) not in self._ordered:
+                self._ordered[index, same] = _ordered(self._candidates(index, same))
+            return self._ordered[index, same]
+        columns = (index, same, tuple((column, term.column) for column, term in equalities))
+        if columns not in self._keyed:
+            self._keyed[columns] = _keyed(self._candidates(index, same), wanted)
+        return replace(self._keyed[columns], keys=wanted)
+
+    def _candidates(self, index: int, same: Same) -> BoolArray:
+        if (index, same) not in self._taken:
+            taken = self.events.taken_by(index)
+            for columns in same:
+                taken = taken & agree(self.payload, columns)
+            self._taken[index, same] = taken
+        return self._taken[index, same]
 
 
 @dataclass(frozen=True, slots=True)

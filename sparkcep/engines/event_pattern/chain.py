@@ -19,7 +19,7 @@ import numpy as np
 
 from sparkcep.engines.event_pattern.branches import Branch, extremes
 from sparkcep.engines.event_pattern.budget import Budget
-from sparkcep.engines.event_pattern.buffer import InputBuffer, expansions, fill
+from sparkcep.engines.event_pattern.buffer import Buffers, InputBuffer, expansions
 from sparkcep.engines.event_pattern.closures import Frame, earliest, gathered, latest, length
 from sparkcep.engines.event_pattern.events import Events, IntArray
 from sparkcep.engines.event_pattern.growth import Grower, closures, grower
@@ -61,14 +61,13 @@ def prepare(
     branch: Branch,
     states: Sequence[State],
     indexes: Mapping[str, int],
-    events: Events,
-    payload: Payload,
+    buffers: Buffers,
     given: Sequence[str] = (),
 ) -> Chain:
     """Fill the input buffers. ``indexes``: the position of each variable in the spec (its mask bit). ``given``:
     variables bound before, whose events may not be taken again."""
-    steps = tuple(_step(state, indexes, events, payload, given) for state in states)
-    return Chain(events, payload, steps, *extremes(branch.variables, branch.precedes))
+    steps = tuple(prepared_step(state, indexes, buffers, given) for state in states)
+    return Chain(buffers.events, buffers.payload, steps, *extremes(branch.variables, branch.precedes))
 
 
 def combinations(chain: Chain, budget: Budget) -> Iterator[Frame]:
@@ -77,10 +76,7 @@ def combinations(chain: Chain, budget: Budget) -> Iterator[Frame]:
     Raises CepDataError where a predicate's value is an error on a combination that all else admits, CepLimitError.
     """
     for frame, suspect in extensions(chain, {}, budget):
-        kept = _within(chain, frame)
-        if suspect:
-            raise_faults(chain, kept)
-        yield kept
+        yield completed(chain, frame, suspect)
 
 
 def extensions(
@@ -93,7 +89,7 @@ def extensions(
         yield frame, suspect
         return
     step = chain.steps[position]
-    for extended, faulty in _taken(chain, step, frame, budget):
+    for extended, faulty in taken(chain, step, frame, admitted(chain.events, step, frame), budget):
         yield from extensions(chain, extended, budget, position + 1, suspect or faulty)
 
 
@@ -109,8 +105,16 @@ def raise_faults(chain: Chain, frame: Frame) -> None:
                 raise fault_error(wanted.predicate, int(faults[faults != 0][0]))
 
 
-def _taken(chain: Chain, step: Step, frame: Frame, budget: Budget) -> Iterator[tuple[Frame, bool]]:
-    ranges = _admitted(chain.events, step, frame)
+def completed(chain: Chain, frame: Frame, suspect: bool) -> Frame:
+    """The complete combinations of ``frame`` that stand. Raises CepDataError where ``suspect`` turns out to be one."""
+    kept = _within(chain, frame)
+    if suspect:
+        raise_faults(chain, kept)
+    return kept
+
+
+def taken(chain: Chain, step: Step, frame: Frame, ranges: Ranges, budget: Budget) -> Iterator[tuple[Frame, bool]]:
+    """``frame`` with the variable of ``step`` bound to what ``ranges`` admit, and whether a value was an error."""
     first = _first_events(chain, step, frame, ranges, budget)
     if step.grower is None:
         for pairs, suspect in first:
@@ -143,8 +147,8 @@ def _named(frame: Frame) -> list[str]:
     return [name for name in frame if not name.startswith("<")]
 
 
-def _admitted(events: Events, step: Step, frame: Frame) -> Ranges:
-    """Buffer slots that order, window and equality admit, per partial match.
+def admitted(events: Events, step: Step, frame: Frame, block: tuple[int, int] | None = None) -> Ranges:
+    """Buffer slots that order, window and equality admit, per partial match; ``block``: inside these candidates alone.
 
     The window: the new event must not lie past the end of the earliest bound event's window, nor before the first event
     whose window still holds the latest bound event. Ends of windows do not fall with time, so every complete match
@@ -156,6 +160,8 @@ def _admitted(events: Events, step: Step, frame: Frame) -> Ranges:
         low = np.maximum(low, events.tie_end[latest(frame, state.after)])
     if state.before:
         high = np.minimum(high, events.tie_start[earliest(frame, state.before)])
+    if block is not None:
+        low, high = np.maximum(low, block[0]), np.minimum(high, block[1])
     ceiling = high
     for fence, negated in step.fences:
         low, high = _fenced(events, fence, negated, frame, low, high)
@@ -204,17 +210,18 @@ def _within(chain: Chain, frame: Frame) -> Frame:
     return gathered(frame, kept)
 
 
-def _step(state: State, indexes: Mapping[str, int], events: Events, payload: Payload, given: Sequence[str]) -> Step:
+def prepared_step(state: State, indexes: Mapping[str, int], buffers: Buffers, given: Sequence[str] = ()) -> Step:
+    """A state over the buffers of a table."""
     index = indexes[state.variable]
     # The first event of a closure is fenced from what precedes it; its first is not what the last is fenced from.
     usable = [fence for fence in state.fences if state.growth is None or fence.after]
-    fences = [(fence, fill(events, payload, indexes[fence.negated], fence.equalities)) for fence in usable]
+    fences = [(fence, buffers.fill(indexes[fence.negated], fence.equalities)) for fence in usable]
     return Step(
         state,
-        fill(events, payload, index, state.equalities, state.same),
-        tuple(condition(predicate, payload) for predicate in state.filters),
+        buffers.fill(index, state.equalities, state.same),
+        tuple(condition(predicate, buffers.payload) for predicate in state.filters),
         # With an equality that the buffer is not searched by, a negated event found may be none.
         tuple((fence, negated) for fence, negated in fences if not negated.compared),
         (*given, *state.unordered),
-        grower(state, index, events, payload),
+        grower(state, index, buffers),
     )

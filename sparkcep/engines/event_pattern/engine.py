@@ -6,18 +6,21 @@ here.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 import pyarrow as pa
 
 from sparkcep.engines.event_pattern import chain as chains
 from sparkcep.engines.event_pattern import negation
+from sparkcep.engines.event_pattern import tree as trees
 from sparkcep.engines.event_pattern.budget import Budget
+from sparkcep.engines.event_pattern.buffer import Buffers
 from sparkcep.engines.event_pattern.closures import Frame
 from sparkcep.engines.event_pattern.events import Events, load
 from sparkcep.engines.event_pattern.order import Order, choose
 from sparkcep.engines.event_pattern.output import OUTPUT_ROWS, tables
 from sparkcep.engines.event_pattern.plan import BranchPlan, Plan, plan
+from sparkcep.engines.event_pattern.scan import scanned
 from sparkcep.engines.event_pattern.states import chain
 from sparkcep.engines.event_pattern.values import Payload
 from sparkcep.spec.event import EventPatternSpec
@@ -41,23 +44,25 @@ def run(
     compiled: Plan,
     table: pa.Table,
     *,
-    max_partial_matches: int = MAX_PARTIAL_MATCHES,
+    max_partial_matches: int | None = None,
     chunk: int = CHUNK,
     output_rows: int = OUTPUT_ROWS,
 ) -> Iterator[pa.Table]:
     """All matches in ``table``, as tables of ``spec.outputs`` with at most ``output_rows`` rows.
 
     ``table``: whole partitions, partition after partition, in ORDER BY order, with the columns the spec names. Order
-    of the result: branch by branch; in a branch by the event that the variable bound first took, then the second,
+    of the result: branch by branch; in a branch (block after block for ``tree``) by the event that the variable bound first took, then the second,
     and so on, whatever ``chunk`` is; closures come in no such order. Work is done as the tables are asked for.
 
-    Raises CepLimitError past ``max_partial_matches`` created partial matches (complete ones included), CepDataError for
-    arithmetic errors in predicates, CepUnsupportedError for column types a predicate cannot compare.
+    Raises CepLimitError past ``max_partial_matches`` (None: the spec's, else ``MAX_PARTIAL_MATCHES``) created partial
+    matches (complete ones included), CepDataError for arithmetic errors in predicates, CepUnsupportedError for column
+    types a predicate cannot compare.
     """
     spec = compiled.spec
     events = load(table, spec.masks, spec.rank, spec.within)
     payload = Payload(table, events.positions)
-    budget = Budget(max_partial_matches, max_partial_matches, chunk)
+    limit = max_partial_matches or spec.max_partial_matches or MAX_PARTIAL_MATCHES
+    budget = Budget(limit, limit, chunk)
     frames = (
         (frame, branch.branch.absent)
         for branch in compiled.branches
@@ -71,7 +76,8 @@ def orders(compiled: Plan, table: pa.Table) -> tuple[Order, ...]:
     spec = compiled.spec
     events = load(table, spec.masks, spec.rank, spec.within)
     payload = Payload(table, events.positions)
-    return tuple(choose(branch, spec.engine, _indexes(spec), events, payload) for branch in compiled.branches)
+    buffers = Buffers(events, payload)
+    return tuple(choose(branch, spec.engine, _indexes(spec), buffers) for branch in compiled.branches)
 
 
 def _matches(
@@ -80,11 +86,24 @@ def _matches(
     branch, indexes = branch_plan.branch, _indexes(spec)
     if not all(events.taken_by(indexes[name]).any() for name in branch.variables):
         return
-    order = choose(branch_plan, spec.engine, indexes, events, payload)
-    positive = chains.prepare(branch, chain(branch_plan, order.variables), indexes, events, payload)
-    negative = negation.prepare(branch, branch_plan.alternatives, indexes, events, payload)
-    for frame in chains.combinations(positive, budget):
+    if spec.engine == "stack":
+        buffers = Buffers(scanned(branch_plan, indexes, events, payload), payload, searched=1)
+    else:
+        buffers = Buffers(events, payload)
+    negative = negation.prepare(branch, branch_plan.alternatives, indexes, buffers)
+    for frame in _positive(branch_plan, spec, indexes, buffers, budget):
         yield negation.unrefuted(negative, frame, budget)
+
+
+def _positive(
+    branch_plan: BranchPlan, spec: EventPatternSpec, indexes: Mapping[str, int], buffers: Buffers, budget: Budget
+) -> Iterator[Frame]:
+    """The combinations of positive events."""
+    if spec.engine == "tree":
+        return trees.combinations(trees.Tree(branch_plan, indexes, buffers), budget)
+    order = choose(branch_plan, spec.engine, indexes, buffers)
+    states = chain(branch_plan, order.variables)
+    return chains.combinations(chains.prepare(branch_plan.branch, states, indexes, buffers), budget)
 
 
 def _indexes(spec: EventPatternSpec) -> dict[str, int]:

@@ -42,8 +42,8 @@ class Keys:
     compared: tuple[Part, ...]
 
 
-def keys(payload: Payload, equalities: Sequence[Equality], width: int) -> Keys | None:
-    """The codes of ``equalities`` over ``width`` candidates; None if there is no equality.
+def keys(payload: Payload, equalities: Sequence[Equality], width: int, most: int | None = None) -> Keys | None:
+    """The codes of ``equalities`` over ``width`` candidates, at most ``most`` of them searched; None if there is none.
 
     The most selective equalities (most distinct values) are searched: where the product of several passes the limit,
     the first alone has so many values that few pairs are left to compare.
@@ -55,7 +55,7 @@ def keys(payload: Payload, equalities: Sequence[Equality], width: int) -> Keys |
     compared: list[Part] = []
     product = width + 1
     for part in parts:
-        fits = product * max(part.size, 1) < CODE_LIMIT
+        fits = product * max(part.size, 1) < CODE_LIMIT and (most is None or len(searched) < most)
         product *= max(part.size, 1) if fits else 1
         (searched if fits else compared).append(part)
     return Keys(_joined([(part.own, part.size) for part in searched], width), tuple(searched), tuple(compared))

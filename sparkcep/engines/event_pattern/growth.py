@@ -17,7 +17,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from sparkcep.engines.event_pattern.budget import Budget
-from sparkcep.engines.event_pattern.buffer import InputBuffer, expansions, fill
+from sparkcep.engines.event_pattern.buffer import Buffers, InputBuffer, expansions
 from sparkcep.engines.event_pattern.closures import Closures, Frame, gathered, length
 from sparkcep.engines.event_pattern.events import BoolArray, Events, IntArray
 from sparkcep.engines.event_pattern.monotone import Signs, doom
@@ -48,13 +48,13 @@ class Grower:
     dooms: tuple[Condition, ...]
 
 
-def grower(state: State, index: int, events: Events, payload: Payload) -> Grower | None:
+def grower(state: State, index: int, buffers: Buffers) -> Grower | None:
     """None for a single event. ``index``: the variable's position in the spec."""
     if state.growth is None:
         return None
-    growth = state.growth
-    buffer = fill(events, payload, index, growth.equalities, state.same)
-    signs = Signs(state.variable, payload, events.taken_by(index))
+    growth, payload = state.growth, buffers.payload
+    buffer = buffers.fill(index, growth.equalities, state.same)
+    signs = Signs(state.variable, payload, buffers.events.taken_by(index))
     return Grower(
         state.variable,
         growth.low,

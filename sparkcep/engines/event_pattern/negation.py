@@ -19,7 +19,7 @@ import numpy as np
 
 from sparkcep.engines.event_pattern.branches import Branch, extremes
 from sparkcep.engines.event_pattern.budget import Budget
-from sparkcep.engines.event_pattern.buffer import InputBuffer, expansions, fill
+from sparkcep.engines.event_pattern.buffer import Buffers, InputBuffer, expansions
 from sparkcep.engines.event_pattern.chain import HIGH, LOW, Chain, extensions, raise_faults
 from sparkcep.engines.event_pattern.chain import prepare as prepare_chain
 from sparkcep.engines.event_pattern.closures import Frame, earliest, gathered, lacks, latest, length, rows_of
@@ -71,8 +71,7 @@ def prepare(
     branch: Branch,
     alternatives: Sequence[Sequence[NegatedEvent]],
     indexes: Mapping[str, int],
-    events: Events,
-    payload: Payload,
+    buffers: Buffers,
 ) -> Negations:
     """Fill the input buffers of the negated events, the rarest first: a cheap refutation spares the dearer ones.
 
@@ -80,10 +79,10 @@ def prepare(
     an empty buffer nothing.)
     """
     absences = [
-        tuple(sorted((_absence(negated, branch, indexes, events, payload) for negated in part), key=_size))
+        tuple(sorted((_absence(negated, branch, indexes, buffers) for negated in part), key=_size))
         for part in alternatives
     ]
-    return Negations(events, payload, *extremes(branch.variables, branch.precedes), tuple(absences))
+    return Negations(buffers.events, buffers.payload, *extremes(branch.variables, branch.precedes), tuple(absences))
 
 
 def unrefuted(negations: Negations, frame: Frame, budget: Budget) -> Frame:
@@ -104,21 +103,19 @@ def _size(absence: Absence) -> int:
     return absence.size
 
 
-def _absence(
-    negated: NegatedEvent, branch: Branch, indexes: Mapping[str, int], events: Events, payload: Payload
-) -> Absence:
+def _absence(negated: NegatedEvent, branch: Branch, indexes: Mapping[str, int], buffers: Buffers) -> Absence:
     negation = negated.negation
     index = indexes[negation.variable]
-    buffer = fill(events, payload, index, negated.equalities)
-    group = _group(negated, indexes, events, payload)
+    buffer = buffers.fill(index, negated.equalities)
+    group = _group(negated, indexes, buffers)
     return Absence(
         negation.variable,
         after=extremes(negation.before, branch.precedes)[1],
         before=extremes(negation.after, branch.precedes)[0],
-        own=_own(negated, indexes, events),
+        own=_own(negated, indexes, buffers.events),
         size=len(buffer.rows) if group is None else min(len(step.buffer.rows) for step in group.steps),
         buffer=buffer,
-        conditions=tuple(condition(predicate, payload) for predicate in negated.filters),
+        conditions=tuple(condition(predicate, buffers.payload) for predicate in negated.filters),
         group=group,
     )
 
@@ -130,15 +127,15 @@ def _own(negated: NegatedEvent, indexes: Mapping[str, int], events: Events) -> t
     return tuple(name for name in negated.unordered if (taken & events.taken_by(indexes[name])).any())
 
 
-def _group(negated: NegatedEvent, indexes: Mapping[str, int], events: Events, payload: Payload) -> Chain | None:
+def _group(negated: NegatedEvent, indexes: Mapping[str, int], buffers: Buffers) -> Chain | None:
     """The chain of a negated SEQ, AND or closure: it starts from the match, and stays in the interval."""
     if negated.group is None:
         return None
     plan = negated.group
-    counts = {name: int(events.taken_by(indexes[name]).sum()) for name in plan.branch.variables}
+    counts = {name: int(buffers.events.taken_by(indexes[name]).sum()) for name in plan.branch.variables}
     given = (*negated.negation.before, *negated.negation.after, *negated.unordered)
     states = chain_of(plan, ascending(plan, counts), given)
-    return prepare_chain(plan.branch, states, indexes, events, payload, _own(negated, indexes, events))
+    return prepare_chain(plan.branch, states, indexes, buffers, _own(negated, indexes, buffers.events))
 
 
 def _refuted(negations: Negations, absence: Absence, frame: Frame, budget: Budget) -> BoolArray:

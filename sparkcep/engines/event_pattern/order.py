@@ -17,7 +17,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from sparkcep.engines.event_pattern.buffer import OrderedBuffer, fill
+from sparkcep.engines.event_pattern.buffer import Buffers, OrderedBuffer
 from sparkcep.engines.event_pattern.closures import Frame
 from sparkcep.engines.event_pattern.equality import keys, needles
 from sparkcep.engines.event_pattern.events import Events, IntArray
@@ -61,21 +61,23 @@ class Order:
     cost: float | None = None
 
 
-def choose(
-    branch_plan: BranchPlan, engine: Engine, indexes: Mapping[str, int], events: Events, payload: Payload
-) -> Order:
-    """``eager``: pattern order, the paper's baseline. ``chain``: ascending frequency. ``auto``: least expected cost,
-    Kleene variables last, in ascending frequency."""
+def choose(branch_plan: BranchPlan, engine: Engine, indexes: Mapping[str, int], buffers: Buffers) -> Order:
+    """``eager``: pattern order, the paper's baseline. ``stack``: pattern order, backwards. ``chain``: ascending frequency;
+    so for ``tree``, that of the whole table. ``auto``: least expected cost, Kleene variables last, in ascending
+    frequency."""
+    events, payload = buffers.events, buffers.payload
     counts = {name: int(events.taken_by(indexes[name]).sum()) for name in branch_plan.branch.variables}
     if engine == "eager":
         return Order("eager", branch_plan.branch.variables, counts)
+    if engine == "stack":
+        return Order("stack", branch_plan.branch.variables[::-1], counts)
     rarest = ascending(branch_plan, counts)
     singles = [name for name in rarest if branch_plan.branch.closure(name) is None]
-    if engine == "chain" or len(singles) < 2 or sum(counts.values()) < MIN_EVENTS:
-        return Order("chain", rarest, counts)
-    buffers = {name: _buffer(events, payload, indexes[name]) for name in singles}
+    if engine != "auto" or len(singles) < 2 or sum(counts.values()) < MIN_EVENTS:
+        return Order("chain" if engine == "auto" else engine, rarest, counts)
+    ordered = {name: _buffer(buffers, indexes[name]) for name in singles}
     measured = {
-        (x, y): _measured(branch_plan, x, y, buffers, events, payload) for x in singles for y in singles if x != y
+        (x, y): _measured(branch_plan, x, y, ordered, events, payload) for x in singles for y in singles if x != y
     }
     best, cost = _cheapest(singles, counts, measured)
     return Order("auto", (*best, *rarest[len(singles) :]), counts, tuple(measured.values()), cost)
@@ -154,8 +156,8 @@ def _measured(
     return _with_predicates(found, state, payload, rows[left], right, len(events))
 
 
-def _buffer(events: Events, payload: Payload, index: int) -> OrderedBuffer:
-    buffer = fill(events, payload, index, ())
+def _buffer(buffers: Buffers, index: int) -> OrderedBuffer:
+    buffer = buffers.fill(index)
     assert isinstance(buffer, OrderedBuffer)
     return buffer
 

@@ -77,10 +77,11 @@ def ascending(branch_plan: BranchPlan, counts: Mapping[str, int]) -> tuple[str, 
 
 def chain(branch_plan: BranchPlan, order: Sequence[str], given: Sequence[str] = ()) -> tuple[State, ...]:
     """The states in the order of ``order``. ``given``: variables bound before the first, in no order to these."""
-    return tuple(_state(branch_plan, order[:position], name, given) for position, name in enumerate(order))
+    return tuple(state(branch_plan, order[:position], name, given) for position, name in enumerate(order))
 
 
-def _state(branch_plan: BranchPlan, bound: Sequence[str], variable: str, given: Sequence[str]) -> State:
+def state(branch_plan: BranchPlan, bound: Sequence[str], variable: str, given: Sequence[str] = ()) -> State:
+    """Taking ``variable`` when ``bound`` are bound."""
     precedes = branch_plan.branch.precedes
     after = [name for name in bound if (name, variable) in precedes]
     before = [name for name in bound if (variable, name) in precedes]
