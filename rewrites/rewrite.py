@@ -21,7 +21,6 @@ from rewrites.rules.aggregate_pushdown import NAME as AGGREGATE_PUSHDOWN
 from rewrites.rules.aggregate_pushdown import EmittedClause, Pushdown, PushdownSession, aggregate_pushdown
 from rewrites.rules.prune_fields import used_columns
 from rewrites.source import Source
-from rewrites.transport import require_transportable
 from sparkcep.errors import CepError, Span
 from sparkcep.spec import MatchSpec, to_json
 
@@ -118,7 +117,6 @@ def _pushdown(part: EmittedClause, source: Source, options: Options) -> Pushdown
 
 
 def _function(spec: MatchSpec, site: Site, options: Options) -> str | None:
-    require_transportable(spec, site.keyword)
     if options.check is not None:
         _checked(spec, site, options.check)
     return None if options.function is None else options.function(to_json(spec))

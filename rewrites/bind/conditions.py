@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
+from pyspark.sql.types import DataType
 from sqlglot import exp
 
 from rewrites.bind.names import Variables, has_query, reference, require_known, row_text
@@ -26,14 +27,18 @@ class _MatchDependent(Exception):
 
 @dataclass(slots=True)
 class Columns:
-    """Columns added to the input, one for each distinct SQL text: text → name."""
+    """Columns added to the input, one for each distinct SQL text: text → name; ``types``: name → type, where it is known."""
 
     prefix: str
     texts: dict[str, str] = field(default_factory=dict)
+    types: dict[str, DataType] = field(default_factory=dict)
 
-    def name(self, text: str) -> str:
+    def name(self, text: str, data_type: DataType | None = None) -> str:
         """The column that holds ``text``, added when it is new."""
-        return self.texts.setdefault(text, f"{self.prefix}{len(self.texts)}")
+        name = self.texts.setdefault(text, f"{self.prefix}{len(self.texts)}")
+        if data_type is not None:
+            self.types[name] = data_type
+        return name
 
 
 @dataclass(frozen=True, slots=True)

@@ -240,8 +240,8 @@ class MeasureBinder:
             text = f"CAST({text} AS {cast})"
         data_type = self.relation.types_of([(text, span_of(node))])[0]
         if has_query(node):
-            return self.early.name(text), data_type
-        return self.arguments.name(self._guarded(text, members)), data_type
+            return self.early.name(text, data_type), data_type
+        return self.arguments.name(self._guarded(text, members), data_type), data_type
 
     def _plain_column(self, node: exp.Expression) -> str | None:
         """The input column that ``node`` names, with or without a variable before it; None for any other expression."""

@@ -41,7 +41,8 @@ class BoundRowPattern:
 
     ``order`` has (SQL, direction) of each item.
     ``early`` are columns added below the windows, ``neighbours`` LAG/LEAD calls, ``arguments`` columns beside the conditions
-    (SQL text → column name each); ``outputs`` the engine's measure columns, ``measures`` (SQL over them, name).
+    (SQL text → column name each), ``column_types`` the types of input columns and of those that measures are taken from; ``outputs``
+    the engine's measure columns, ``measures`` (SQL over them, name).
     """
 
     relation: Relation
@@ -56,6 +57,7 @@ class BoundRowPattern:
     early: dict[str, str]
     neighbours: dict[str, str]
     arguments: dict[str, str]
+    column_types: dict[str, DataType]
     outputs: Outputs
     measures: tuple[tuple[str, str], ...]
     rows_per_match: row.RowsPerMatch
@@ -92,6 +94,7 @@ def bind_row_pattern(clause: MatchRecognizeClause, relation: Relation, source: S
         early=early.texts,
         neighbours=neighbours.texts,
         arguments=arguments.texts,
+        column_types={field.name: field.dataType for field in relation.schema} | early.types | arguments.types,
         outputs=outputs,
         measures=bound,
         rows_per_match=clause.rows_per_match,

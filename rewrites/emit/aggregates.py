@@ -21,7 +21,6 @@ from pyspark.sql.types import (
     LongType,
     ShortType,
     StringType,
-    StructField,
     StructType,
     TimestampNTZType,
     TimestampType,
@@ -29,8 +28,9 @@ from pyspark.sql.types import (
 from sqlglot import exp
 
 from rewrites.bind.event_pattern import BoundEventPattern
-from rewrites.builder import match_call, quoted, raw, string, text_of
+from rewrites.builder import match_call, named, quoted, string, text_of
 from rewrites.emit.event_pattern import engine_input
+from rewrites.transport import carried_schema, decoded
 from sparkcep.spec.aggregate import AggregateOutput, AggregateSpec, GroupColumn, MatchAggregate
 from sparkcep.spec.event import EventPatternSpec, WithinTime
 
@@ -126,7 +126,7 @@ def aggregate_spec(bound: BoundEventPattern, events: EventPatternSpec, partials:
         masks=events.masks,
         rank=events.rank,
         outputs=tuple(output for output, _ in [*keys, *values]),
-        schema=StructType([StructField(output.name, kind) for output, kind in [*keys, *values]]).json(),
+        schema=carried_schema((output.name, kind) for output, kind in [*keys, *values]).json(),
         within=events.within,
         partition=events.partition,
         text=events.text,
@@ -142,7 +142,11 @@ def aggregate_query(
         columns += [spec.within.time, spec.within.deadline]
     columns += [column for output in spec.outputs if (column := output.source.column) is not None]
     rows = engine_input(bound, list(dict.fromkeys(columns)), keep_null_time=keep_null_time)
-    query = exp.select(*(raw(quoted(output.name)) for output in spec.outputs)).from_(match_call(rows, spec, function))
+    keys = {key.name: key.data_type for key in bound.keys}
+    columns_out = (
+        named(decoded(quoted(o.name), keys[o.name]) if o.name in keys else quoted(o.name), o.name) for o in spec.outputs
+    )
+    query = exp.select(*columns_out).from_(match_call(rows, spec, function))
     return f"({text_of(query)})"
 
 

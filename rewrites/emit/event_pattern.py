@@ -18,6 +18,7 @@ from rewrites.builder import match_call, named, over, quoted, raw, select, strin
 from rewrites.dialect import span_of
 from rewrites.emit.masks import ROW_NUMBER, mask_columns
 from rewrites.source import Source, replaced
+from rewrites.transport import carried_schema, decoded_columns, encoded
 from sparkcep.pattern.event import Element, elements
 from sparkcep.spec.event import (
     EventPatternSpec,
@@ -36,14 +37,14 @@ Fields = Mapping[str, tuple[str, ...]]
 
 def event_pattern_spec(bound: BoundEventPattern, fields: Fields) -> EventPatternSpec:
     """The MatchSpec of a bound clause."""
-    outputs = [*_key_outputs(bound), *_time_outputs(bound), *_event_outputs(bound, fields)]
+    outputs = _outputs(bound, fields)
     return EventPatternSpec(
         variables=bound.variables,
         pattern=bound.pattern,
         masks=tuple(name for _, name in _masks(bound)),
         rank=RANK,
         outputs=tuple(output for output, _ in outputs),
-        schema=StructType([StructField(output.name, data_type) for output, data_type in outputs]).json(),
+        schema=carried_schema((output.name, data_type) for output, data_type in outputs).json(),
         predicates=bound.conditions,
         within=_within(bound),
         strategy=bound.strategy,
@@ -63,7 +64,9 @@ def event_pattern_query(
 ) -> str:
     """The query that stands in the clause's place, in parentheses. ``keep_null_time``: a NULL event time is an error, else dropped."""
     matches = match_call(engine_input(bound, _needed(bound, spec), keep_null_time=keep_null_time), spec, function)
-    query = exp.select(*(raw(quoted(output.name)) for output in spec.outputs)).from_(matches)
+    fields = {o.name: tuple(f for f, _ in o.source.fields) for o in spec.outputs if isinstance(o.source, EventStruct)}
+    rows = decoded_columns(matches, ((output.name, data_type) for output, data_type in _outputs(bound, fields)))
+    query = exp.select(*(raw(quoted(output.name)) for output in spec.outputs)).from_(rows)
     for conjunct in bound.residual:
         query = query.where(raw(f"({_over_matches(conjunct.node, bound, source)})"))
     return f"({text_of(query)})"
@@ -72,7 +75,9 @@ def event_pattern_query(
 def engine_input(bound: BoundEventPattern, needed: list[str], *, keep_null_time: bool) -> exp.Select:
     """The rows that an engine reads: the columns ``needed`` and the masks, partition after partition, in order."""
     events = _windowed(bound, _events(bound, keep_null_time))
-    columns = [raw(quoted(name)) for name in needed]
+    types = {f.name: f.dataType for f in bound.relation.schema} | {"__cep_o0": bound.time_type}
+    types |= {_key_column(bound, i): key.data_type for i, key in enumerate(bound.keys)}
+    columns = [named(encoded(quoted(name), types[name]) if name in types else quoted(name), name) for name in needed]
     columns += [named(_mask_with_start(name, i), name) for i, (_, name) in enumerate(_masks(bound))]
     return select(columns, events)
 
@@ -149,6 +154,11 @@ def _within(bound: BoundEventPattern) -> WithinTime | WithinEvents | None:
 
 def _key_column(bound: BoundEventPattern, i: int) -> str:
     return bound.keys[i].column or f"__cep_k{i}"
+
+
+def _outputs(bound: BoundEventPattern, fields: Fields) -> list[tuple[Output, DataType]]:
+    """The result's columns with the types that they have for the user."""
+    return [*_key_outputs(bound), *_time_outputs(bound), *_event_outputs(bound, fields)]
 
 
 def _key_outputs(bound: BoundEventPattern) -> list[tuple[Output, DataType]]:

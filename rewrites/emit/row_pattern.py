@@ -6,30 +6,28 @@ one exchange and one sort, whole partitions in order behind them.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
-from pyspark.sql.types import DataType, LongType, StructField, StructType
+from pyspark.sql.types import DataType, LongType
 from sqlglot import exp
 
 from rewrites.bind.row_pattern import BoundRowPattern, boolean_conditions
 from rewrites.builder import match_call, named, over, quoted, raw, select, subquery, text_of
 from rewrites.emit.masks import ROW_NUMBER, mask_columns
+from rewrites.transport import carried_schema, decoded_columns, encoded
 from sparkcep.spec.expression import Call
 from sparkcep.spec.row import Condition, CurrentRow, MatchNumber, Output, RowPatternSpec
 
 
 def row_pattern_spec(bound: BoundRowPattern) -> RowPatternSpec:
     """The MatchSpec of a bound clause."""
-    outputs = [(Output(name, CurrentRow(column)), data_type) for column, name, data_type in _passed(bound)]
-    outputs += [(Output(name, source), bound.outputs.types[name]) for source, name in bound.outputs.sources.items()]
-    outputs = outputs or [(Output("__cep_m0", MatchNumber()), LongType())]  # a table function has a column at least
-    schema = StructType([StructField(output.name, data_type) for output, data_type in outputs])
+    outputs = _outputs(bound)
     return RowPatternSpec(
         variables=bound.variables,
         pattern=bound.pattern,
         masks=tuple(name for _, name in mask_columns(_conditions(bound))),
         outputs=tuple(output for output, _ in outputs),
-        schema=schema.json(),
+        schema=carried_schema((output.name, data_type) for output, data_type in outputs).json(),
         rows_per_match=bound.rows_per_match,
         skip=bound.skip,
         initial=bound.initial,
@@ -43,11 +41,25 @@ def row_pattern_query(bound: BoundRowPattern, spec: RowPatternSpec, function: st
     """The query that stands in the clause's place, in parentheses."""
     windowed = _windowed(bound)
     boolean_conditions(bound, text_of(subquery(windowed)))
-    columns = [raw(quoted(name)) for name in _needed(bound, spec)]
-    columns += [named(text, name) for text, name in bound.arguments.items()]
+    types = bound.column_types | {_key_column(bound, i): key.data_type for i, key in enumerate(bound.keys)}
+    columns = [_column(quoted(name), name, types) for name in _needed(bound, spec)]
+    columns += [_column(text, name, types) for text, name in bound.arguments.items()]
     columns += [named(text, name) for text, name in mask_columns(_conditions(bound))]
     matches = match_call(select(columns, windowed), spec, function)
-    return f"({text_of(exp.select(*_results(bound)).from_(matches))})"
+    rows = decoded_columns(matches, ((output.name, data_type) for output, data_type in _outputs(bound)))
+    return f"({text_of(exp.select(*_results(bound)).from_(rows))})"
+
+
+def _outputs(bound: BoundRowPattern) -> list[tuple[Output, DataType]]:
+    """The engine's columns with the types that they have for the user."""
+    outputs = [(Output(name, CurrentRow(column)), data_type) for column, name, data_type in _passed(bound)]
+    outputs += [(Output(name, source), bound.outputs.types[name]) for source, name in bound.outputs.sources.items()]
+    return outputs or [(Output("__cep_m0", MatchNumber()), LongType())]  # a table function has a column at least
+
+
+def _column(text: str, name: str, types: Mapping[str, DataType]) -> exp.Expression:
+    """A column on its way to the engine."""
+    return named(encoded(text, types[name]) if name in types else text, name)
 
 
 def _windowed(bound: BoundRowPattern) -> exp.Select:
