@@ -8,6 +8,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from sqlglot import exp
+
 from rewrites.bind.names import Variables, references
 from rewrites.clause import Clause, Define, MatchRecognizeClause
 from rewrites.dialect import span_of
@@ -32,7 +34,7 @@ def notices(clause: Clause) -> tuple[Notice, ...]:
     """The notices of a clause, in the order of the text."""
     if not isinstance(clause, MatchRecognizeClause):
         return ()
-    found = [*_own_last(clause), *_swallowing(clause), *_no_order(clause)]
+    found = [*_own_last(clause), *_swallowing(clause), *_no_order(clause), *_all_tie(clause)]
     return tuple(sorted(found, key=lambda notice: notice.span.start))
 
 
@@ -78,3 +80,18 @@ def _no_order(clause: MatchRecognizeClause) -> Iterator[Notice]:
             clause.site.keyword,
             "say ORDER BY",
         )
+
+
+def _all_tie(clause: MatchRecognizeClause) -> Iterator[Notice]:
+    """``PARTITION BY user ORDER BY user``: all rows of a partition tie, as without ORDER BY."""
+    keys = [item.expr.node for item in clause.partition_by]
+    if clause.order_by and all(_is_constant(item.expr.node) or item.expr.node in keys for item in clause.order_by):
+        yield Notice(
+            "all rows of a partition tie in ORDER BY, so the answer may change from run to run",
+            clause.order_by[0].span,
+            "order by a column that tells the rows of a partition apart",
+        )
+
+
+def _is_constant(node: exp.Expression) -> bool:
+    return not any(node.find_all(exp.Column, exp.Func))

@@ -49,6 +49,9 @@ def bind_window(
         return None
     if within.events is not None:
         return Window(events=_positive(within.events, within.span))
+    assert within.length is not None
+    if _never_positive(within.length.node):
+        raise CepAnalysisError("WITHIN must be a positive length", code="WITHIN", span=within.span)
     length, length_type = _length(within, relation, source)
     is_number = isinstance(length_type, NumericType)
     if isinstance(time_type, NumericType) != is_number:
@@ -71,6 +74,21 @@ def _length(within: Within, relation: Relation, source: Source) -> tuple[str, Da
     if _is_short_interval(within, text):
         text = f"INTERVAL {text}"
     return f"({text})", relation.types_of([(text, within.span)])[0]
+
+
+def _never_positive(length: exp.Expression) -> bool:
+    """NULL, or a literal that is zero or less; what else comes out so is an error when the query runs."""
+    length = length.unnest()
+    if isinstance(length, exp.Interval):
+        return length.this is not None and _never_positive(length.this)
+    if isinstance(length, exp.Neg):
+        return isinstance(length.this, exp.Literal)
+    if not isinstance(length, exp.Literal):
+        return isinstance(length, exp.Null)
+    try:
+        return float(length.this) <= 0
+    except ValueError:  # such as '1 02:00' DAY TO HOUR
+        return False
 
 
 def _is_short_interval(within: Within, text: str) -> bool:

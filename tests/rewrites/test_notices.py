@@ -1,0 +1,31 @@
+"""What a clause is warned of, and what it is not."""
+
+from __future__ import annotations
+
+import pytest
+
+from rewrites.dialect import find_sites, parse_clause
+from rewrites.notices import notices
+
+CASES = {
+    "own_last": ("ORDER BY ts PATTERN (a b+) DEFINE b AS b.v > LAST(b.v)", ["LAST(b.v)"]),
+    "last_of_another": ("ORDER BY ts PATTERN (a b+) DEFINE b AS b.v > LAST(a.v)", []),
+    "own_last_with_offset": ("ORDER BY ts PATTERN (a b+) DEFINE b AS b.v > LAST(b.v, 1)", []),
+    "own_last_inside_prev": ("ORDER BY ts PATTERN (a b+) DEFINE b AS b.v > PREV(LAST(b.v))", []),
+    "swallowing": ("ORDER BY ts PATTERN (a b* c) DEFINE c AS v > 3", ["b"]),
+    "reluctant": ("ORDER BY ts PATTERN (a b*? c) DEFINE c AS v > 3", []),
+    "bounded": ("ORDER BY ts PATTERN (a b{,3} c) DEFINE c AS v > 3", []),
+    "no_order": ("PATTERN (a b)", ["MATCH_RECOGNIZE"]),
+    "order_is_the_key": ("PARTITION BY k ORDER BY k PATTERN (a b)", ["k"]),
+    "order_is_constant": ("ORDER BY 1 PATTERN (a b)", ["1"]),
+    "order_has_more_than_the_key": ("PARTITION BY k ORDER BY k, ts PATTERN (a b)", []),
+    "order_by_a_function": ("ORDER BY monotonically_increasing_id() PATTERN (a b)", []),
+}
+
+
+@pytest.mark.parametrize(("body", "places"), CASES.values(), ids=CASES)
+def test_notices(body: str, places: list[str]) -> None:
+    text = f"SELECT * FROM t MATCH_RECOGNIZE ({body})"
+    (site,) = find_sites(text)
+    found = notices(parse_clause(text, site))
+    assert [text[notice.span.start : notice.span.end] for notice in found] == places
