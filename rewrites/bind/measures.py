@@ -7,7 +7,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import get_args
 
 from pyspark.sql.types import (
     ArrayType,
@@ -17,10 +16,21 @@ from pyspark.sql.types import (
     FractionalType,
     IntegralType,
     LongType,
+    NullType,
+    NumericType,
     StringType,
 )
 from sqlglot import exp
 
+from rewrites.bind.aggregates import (
+    SPARK_AGGREGATES,
+    Fold,
+    Folds,
+    function_name,
+    innermost_call,
+    is_aggregate,
+    over_exploded,
+)
 from rewrites.bind.conditions import Columns, Condition, nested, offset_of
 from rewrites.bind.names import Reference, Variables, has_query, reference, references, require_known, row_text
 from rewrites.builder import quoted
@@ -71,6 +81,7 @@ class MeasureBinder:
     arguments: Columns
     early: Columns
     outputs: Outputs
+    folds: Folds
 
     def bind(self, measure: Measure) -> str:
         """The measure as SQL over the engine's outputs."""
@@ -96,7 +107,7 @@ class MeasureBinder:
             return self._output(row.MatchNumber(), LongType())
         if isinstance(node, MatchSequenceNumber):
             return self._output(row.Aggregate("count", running=True), LongType())
-        if isinstance(node, exp.AggFunc | exp.Filter):
+        if is_aggregate(node):
             return self._aggregate(node, running)
         return self._column(node, running)
 
@@ -148,17 +159,89 @@ class MeasureBinder:
 
     def _aggregate(self, node: exp.Expression, running: bool) -> str:
         call = node.this if isinstance(node, exp.Filter) else node
-        filtered = self._filter(node) if isinstance(node, exp.Filter) else None
         argument = call.this
         distinct = isinstance(argument, exp.Distinct)
-        if distinct:
-            argument = self._single(argument)
+        if distinct and len(argument.expressions) == 1:
+            argument = argument.expressions[0]
+        if not self._is_engine_aggregate(call, argument):
+            return self._folded(node, running)
+        filtered = self._filter(node) if isinstance(node, exp.Filter) else None
+        if isinstance(argument, Classifier):
+            source = row.Aggregate("array_agg", None, self._classifier_members(argument), running)
+            return self._output(source, ArrayType(StringType()))
         if isinstance(call, exp.Avg):
             return self._average(argument, running, distinct, filtered)
-        function = _FUNCTIONS.get(type(call))
-        if function is None:
+        return self._aggregate_output(_FUNCTIONS[type(call)], argument, running, distinct, filtered)
+
+    def _is_engine_aggregate(self, call: exp.Expression, argument: exp.Expression) -> bool:
+        """Whether the engine computes the aggregate; else it gives the rows, and Spark computes it."""
+        if type(call) not in (exp.Avg, *_FUNCTIONS) or call.expressions or isinstance(argument, exp.Distinct):
+            return False
+        if _is_star(argument):
+            return True
+        if any(isinstance(part, Classifier) for part in argument.walk()):
+            plain = not isinstance(call.this, exp.Distinct) and not isinstance(call.parent, exp.Filter)
+            return isinstance(call, exp.ArrayAgg) and isinstance(argument, Classifier) and plain
+        if not isinstance(call, exp.Sum | exp.Avg) or _is_nested(argument):
+            return True
+        self._members(argument)
+        return isinstance(self._argument_type(argument), NumericType | NullType)
+
+    def _folded(self, node: exp.Expression, running: bool) -> str:
+        """Any other aggregate of Spark's, over rows that the engine gives as an array."""
+        call = innermost_call(node)
+        if function_name(call, self.source) not in SPARK_AGGREGATES:
             raise _unsupported_aggregate(call)
-        return self._aggregate_output(function, argument, running, distinct, filtered)
+        fold = self.folds.of(self._members(node, aggregate=True), running)
+        self.relation.types_of([(self._over_input(node), span_of(node))])
+        condition, behind = None, ""
+        if isinstance(node, exp.IgnoreNulls | exp.RespectNulls):
+            behind = self.source.sql[span_of(node.this).end : span_of(node).end]
+            node = node.this
+        if isinstance(node, exp.Filter):
+            where = node.expression
+            condition = self._exploded(where.this if isinstance(where, exp.Where) else where, fold)
+            node = node.this
+        return self.folds.result(fold, over_exploded(self._exploded(node, fold), condition, behind))
+
+    def _over_input(self, node: exp.Expression) -> str:
+        """``node`` as SQL over the input, for Spark to check."""
+
+        def part(inner: exp.Expression) -> str | None:
+            found = reference(inner, self.variables)
+            if isinstance(inner, Classifier):
+                return "''"
+            return None if found is None else self.source.text(found.rest)
+
+        return self.source.splice(span_of(node), replaced(node, part))
+
+    def _exploded(self, node: exp.Expression, fold: Fold) -> str:
+        """``node`` as SQL over one exploded row."""
+        return self.source.splice(span_of(node), replaced(node, lambda part: self._field(part, fold)))
+
+    def _field(self, node: exp.Expression, fold: Fold) -> str | None:
+        if isinstance(node, Classifier):
+            return fold.classifier()
+        path = column_path(node)
+        if isinstance(node, exp.Query) or path is None or path[0].value.lower() in lambda_names(node):
+            return None
+        found = reference(node, self.variables)
+        column = self.relation.column(path[0].value) if found is None else self.relation.require(found.column)
+        if column is None:
+            self._refuse_unknown(node, path)
+            return None
+        behind = path[1 if found is not None else 0].span.end
+        return fold.field_of(*self._input(column)) + self.source.sql[behind : span_of(node).end]
+
+    def finish(self) -> None:
+        """Ask the engine for the rows of all folds; to be called when every measure is bound."""
+        for fold in self.folds:
+            column = self.arguments.name(fold.row_text, fold.row_type)
+            array = row.Aggregate("array_agg", column, fold.members, fold.running)
+            fold.array = self.outputs.name(array, ArrayType(fold.row_type))
+            if fold.classified:
+                names = row.Aggregate("array_agg", None, fold.members, fold.running)
+                fold.names = self.outputs.name(names, ArrayType(StringType()))
 
     def _aggregate_output(
         self,
@@ -193,21 +276,21 @@ class MeasureBinder:
         condition = node.expression.this if isinstance(node.expression, exp.Where) else node.expression
         return self._argument(condition, self._members(condition))[0]
 
-    def _single(self, distinct: exp.Distinct) -> exp.Expression:
-        if len(distinct.expressions) != 1:
-            raise CepUnsupportedError(
-                "DISTINCT over several expressions", code="DISTINCT", span=span_of(distinct), hint="use one struct(…)"
-            )
-        return distinct.expressions[0]
-
-    def _members(self, node: exp.Expression) -> tuple[str, ...] | None:
-        """The variable that all references in an argument share; None for all rows."""
+    def _members(self, node: exp.Expression, *, aggregate: bool = False) -> tuple[str, ...] | None:
+        """The variable that all references in an argument (or in a whole ``aggregate``) share; None for all rows."""
+        call = innermost_call(node) if aggregate else None
         for part in node.walk():
-            if isinstance(part, Navigation | Classifier | MatchNumber | exp.AggFunc):
+            inside = part is not call and is_aggregate(part) and not (aggregate and innermost_call(part) is call)
+            if inside or isinstance(part, Navigation | MatchNumber) or (isinstance(part, Classifier) and not aggregate):
                 raise nested(part)
         found = references(node, self.variables)
-        first = found[0].members if found else None
-        mixed = next((ref for ref in found if ref.members != first), None) or self._bare(node, found)
+        named = [part for part in node.find_all(Classifier) if part.this is not None]
+        members = [ref.members for ref in found] + [self._classifier_members(part) for part in named]
+        first = members[0] if members else None
+        mixed: Reference | exp.Expression | None = next((ref for ref in found if ref.members != first), None)
+        mixed = (
+            mixed or self._bare(node, found) or next((p for p in named if self._classifier_members(p) != first), None)
+        )
         if mixed is not None:
             raise CepAnalysisError(
                 "one navigation or aggregate may look at one variable only",
@@ -310,11 +393,15 @@ def _is_star(node: exp.Expression) -> bool:
     return isinstance(node, exp.Star) or (isinstance(node, exp.Column) and isinstance(node.this, exp.Star))
 
 
+def _is_nested(argument: exp.Expression) -> bool:
+    """Whether the argument holds what may not stand inside an aggregate (an error that ``_members`` raises)."""
+    return any(isinstance(part, Navigation | MatchNumber) or is_aggregate(part) for part in argument.walk())
+
+
 def _unsupported_aggregate(call: exp.Expression) -> CepUnsupportedError:
-    names = ", ".join(name.upper() for name in get_args(row.AggregateFunction))
     return CepUnsupportedError(
         f"the aggregate {call.sql_name()} in MEASURES",
         code="AGGREGATE",
         span=span_of(call),
-        hint=f"there are {names} and AVG; others can be computed from ARRAY_AGG",
+        hint="it is none of Spark's aggregate functions; window functions belong into a query over the clause",
     )

@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from pyspark.sql.types import BooleanType, DataType
 from sqlglot import exp
 
+from rewrites.bind.aggregates import Fold, Folds
 from rewrites.bind.conditions import Columns, Condition, ConditionBinder
 from rewrites.bind.match_conditions import CURRENT, MatchConditionTranslator
 from rewrites.bind.measures import MeasureBinder, Outputs
@@ -42,7 +43,7 @@ class BoundRowPattern:
     ``order`` has (SQL, direction) of each item.
     ``early`` are columns added below the windows, ``neighbours`` LAG/LEAD calls, ``arguments`` columns beside the conditions
     (SQL text → column name each), ``column_types`` the types of input columns and of those that measures are taken from; ``outputs``
-    the engine's measure columns, ``measures`` (SQL over them, name).
+    the engine's measure columns, ``folds`` the aggregates that Spark computes from rows among those, ``measures`` (SQL over both, name).
     """
 
     relation: Relation
@@ -63,6 +64,7 @@ class BoundRowPattern:
     rows_per_match: row.RowsPerMatch
     skip: row.Skip
     initial: bool
+    folds: tuple[Fold, ...] = ()
 
 
 def bind_row_pattern(clause: MatchRecognizeClause, relation: Relation, source: Source) -> BoundRowPattern:
@@ -76,8 +78,10 @@ def bind_row_pattern(clause: MatchRecognizeClause, relation: Relation, source: S
     conditions = {variables.require(define.variable)[0]: binder.bind(define) for define in clause.defines}
     outputs = Outputs()
     running = clause.rows_per_match != "one"
-    measures = MeasureBinder(variables, source, relation, conditions, running, arguments, early, outputs)
+    folds = Folds()
+    measures = MeasureBinder(variables, source, relation, conditions, running, arguments, early, outputs, folds)
     bound = tuple((measures.bind(measure), measure.name.value) for measure in clause.measures)
+    measures.finish()
     conditions = {name: _early_condition(condition, early) for name, condition in conditions.items()}
     defines = _match_dependent(conditions, variables, relation, source, arguments)
     defines = _within(clause, defines, variables, relation, source, arguments)
@@ -97,6 +101,7 @@ def bind_row_pattern(clause: MatchRecognizeClause, relation: Relation, source: S
         column_types={field.name: field.dataType for field in relation.schema} | early.types | arguments.types,
         outputs=outputs,
         measures=bound,
+        folds=tuple(folds),
         rows_per_match=clause.rows_per_match,
         skip=_skip(clause, variables),
         initial=clause.initial is not None,

@@ -13,6 +13,7 @@ from sqlglot import exp
 
 from rewrites.bind.row_pattern import BoundRowPattern, boolean_conditions
 from rewrites.builder import match_call, named, over, quoted, raw, select, subquery, text_of
+from rewrites.emit.folds import folded
 from rewrites.emit.masks import ROW_NUMBER, mask_columns
 from rewrites.transport import carried_schema, decoded_columns, encoded
 from sparkcep.spec.expression import Call
@@ -47,7 +48,7 @@ def row_pattern_query(bound: BoundRowPattern, spec: RowPatternSpec, function: st
     columns += [named(text, name) for text, name in mask_columns(_conditions(bound))]
     matches = match_call(select(columns, windowed), spec, function)
     rows = decoded_columns(matches, ((output.name, data_type) for output, data_type in _outputs(bound)))
-    return f"({text_of(exp.select(*_results(bound)).from_(rows))})"
+    return f"({text_of(exp.select(*_results(bound)).from_(folded(rows, bound, spec)))})"
 
 
 def _outputs(bound: BoundRowPattern) -> list[tuple[Output, DataType]]:

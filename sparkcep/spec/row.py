@@ -97,8 +97,8 @@ class MatchNumber:
 class Aggregate:
     """An aggregate over rows of the match mapped to ``variables`` (None: all rows), running or final.
 
-    ``column`` None: COUNT of rows. ``filter`` is a BOOLEAN input column. NULLs of ``column`` are skipped (array_agg: as Spark,
-    skipped too).
+    ``column`` None: COUNT of rows; with array_agg the variables that the rows are mapped to. ``filter`` is a BOOLEAN input column.
+    NULLs of ``column`` are skipped (array_agg: as Spark, skipped too).
     """
 
     function: AggregateFunction
@@ -110,7 +110,8 @@ class Aggregate:
 
     def __str__(self) -> str:
         rows = " or ".join(self.variables or ()) or "all rows"
-        what = f"{'DISTINCT ' if self.distinct else ''}{self.column or '*'}"
+        nothing = "CLASSIFIER()" if self.function == "array_agg" else "*"
+        what = f"{'DISTINCT ' if self.distinct else ''}{self.column or nothing}"
         where = f" FILTER (WHERE {self.filter})" if self.filter else ""
         return f"{'RUNNING' if self.running else 'FINAL'} {self.function.upper()}({what}){where} over {rows}"
 

@@ -195,9 +195,18 @@ def _array_agg(matches: Matches, labels: Labels, rows: OutputRows, columns: Colu
     offsets = np.append(0, np.cumsum(lengths))
     element = np.repeat(low - offsets[:-1], lengths) + np.arange(offsets[-1])
     nodes = np.flatnonzero(_used(matches, labels, columns, source))
-    values = columns.take(_column(source), matches.row[nodes[element]])
+    values = _elements(matches, labels, columns, source, nodes[element])
     if isinstance(values, pa.ChunkedArray):
         values = pa.concat_arrays(values.chunks)
     outside = _outside(matches, labels, rows)
     mask = None if outside is None else pa.array(outside)
     return pa.ListArray.from_arrays(pa.array(offsets.astype(np.int32)), values, mask=mask)
+
+
+def _elements(
+    matches: Matches, labels: Labels, columns: Columns, source: Aggregate, nodes: NDArray[np.int64]
+) -> pa.Array | pa.ChunkedArray:
+    """The values at ``nodes``; without a column the variables of their rows."""
+    if source.column is None:
+        return labels.names.take(pa.array(matches.code[nodes] >> 1))
+    return columns.take(source.column, matches.row[nodes])

@@ -1,0 +1,128 @@
+"""Aggregates in MEASURES that no engine has (``stddev``, ``percentile``, ``max_by`` …): Spark computes them, from the rows that the engine gives.
+
+``stddev(A.x)`` → an array of A's rows per output row of the engine, exploded and grouped again, with ``stddev(`__cep_r`.`c0`)`` over it.
+In: an aggregate's syntax tree. Out: its SQL over one exploded row, and what of a row it reads.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+from pyspark.sql.types import DataType, IntegerType, StructField, StructType
+from sqlglot import exp
+
+from rewrites.builder import quoted, string
+from rewrites.dialect import span_of
+from rewrites.source import Source
+
+_NAMES = (
+    "any any_value approx_count_distinct approx_percentile array_agg avg bit_and bit_or bit_xor bool_and bool_or "
+    "collect_list collect_set corr count count_if count_min_sketch covar_pop covar_samp every first_value "
+    "histogram_numeric hll_sketch_agg kurtosis last_value listagg max max_by mean median min min_by mode percentile "
+    "percentile_approx percentile_cont percentile_disc regr_avgx regr_avgy regr_count regr_intercept regr_r2 "
+    "regr_slope regr_sxx regr_sxy regr_syy skewness some std stddev stddev_pop stddev_samp string_agg sum try_avg "
+    "try_sum var_pop var_samp variance "
+)
+SPARK_AGGREGATES = frozenset(_NAMES.split())
+"""Spark's aggregate functions; FIRST and LAST are navigation inside a pattern clause."""
+
+POSITION, ROW, CLASSIFIER = "__cep_p", "__cep_r", "v"
+"""An exploded row: its place in the match, its columns, and among them the name of its variable."""
+
+
+def is_aggregate(node: exp.Expression) -> bool:
+    """Whether ``node`` is an aggregate, with what may stand behind it: FILTER, WITHIN GROUP, IGNORE NULLS."""
+    if isinstance(node, exp.Filter | exp.IgnoreNulls | exp.RespectNulls | exp.WithinGroup):
+        return is_aggregate(node.this)
+    if isinstance(node, exp.Any):
+        return not isinstance(node.parent, exp.Like | exp.ILike)
+    if isinstance(node, exp.Anonymous):
+        return node.name.lower() in SPARK_AGGREGATES
+    return isinstance(node, exp.AggFunc)
+
+
+def innermost_call(node: exp.Expression) -> exp.Expression:
+    """The function call itself."""
+    while isinstance(node, exp.Filter | exp.IgnoreNulls | exp.RespectNulls | exp.WithinGroup):
+        node = node.this
+    return node
+
+
+def function_name(node: exp.Expression, source: Source) -> str:
+    """The aggregate's name as the user wrote it, in lower case."""
+    return source.text(span_of(node)).split("(")[0].strip().strip("`").lower()
+
+
+@dataclass(slots=True)
+class Fold:
+    """The rows of one variable (None: of the match) and what Spark computes from them.
+
+    ``fields``: input column → (field of the exploded row, type). ``calls``: SQL over an exploded row → name of the result.
+    ``array`` and ``names`` are the engine's outputs that hold the rows and, where ``classified``, their variables.
+    """
+
+    members: tuple[str, ...] | None
+    running: bool
+    fields: dict[str, tuple[str, DataType]] = field(default_factory=dict)
+    calls: dict[str, str] = field(default_factory=dict)
+    classified: bool = False
+    array: str = ""
+    names: str = ""
+
+    def field_of(self, column: str, data_type: DataType) -> str:
+        """The exploded row's field for an input column."""
+        name, _ = self.fields.setdefault(column, (f"c{len(self.fields)}", data_type))
+        return f"{quoted(ROW)}.{quoted(name)}"
+
+    def classifier(self) -> str:
+        """The exploded row's variable."""
+        self.classified = True
+        return f"{quoted(ROW)}.{quoted(CLASSIFIER)}"
+
+    @property
+    def row_text(self) -> str:
+        """The struct of a row's columns, over the input; never NULL, so that no row is skipped."""
+        parts = [f"{string(name)}, {quoted(column)}" for column, (name, _) in self.fields.items()]
+        return f"named_struct({', '.join(parts) or string('c0') + ', 1'})"
+
+    @property
+    def row_type(self) -> DataType:
+        """The type of ``row_text``."""
+        found = [StructField(name, data_type) for name, data_type in self.fields.values()]
+        return StructType(found or [StructField("c0", IntegerType())])
+
+    @property
+    def rows_text(self) -> str:
+        """The array to explode, over the engine's outputs."""
+        if not self.classified:
+            return quoted(self.array)
+        parts = [f"{string(name)}, r.{quoted(name)}" for name, _ in self.fields.values()]
+        struct = ", ".join([*parts, f"{string(CLASSIFIER)}, v"])
+        return f"zip_with({quoted(self.array)}, {quoted(self.names)}, (r, v) -> named_struct({struct}))"
+
+
+@dataclass(slots=True)
+class Folds:
+    """All folds of a clause's measures, and the number of their results."""
+
+    found: dict[tuple[tuple[str, ...] | None, bool], Fold] = field(default_factory=dict)
+
+    def of(self, members: tuple[str, ...] | None, running: bool) -> Fold:
+        """The fold over the rows of a variable."""
+        return self.found.setdefault((members, running), Fold(members, running))
+
+    def result(self, fold: Fold, text: str) -> str:
+        """The column that holds the aggregate ``text`` over the rows of ``fold``."""
+        count = sum(len(other.calls) for other in self.found.values())
+        return quoted(fold.calls.setdefault(text, f"__cep_g{count}"))
+
+    def __iter__(self) -> Iterator[Fold]:
+        return iter(self.found.values())
+
+
+def over_exploded(call: str, condition: str | None, behind: str) -> str:
+    """An aggregate with a FILTER that leaves out the row that OUTER adds for an empty array; ``behind``: IGNORE NULLS or nothing."""
+    there = f"{quoted(POSITION)} IS NOT NULL"
+    where = there if condition is None else f"{there} AND ({condition})"
+    return f"{call} FILTER (WHERE {where}){behind}"

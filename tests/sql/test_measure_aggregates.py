@@ -1,0 +1,61 @@
+"""Aggregates in MEASURES that Spark computes from the engine's rows: any function, DISTINCT, FILTER, CLASSIFIER, RUNNING and FINAL."""
+
+from __future__ import annotations
+
+import pytest
+from pyspark.sql import SparkSession
+
+from tests.sql.cases import Case, check, parametrize
+
+HITS = """(SELECT *, ts * INTERVAL '1' MONTH AS m FROM VALUES ('p', 1, 'x', 1.0D), ('p', 2, 'y', 3.0D), ('p', 3, 'y', NULL), ('p', 4, 'z', 4.0D), ('q', 1, 'a', 2D),
+  ('q', 2, 'b', 1D) AS t(k, ts, s, v))"""
+
+
+def hits(measures: str, rest: str = "PATTERN (a b*)", shown: str = "*") -> str:
+    return f"SELECT {shown} FROM {HITS} MATCH_RECOGNIZE (PARTITION BY k ORDER BY ts MEASURES {measures} {rest} DEFINE a AS v < 3)"
+
+
+ONE_ROW = [
+    "stddev_pop(b.v) AS deviation",
+    "max_by(b.s, b.v) AS best",
+    "count_if(v > 1) AS many",
+    "percentile(v, 0.5) FILTER (WHERE s <> 'x') AS middle",
+    "sort_array(collect_set(b.s)) AS names",
+    "count(DISTINCT b.s, b.v) AS pairs",
+    "every(b.v > 1) AS high",
+    "listagg(CLASSIFIER(), '') AS path",
+    "count(DISTINCT u.s) + LAST(ts) AS sum",
+    "array_join(array_agg(CLASSIFIER(b)), '-') AS bs",
+    "SUM(INTERVAL '1' DAY * b.ts) > INTERVAL '5' DAY AS long",
+    "mean(DISTINCT b.ts) AS mean",
+    "any_value(b.v) IGNORE NULLS AS some",
+    "SUM(m) = INTERVAL '10' MONTH AS months",
+]
+CASES = [
+    Case(
+        "one_row",
+        hits(", ".join(ONE_ROW), "PATTERN (a b*) SUBSET u = (a, b)"),
+        [
+            ("p", 0.5, "z", 2, 3.5, ["y", "z"], 2, True, "abbb", 7, "b-b-b", True, 3.0, 3.0, True),
+            ("q", 0.0, "b", 1, 1.5, ["b"], 1, False, "ab", 4, "b", False, 2.0, 1.0, False),
+        ],
+    ),
+    Case(
+        "running_final_and_unmatched",
+        hits(
+            "variance(v) AS var, FINAL listagg(u.s) AS all, count_if(b.v > 1) AS high",
+            "ALL ROWS PER MATCH WITH UNMATCHED ROWS PATTERN (a b {0,1} c) SUBSET u = (a, b)",
+            "k, ts, var, all, high",
+        ),
+        [
+            *[("p", 1, None, "xy", 0), ("p", 2, 2.0, "xy", 1), ("p", 3, 2.0, "xy", 1), ("p", 4, None, None, None)],
+            *[("q", 1, None, "a", 0), ("q", 2, 0.5, "a", 0)],
+        ],
+    ),
+]
+
+
+@pytest.mark.spark
+@parametrize(CASES)
+def test_aggregates(spark: SparkSession, case: Case) -> None:
+    check(spark, case)
