@@ -90,7 +90,9 @@ def extensions(
         return
     step = chain.steps[position]
     for extended, faulty in taken(chain, step, frame, admitted(chain.events, step, frame), budget):
+        budget.counters.hold(length(extended))
         yield from extensions(chain, extended, budget, position + 1, suspect or faulty)
+        budget.counters.hold(-length(extended))
 
 
 def raise_faults(chain: Chain, frame: Frame) -> None:
@@ -118,6 +120,7 @@ def taken(chain: Chain, step: Step, frame: Frame, ranges: Ranges, budget: Budget
     first = _first_events(chain, step, frame, ranges, budget)
     if step.grower is None:
         for pairs, suspect in first:
+            budget.counters.created[step.state.variable] += len(pairs.taken)
             yield pairs.frame(), suspect
     else:
         yield from closures(chain.events, chain.payload, step.grower, step.others, first, ranges.high, budget)
@@ -139,8 +142,8 @@ def _first_events(
             # A single event spans less than the window; not so where WITHIN is zero or negative.
             pairs.keep(chain.events.window.end[pairs.taken] > pairs.taken)
         apart(pairs, step.others)
-        equal(pairs, step.buffer)
-        yield pairs, satisfied(pairs, step.conditions, chain.payload)
+        equal(pairs, step.buffer, budget)
+        yield pairs, satisfied(pairs, step.conditions, chain.payload, budget)
 
 
 def _named(frame: Frame) -> list[str]:

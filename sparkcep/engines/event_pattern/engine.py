@@ -13,7 +13,7 @@ import pyarrow as pa
 from sparkcep.engines.event_pattern import chain as chains
 from sparkcep.engines.event_pattern import negation
 from sparkcep.engines.event_pattern import tree as trees
-from sparkcep.engines.event_pattern.budget import Budget
+from sparkcep.engines.event_pattern.budget import Budget, Counters
 from sparkcep.engines.event_pattern.buffer import Buffers
 from sparkcep.engines.event_pattern.closures import Frame
 from sparkcep.engines.event_pattern.events import Events, load
@@ -47,12 +47,14 @@ def run(
     max_partial_matches: int | None = None,
     chunk: int = CHUNK,
     output_rows: int = OUTPUT_ROWS,
+    counters: Counters | None = None,
 ) -> Iterator[pa.Table]:
     """All matches in ``table``, as tables of ``spec.outputs`` with at most ``output_rows`` rows.
 
     ``table``: whole partitions, partition after partition, in ORDER BY order, with the columns the spec names. Order
     of the result: branch by branch; in a branch (block after block for ``tree``) by the event that the variable bound first took, then the second,
     and so on, whatever ``chunk`` is; closures come in no such order. Work is done as the tables are asked for.
+    ``counters``: filled with what the run does.
 
     Raises CepLimitError past ``max_partial_matches`` (None: the spec's, else ``MAX_PARTIAL_MATCHES``) created partial
     matches (complete ones included), CepDataError for arithmetic errors in predicates, CepUnsupportedError for column
@@ -62,7 +64,8 @@ def run(
     events = load(table, spec.masks, spec.rank, spec.within)
     payload = Payload(table, events.positions)
     limit = max_partial_matches or spec.max_partial_matches or MAX_PARTIAL_MATCHES
-    budget = Budget(limit, limit, chunk)
+    bounds = [name for name, part in (("WITHIN", spec.within), ("PARTITION BY", spec.partition)) if part]
+    budget = Budget(limit, limit, chunk, bounds, counters or Counters())
     frames = (
         (frame, branch.branch.absent)
         for branch in compiled.branches

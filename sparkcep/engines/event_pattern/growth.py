@@ -93,8 +93,9 @@ def closures(
             continue
         frame, suspect = found
         size = len(stack)
+        budget.counters.created[grower.variable] += length(frame)
         if size >= grower.low:
-            yield _finished(grower, payload, frame, suspect)
+            yield _finished(grower, payload, frame, suspect, budget)
         alive = gathered(frame, ~_doomed(grower, payload, frame)) if grower.dooms else frame
         if (grower.high is None or size < grower.high) and length(alive):
             stack.append(_grown(events, payload, grower, others, alive, suspect, budget))
@@ -130,16 +131,17 @@ def _grown(
         budget.spend_on_closures(len(expansion.rows), grower.variable, size)
         pairs = Pairs(frame, grower.variable, expansion.rows, expansion.parents, kleene=True)
         apart(pairs, others)
-        equal(pairs, grower.buffer)
-        faulty = satisfied(pairs, grower.each, payload)
+        equal(pairs, grower.buffer, budget)
+        faulty = satisfied(pairs, grower.each, payload, budget)
         if len(pairs.taken):
             yield pairs.frame(), suspect or faulty
 
 
-def _finished(grower: Grower, payload: Payload, frame: Frame, suspect: bool) -> Found:
+def _finished(grower: Grower, payload: Payload, frame: Frame, suspect: bool, budget: Budget) -> Found:
     """The closures that may end here; those with an error are kept until all else is decided."""
     frame = {name: column for name, column in frame.items() if name != CEILING}
     for wanted in grower.finished:
+        budget.counters.predicates += length(frame)
         outcome = evaluate_all(wanted, payload, frame)
         suspect |= outcome.faults is not None
         kept = outcome.holds if outcome.faults is None else outcome.holds | (outcome.faults != 0)

@@ -153,6 +153,7 @@ def _refuted(negations: Negations, absence: Absence, frame: Frame, budget: Budge
     for expansion in expansions(absence.buffer, begin, end, budget.chunk):
         budget.spend(len(expansion.rows), (*frame, f"NOT {absence.variable}"))
         counts = _counts(negations, absence, frame, expansion.parents, expansion.rows)
+        budget.counters.predicates += len(absence.conditions) * len(expansion.rows)
         refuted[expansion.parents[counts]] = True
     return refuted
 

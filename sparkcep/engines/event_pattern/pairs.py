@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
+from sparkcep.engines.event_pattern.budget import Budget
 from sparkcep.engines.event_pattern.buffer import InputBuffer
 from sparkcep.engines.event_pattern.closures import Closures, Column, Frame, lacks, rows_of
 from sparkcep.engines.event_pattern.equality import holds
@@ -67,19 +68,21 @@ def apart(pairs: Pairs, others: Sequence[str]) -> None:
         pairs.keep(lacks(pairs.column(name), pairs.taken))
 
 
-def equal(pairs: Pairs, buffer: InputBuffer) -> None:
+def equal(pairs: Pairs, buffer: InputBuffer, budget: Budget) -> None:
     """The equalities that the buffer was not searched by."""
     for part in buffer.compared:
+        budget.counters.predicates += len(pairs.taken)
         pairs.keep(holds(part, pairs.taken, rows_of(pairs.parents_frame, part.term)[pairs.parents]))
 
 
-def satisfied(pairs: Pairs, conditions: Sequence[Condition], payload: Payload) -> bool:
+def satisfied(pairs: Pairs, conditions: Sequence[Condition], payload: Payload, budget: Budget) -> bool:
     """Keep the pairs that satisfy the conditions or have no value there; whether one has none.
 
     A condition over the elements of the closure that grows is asked of the new element: those before it were asked.
     """
     suspect = False
     for wanted in conditions:
+        budget.counters.predicates += len(pairs.taken)
         ask = evaluate if wanted.walked == pairs.variable else evaluate_all
         outcome = ask(wanted, payload, pairs.only(term.variable for term in wanted.columns))
         suspect |= outcome.faults is not None

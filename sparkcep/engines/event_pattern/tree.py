@@ -93,7 +93,9 @@ def _extended(
     name = _next(tree, ranges)
     chain = Chain(events, tree.buffers.payload, (steps[name],), (), ())
     for extended, faulty in taken(chain, steps[name], frame, ranges[name], budget):
+        budget.counters.hold(length(extended))
         yield from _extended(tree, extended, (*path, name), pivot, block, suspect or faulty, budget)
+        budget.counters.hold(-length(extended))
 
 
 def _side(block: Block, is_pivot: bool) -> tuple[int, int]:
