@@ -26,6 +26,9 @@ TimeArray = npt.NDArray[np.int64] | npt.NDArray[np.float64]
 
 MASK_BITS = 62
 
+TIME_LINE = 1 << 62
+"""Partitions times their longest span stay below this, so that they fit one line of int64."""
+
 
 @dataclass(frozen=True, slots=True)
 class Window:
@@ -155,17 +158,35 @@ def _ends(time: TimeArray, deadline: TimeArray, partition_end: IntArray) -> IntA
     """The first candidate at or after p whose time is not less than ``deadline[p]``, else the partition's end, for
     every p.
 
-    An exponential search from each p, all at once: the number of rounds is logarithmic in the longest window, not in
-    the partition. Steps double while any of them succeeds; then less than one step is missing everywhere, and steps
-    halve.
+    One binary search where partition and time fit one ascending key. Else an exponential search from each p, all at
+    once: the number of rounds is logarithmic in the longest window, not in the partition. Steps double while any of
+    them succeeds; then less than one step is missing everywhere, and steps halve.
     """
     found = np.arange(len(time))
+    line = _time_line(time, deadline, partition_end)
+    if line is not None:
+        return np.clip(np.searchsorted(*line), found, partition_end)
     step = 1
     while _advance(found, step, time, deadline, partition_end):
         step *= 2
     while step := step >> 1:
         _advance(found, step, time, deadline, partition_end)
     return found
+
+
+def _time_line(time: TimeArray, deadline: TimeArray, partition_end: IntArray) -> tuple[TimeArray, TimeArray] | None:
+    """Times and deadlines with the partitions one behind another; None where they do not fit."""
+    if not len(time) or partition_end[0] == len(time):
+        return time, deadline
+    if not (np.issubdtype(time.dtype, np.integer) and np.issubdtype(deadline.dtype, np.integer)):
+        return None
+    low, high = int(time.min()), int(max(time.max(), deadline.max()))
+    width = high - low + 1
+    if low > int(deadline.min()) or width * len(time) >= TIME_LINE:
+        return None
+    # The ends of partitions ascend with them and number them well enough.
+    shift = partition_end * width - low
+    return time + shift, deadline + shift
 
 
 def _advance(found: IntArray, step: int, time: TimeArray, deadline: TimeArray, partition_end: IntArray) -> bool:
