@@ -10,6 +10,7 @@ from importlib import import_module
 
 KERNEL_MODULES = (
     "sparkcep.engines.aseq.kernels",
+    "sparkcep.engines.event_pattern.range_kernels",
     "sparkcep.engines.row_pattern.kernels",
     "sparkcep.engines.row_pattern.path_kernels",
     "sparkcep.engines.row_match.search_kernels",

@@ -5,7 +5,7 @@ from unittest.mock import patch
 
 from hypothesis import assume, event, given, settings
 
-from sparkcep.engines.event_pattern import order, tree
+from sparkcep.engines.event_pattern import order, ranges, tree
 from sparkcep.errors import CepAnalysisError, CepUnsupportedError
 from tests.adapters import event_matches
 from tests.corpus import EventCase
@@ -47,10 +47,13 @@ def _check(case: EventCase) -> None:
     event("error" if expected is None else f"{min(len(expected), 5)} matches")
     for options in OPTIONS:
         assert _found(case, **options) == expected, options
+    with (
+        patch.multiple(ranges, KERNEL_PAIRS=0, SORTED_AFTER=0, SELECTIVE=2.0, BLOCK=2, FANOUT=2),
+        patch.object(order, "MIN_EVENTS", 0),  # so that orders are chosen by measured cost
+    ):
+        assert _found(case) == expected
     with patch.object(tree, "MIN_BLOCK", 1), patch.object(tree, "WINDOWS", 1):  # so that there are several blocks
         assert _found(case, engine="tree") == expected
-    with patch.object(order, "MIN_EVENTS", 0):  # so that orders are chosen by measured cost
-        assert _found(case) == expected
 
 
 def _expected(case: EventCase) -> list[tuple[Any, ...]] | None:

@@ -19,12 +19,13 @@ import numpy as np
 
 from sparkcep.engines.event_pattern.branches import Branch, extremes
 from sparkcep.engines.event_pattern.budget import Budget
-from sparkcep.engines.event_pattern.buffer import Buffers, InputBuffer, expansions
+from sparkcep.engines.event_pattern.buffer import Buffers, InputBuffer
 from sparkcep.engines.event_pattern.closures import Frame, earliest, gathered, latest, length
 from sparkcep.engines.event_pattern.events import Events, IntArray
 from sparkcep.engines.event_pattern.growth import Grower, closures, grower
-from sparkcep.engines.event_pattern.pairs import Pairs, Ranges, apart, equal, satisfied
+from sparkcep.engines.event_pattern.pairs import Pairs, Ranges, apart, satisfied
 from sparkcep.engines.event_pattern.predicates import Condition, condition, evaluate_all, fault_error
+from sparkcep.engines.event_pattern.ranges import Finder, comparable, intervals
 from sparkcep.engines.event_pattern.states import Fence, State
 from sparkcep.engines.event_pattern.values import Payload
 
@@ -34,11 +35,12 @@ LOW, HIGH = "<low>", "<high>"
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """A state over one table: its input buffer, its conditions, its fences with the buffers of their negated events;
+    """A state over one table: its input buffer, what finds pairs in it, its other conditions, its fences with the buffers of their negated events;
     for a Kleene variable what grows its closures. ``others``: bound variables that may have taken the same event."""
 
     state: State
     buffer: InputBuffer
+    finder: Finder
     conditions: tuple[Condition, ...]
     fences: tuple[tuple[Fence, InputBuffer], ...]
     others: tuple[str, ...]
@@ -135,14 +137,13 @@ def _first_events(
     admits may stop the query.
     """
     variable = step.state.variable
-    for expansion in expansions(step.buffer, ranges.begin, ranges.end, budget.chunk):
+    for expansion in step.finder.pairs(ranges.begin, ranges.end, frame, budget):
         budget.spend(len(expansion.rows), (*_named(frame), variable))
         pairs = Pairs(frame, variable, expansion.rows, expansion.parents, step.grower is not None)
         if not frame and chain.events.window is not None:
             # A single event spans less than the window; not so where WITHIN is zero or negative.
             pairs.keep(chain.events.window.end[pairs.taken] > pairs.taken)
         apart(pairs, step.others)
-        equal(pairs, step.buffer, budget)
         yield pairs, satisfied(pairs, step.conditions, chain.payload, budget)
 
 
@@ -219,10 +220,14 @@ def prepared_step(state: State, indexes: Mapping[str, int], buffers: Buffers, gi
     # The first event of a closure is fenced from what precedes it; its first is not what the last is fenced from.
     usable = [fence for fence in state.fences if state.growth is None or fence.after]
     fences = [(fence, buffers.fill(indexes[fence.negated], fence.equalities)) for fence in usable]
+    buffer = buffers.fill(index, state.equalities, state.same)
+    ranges = [comparison for comparison in state.comparisons if comparable(comparison, buffers.payload)]
+    others = [comparison.predicate for comparison in state.comparisons if comparison not in ranges]
     return Step(
         state,
-        buffers.fill(index, state.equalities, state.same),
-        tuple(condition(predicate, buffers.payload) for predicate in state.filters),
+        buffer,
+        Finder(buffer, intervals(ranges, buffer, buffers.payload)),
+        tuple(condition(predicate, buffers.payload) for predicate in (*state.filters, *others)),
         # With an equality that the buffer is not searched by, a negated event found may be none.
         tuple((fence, negated) for fence, negated in fences if not negated.compared),
         (*given, *state.unordered),

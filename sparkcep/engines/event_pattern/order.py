@@ -150,7 +150,7 @@ def _measured(
     begin, end = _ranges(events, buffer, rows, bool(state.after), bool(state.before))
     pairs = int(np.maximum(end - begin, 0).sum())
     found = Selectivity(x, y, pairs / (len(rows) * len(buffer.rows)))
-    if not pairs or not (state.equalities or state.filters):
+    if not pairs or not (state.equalities or state.filters or state.comparisons):
         return found
     left, right = _picked(buffer, begin, end, np.unique(np.linspace(0, pairs - 1, SAMPLE).astype(np.int64)))
     return _with_predicates(found, state, payload, rows[left], right, len(events))
@@ -180,7 +180,7 @@ def _with_predicates(
     if wanted is not None:
         equal = (wanted.own[right] == needles(wanted, rows)) & (wanted.own[right] >= 0)
     holds = np.ones(count, dtype=np.bool_)
-    for predicate in state.filters:
+    for predicate in (*state.filters, *(comparison.predicate for comparison in state.comparisons)):
         if set(variables(predicate.condition)) == {found.given, found.variable}:
             holds &= evaluate(condition(predicate, payload), payload, rows).holds
     # None of the sample does not mean none at all.

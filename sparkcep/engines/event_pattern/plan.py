@@ -6,13 +6,13 @@ In: an ``EventPatternSpec``. Out: a ``Plan``, fixed for the whole task. The orde
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from sparkcep.engines.event_pattern.branches import Branch, Negation, branches
 from sparkcep.engines.event_pattern.support import check
 from sparkcep.spec.event import EventPatternSpec, Predicate
-from sparkcep.spec.expression import Call, ColumnOf, ElementOf, Expression, variables
+from sparkcep.spec.expression import Call, ColumnOf, ElementOf, Expression, Operator, variables
 
 Point = ColumnOf | ElementOf
 """A column of one event that the condition names."""
@@ -76,6 +76,19 @@ def equated(condition: Expression) -> tuple[Point, Point] | None:
     left, right = condition.arguments
     if isinstance(left, Point) and isinstance(right, Point) and left != right:
         return left, right
+    return None
+
+
+MIRRORED: Mapping[Operator, Operator] = {"lt": "gt", "le": "ge", "gt": "lt", "ge": "le"}
+
+
+def compared(condition: Expression) -> tuple[Point, Point, Operator] | None:
+    """The two sides of ``x.c < y.d`` (or <=, >, >=): columns of two events."""
+    if not isinstance(condition, Call) or condition.operator not in MIRRORED:
+        return None
+    left, right = condition.arguments
+    if isinstance(left, Point) and isinstance(right, Point) and left.variable != right.variable:
+        return left, right, condition.operator
     return None
 
 

@@ -12,9 +12,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from sparkcep.engines.event_pattern.branches import extremes
-from sparkcep.engines.event_pattern.plan import BranchPlan, Equality, NegatedEvent, Point, equated
+from sparkcep.engines.event_pattern.plan import MIRRORED, BranchPlan, Equality, NegatedEvent, Point, compared, equated
 from sparkcep.spec.event import Predicate
-from sparkcep.spec.expression import AggregateOf, ElementOf, terms, variables, walked
+from sparkcep.spec.expression import AggregateOf, ElementOf, Operator, terms, variables, walked
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,12 +47,23 @@ class Growth:
 
 
 @dataclass(frozen=True, slots=True)
+class Comparison:
+    """``column`` of the event to take, less or greater than a value of a bound event: a range predicate."""
+
+    column: str
+    operator: Operator
+    term: Point
+    predicate: Predicate
+
+
+@dataclass(frozen=True, slots=True)
 class State:
     """Taking ``variable`` (of a closure: its first event) when the variables of the states before it are bound.
 
     ``after``/``before``: bound variables it must follow/precede, only the latest/earliest of them that can matter.
     ``unordered``: bound variables in no order to it. ``earliest``/``latest``: bound variables among which the first
     and last event of the partial match are found. ``same``: columns of the event itself that must be equal.
+    ``comparisons``: range predicates with bound events; ``filters``: all other predicates.
     """
 
     variable: str
@@ -66,6 +77,7 @@ class State:
     filters: tuple[Predicate, ...]
     fences: tuple[Fence, ...]
     growth: Growth | None = None
+    comparisons: tuple[Comparison, ...] = ()
 
 
 def ascending(branch_plan: BranchPlan, counts: Mapping[str, int]) -> tuple[str, ...]:
@@ -99,6 +111,7 @@ def state(branch_plan: BranchPlan, bound: Sequence[str], variable: str, given: S
         filters=choice.filters(),
         fences=_fences(branch_plan, bound, variable),
         growth=choice.growth(),
+        comparisons=choice.comparisons(),
     )
 
 
@@ -141,7 +154,15 @@ class _Choice:
 
     def filters(self) -> tuple[Predicate, ...]:
         """Of a closure: those that its first element decides."""
-        return tuple(p for p in self._decided() if not self._is_searched(p) and self._at_first(p))
+        ranges = {comparison.predicate for comparison in self.comparisons()}
+        return tuple(p for p in self._decided() if p not in ranges and not self._is_searched(p) and self._at_first(p))
+
+    def comparisons(self) -> tuple[Comparison, ...]:
+        """Of a single event."""
+        if self.kleene:
+            return ()
+        found = (_compared(predicate, self.variable, self.bound) for predicate in self._decided())
+        return tuple(comparison for comparison in found if comparison is not None)
 
     def growth(self) -> Growth | None:
         element = self.plan.branch.closure(self.variable)
@@ -192,6 +213,20 @@ def _searched(predicate: Predicate, variable: str, bound: Iterable[str], first: 
     for own, other in (sides, sides[::-1]):
         if own.variable == variable and _is_point(other, variable, bound, first) and _is_taken(own, first):
             return own.column, other
+    return None
+
+
+def _compared(predicate: Predicate, variable: str, bound: Iterable[str]) -> Comparison | None:
+    """``v.x < a.y`` or ``a.y < v.x`` with a bound event a."""
+    sides = compared(predicate.condition)
+    if sides is None:
+        return None
+    for (own, other), operator in (
+        (sides[:2], sides[2]),
+        (sides[1::-1], MIRRORED[sides[2]]),
+    ):
+        if own.variable == variable != other.variable and _is_point(other, variable, bound, True):
+            return Comparison(own.column, operator, other, predicate)
     return None
 
 
