@@ -146,6 +146,15 @@ class Equivalence:
 
 
 @dataclass(frozen=True, slots=True)
+class Hint:
+    """``CEP_ENGINE(chain)`` behind the clause's parenthesis: how to evaluate it, never what it means."""
+
+    name: Name
+    value: str
+    span: Span
+
+
+@dataclass(frozen=True, slots=True)
 class MatchPatternClause:
     """SASE / SASE+ / A-Seq. ``conjuncts`` are WHERE's top-level AND operands, ``equivalences`` its ``[attr]`` ones.
 
@@ -167,6 +176,7 @@ class MatchPatternClause:
     matches_span: Span | None = None
     measures: tuple[Measure, ...] = ()
     emit_changes: Span | None = None
+    hints: tuple[Hint, ...] = ()
 
 
 Clause = MatchRecognizeClause | MatchPatternClause

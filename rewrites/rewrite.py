@@ -6,7 +6,7 @@ The text around the clauses is kept byte for byte; a statement without a clause 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from rewrites.bind.event_pattern import BoundEventPattern, bind_event_pattern
 from rewrites.bind.row_pattern import BoundRowPattern, bind_row_pattern
@@ -20,6 +20,9 @@ from rewrites.relation import Describe, Relation, relation
 from rewrites.rules.aggregate_pushdown import NAME as AGGREGATE_PUSHDOWN
 from rewrites.rules.aggregate_pushdown import EmittedClause, Pushdown, PushdownSession, aggregate_pushdown
 from rewrites.rules.prune_fields import used_columns
+from rewrites.rules.time_shards import NAME as TIME_SHARDS
+from rewrites.rules.time_shards import Shards, time_shards
+from rewrites.settings import Evaluation, hinted
 from rewrites.source import Source
 from sparkcep.errors import CepError, Span
 from sparkcep.spec import MatchSpec, to_json
@@ -38,11 +41,15 @@ class Options:
     check: Callable[[MatchSpec], None] | None = None
     keep_null_time: bool = True
     disabled: frozenset[str] = frozenset()
+    evaluation: Evaluation = Evaluation()
 
 
 @dataclass(frozen=True, slots=True)
 class RewrittenClause:
-    """One clause on its way: as parsed, as bound, and what it became; ``pushdown``: its block answered by A-Seq, or why not."""
+    """One clause on its way: as parsed, as bound, and what it became.
+
+    ``pushdown``: its block answered by A-Seq, or why not. ``shards``: its time line cut, or why not.
+    """
 
     clause: Clause
     bound: BoundRowPattern | BoundEventPattern
@@ -50,6 +57,8 @@ class RewrittenClause:
     query: str
     notices: tuple[Notice, ...] = ()
     pushdown: Pushdown | str = ""
+    shards: Shards | str = ""
+    evaluation: Evaluation = Evaluation()
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,16 +111,23 @@ def _clause(clause: Clause, rows: Relation, source: Source, options: Options, *,
         row_query = row_pattern_query(row_bound, row_spec, _function(row_spec, clause.site, options))
         return RewrittenClause(clause, row_bound, row_spec, row_query, notices(clause))
     bound = bind_event_pattern(clause, rows, source)
-    spec = event_pattern_spec(bound, used_columns(bound, clause.site, source.sql, only_clause=only_clause))
+    evaluation = hinted(options.evaluation, clause.hints)
+    cut = time_shards(bound, evaluation, disabled=TIME_SHARDS in options.disabled, place=clause.site.keyword)
+    shards = None if isinstance(cut, str) else cut
+    fields = used_columns(bound, clause.site, source.sql, only_clause=only_clause)
+    spec = replace(event_pattern_spec(bound, fields, shards), engine=evaluation.engine)
     function = _function(spec, clause.site, options)
-    query = event_pattern_query(bound, spec, source, function, keep_null_time=options.keep_null_time)
-    pushed = _pushdown(EmittedClause(clause, bound, spec, query), source, options)
-    return RewrittenClause(clause, bound, spec, query if isinstance(pushed, str) else pushed.query, pushdown=pushed)
+    query = event_pattern_query(bound, spec, source, function, keep_null_time=options.keep_null_time, shards=shards)
+    pushed = _pushdown(EmittedClause(clause, bound, spec, query, shards), source, options)
+    text = query if isinstance(pushed, str) else pushed.query
+    return RewrittenClause(clause, bound, spec, text, pushdown=pushed, shards=cut, evaluation=evaluation)
 
 
 def _pushdown(part: EmittedClause, source: Source, options: Options) -> Pushdown | str:
     if options.check is None or AGGREGATE_PUSHDOWN in options.disabled:
         return f"{AGGREGATE_PUSHDOWN} is switched off"
+    if part.spec.engine != "auto":
+        return f"the engine {part.spec.engine} was asked for"
     session = PushdownSession(options.check, options.function, options.keep_null_time)
     return aggregate_pushdown(part, source, session)
 

@@ -34,11 +34,13 @@ _EPOCH_NTZ = "TIMESTAMP_NTZ '1970-01-01 00:00:00'"
 
 @dataclass(frozen=True, slots=True)
 class Window:
-    """SQL for time and deadline (BIGINT or DOUBLE), or a number of events."""
+    """SQL for time and deadline (BIGINT or DOUBLE), or a number of events. ``length``: the SQL of W, ``length_type`` Spark's type of it."""
 
     time: str = ""
     deadline: str = ""
     events: int | None = None
+    length: str = ""
+    length_type: DataType | None = None
 
 
 def bind_window(
@@ -62,7 +64,8 @@ def bind_window(
             span=within.span,
             hint=f"write {other}: {'WITHIN INTERVAL 1 HOUR' if is_number else 'WITHIN 100'}",
         )
-    window = Window(*_time_and_deadline(time, time_type, length, length_type, within.span))
+    both = _time_and_deadline(time, time_type, length, length_type, within.span)
+    window = Window(*both, length=length, length_type=length_type)
     relation.types_of([(window.deadline, within.span)])
     return window
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from rewrites.clause import MatchPatternClause, Measure, Name, Site, Within
 from rewrites.dialect.cursor import Cursor
 from rewrites.dialect.event_pattern import parse_event_pattern
+from rewrites.dialect.hints import parse_hints
 from rewrites.dialect.items import length, measures, order_items, partition_items, refuse_semantics
 from rewrites.dialect.sections import Grammar, Header, Section, cut, guess
 from rewrites.dialect.where import Where, parse_where
@@ -38,7 +39,8 @@ _STRATEGY_HINT = "SKIP TILL ANY MATCH, SKIP TILL NEXT MATCH, PARTITION CONTIGUIT
 
 def parse_match_pattern(sql: str, site: Site) -> MatchPatternClause:
     """The clause at ``site``, nothing resolved."""
-    sections = cut(sql, site.body, GRAMMAR, first="PATTERN")
+    hints, body = parse_hints(sql, site.body)
+    sections = cut(sql, body, GRAMMAR, first="PATTERN")
     pattern, place = _pattern(sql, site, sections["PATTERN"])
     where = parse_where(sql, section) if (section := sections.get("WHERE")) else None
     strategy, strategy_span = _strategy(sql, sections.get(_STRATEGY), where)
@@ -59,6 +61,7 @@ def parse_match_pattern(sql: str, site: Site) -> MatchPatternClause:
         matches_span=sections[_MATCHES].span if _MATCHES in sections else None,
         measures=_measures(sql, sections.get("MEASURES")),
         emit_changes=_emit_changes(sql, sections),
+        hints=hints,
     )
 
 

@@ -30,6 +30,7 @@ from sqlglot import exp
 from rewrites.bind.event_pattern import BoundEventPattern
 from rewrites.builder import match_call, named, quoted, string, text_of
 from rewrites.emit.event_pattern import engine_input
+from rewrites.rules.time_shards import Shards
 from rewrites.transport import carried_schema, decoded
 from sparkcep.spec.aggregate import AggregateOutput, AggregateSpec, GroupColumn, MatchAggregate
 from sparkcep.spec.event import EventPatternSpec, WithinTime
@@ -134,14 +135,19 @@ def aggregate_spec(bound: BoundEventPattern, events: EventPatternSpec, partials:
 
 
 def aggregate_query(
-    bound: BoundEventPattern, spec: AggregateSpec, function: str | None = None, *, keep_null_time: bool = True
+    bound: BoundEventPattern,
+    spec: AggregateSpec,
+    function: str | None = None,
+    *,
+    keep_null_time: bool = True,
+    shards: Shards | None = None,
 ) -> str:
-    """The query that stands in the clause's place: PARTITION BY columns and partial aggregates."""
+    """The query that stands in the clause's place: PARTITION BY columns and partial aggregates, a row for each shard with a match."""
     columns = [spec.rank, *spec.partition]
     if isinstance(spec.within, WithinTime):
         columns += [spec.within.time, spec.within.deadline]
     columns += [column for output in spec.outputs if (column := output.source.column) is not None]
-    rows = engine_input(bound, list(dict.fromkeys(columns)), keep_null_time=keep_null_time)
+    rows = engine_input(bound, list(dict.fromkeys(columns)), keep_null_time=keep_null_time, shards=shards)
     keys = {key.name: key.data_type for key in bound.keys}
     columns_out = (
         named(decoded(quoted(o.name), keys[o.name]) if o.name in keys else quoted(o.name), o.name) for o in spec.outputs

@@ -1,14 +1,15 @@
 """BoundEventPattern → SQL.
 
-From the inside out: the events that can take part, with their conditions as bits (a scan that Spark prunes); ``ROW_NUMBER`` and
-``RANK`` in their partition (one exchange, one sort); ``cep_match``; what Spark filters on the matches.
+From the inside out: the events that can take part, with their conditions as bits (a scan that Spark prunes); the shards of the time line
+that need them, where it is cut; ``ROW_NUMBER`` and ``RANK`` in their partition (one exchange, one sort); ``cep_match``; what Spark filters on
+the matches.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 
-from pyspark.sql.types import ArrayType, DataType, StructField, StructType
+from pyspark.sql.types import ArrayType, BooleanType, DataType, StructField, StructType
 from sqlglot import exp
 
 from rewrites.bind.event_pattern import BoundEventPattern, type_in
@@ -17,6 +18,8 @@ from rewrites.bind.within import NOT_POSITIVE
 from rewrites.builder import match_call, named, over, quoted, raw, select, string, text_of
 from rewrites.dialect import span_of
 from rewrites.emit.masks import ROW_NUMBER, mask_columns
+from rewrites.emit.shards import OWN, SHARD, offered, own, sharded
+from rewrites.rules.time_shards import Shards
 from rewrites.source import Source, replaced
 from rewrites.transport import carried_schema, decoded_columns, encoded
 from sparkcep.pattern.event import Element, elements
@@ -35,9 +38,9 @@ Fields = Mapping[str, tuple[str, ...]]
 """For each variable the input columns that its STRUCT shows."""
 
 
-def event_pattern_spec(bound: BoundEventPattern, fields: Fields) -> EventPatternSpec:
+def event_pattern_spec(bound: BoundEventPattern, fields: Fields, shards: Shards | None = None) -> EventPatternSpec:
     """The MatchSpec of a bound clause."""
-    outputs = _outputs(bound, fields)
+    outputs = _outputs(bound, fields, shards)
     return EventPatternSpec(
         variables=bound.variables,
         pattern=bound.pattern,
@@ -61,25 +64,42 @@ def event_pattern_query(
     function: str | None = None,
     *,
     keep_null_time: bool = True,
+    shards: Shards | None = None,
 ) -> str:
     """The query that stands in the clause's place, in parentheses. ``keep_null_time``: a NULL event time is an error, else dropped."""
-    matches = match_call(engine_input(bound, _needed(bound, spec), keep_null_time=keep_null_time), spec, function)
+    matches = match_call(
+        engine_input(bound, _needed(bound, spec), keep_null_time=keep_null_time, shards=shards), spec, function
+    )
     fields = {o.name: tuple(f for f, _ in o.source.fields) for o in spec.outputs if isinstance(o.source, EventStruct)}
-    rows = decoded_columns(matches, ((output.name, data_type) for output, data_type in _outputs(bound, fields)))
-    query = exp.select(*(raw(quoted(output.name)) for output in spec.outputs)).from_(rows)
+    rows = decoded_columns(matches, ((output.name, kind) for output, kind in _outputs(bound, fields, shards)))
+    shown = [output.name for output in spec.outputs if output.name != OWN]
+    query = exp.select(*(raw(quoted(name)) for name in shown)).from_(rows)
+    if _flagged(shards):
+        query = query.where(raw(quoted(OWN)))
     for conjunct in bound.residual:
         query = query.where(raw(f"({_over_matches(conjunct.node, bound, source)})"))
     return f"({text_of(query)})"
 
 
-def engine_input(bound: BoundEventPattern, needed: list[str], *, keep_null_time: bool) -> exp.Select:
-    """The rows that an engine reads: the columns ``needed`` and the masks, partition after partition, in order."""
-    events = _windowed(bound, _events(bound, keep_null_time))
+def engine_input(
+    bound: BoundEventPattern, needed: list[str], *, keep_null_time: bool, shards: Shards | None = None
+) -> exp.Select:
+    """The rows that an engine reads: the columns ``needed`` and the masks, partition after partition, in order.
+
+    With ``shards`` a partition is what one shard of the time line needs of it.
+    """
+    events = _windowed(bound, _events(bound, keep_null_time), shards)
     types = {f.name: f.dataType for f in bound.relation.schema} | {"__cep_o0": bound.time_type}
     types |= {_key_column(bound, i): key.data_type for i, key in enumerate(bound.keys)}
     columns = [named(encoded(quoted(name), types[name]) if name in types else quoted(name), name) for name in needed]
-    columns += [named(_mask_with_start(name, i), name) for i, (_, name) in enumerate(_masks(bound))]
+    columns = [own() if name == OWN else column for name, column in zip(needed, columns, strict=True)]
+    columns += [named(_mask_with_start(name, i, shards), name) for i, (_, name) in enumerate(_masks(bound))]
     return select(columns, events)
+
+
+def _flagged(shards: Shards | None) -> bool:
+    """Whether matches say by a flag which shard they belong to."""
+    return shards is not None and shards.leaders is None
 
 
 def _events(bound: BoundEventPattern, keep_null_time: bool) -> exp.Select:
@@ -107,15 +127,18 @@ def _scan_tests(bound: BoundEventPattern, keep_null_time: bool) -> list[str]:
     return tests
 
 
-def _windowed(bound: BoundEventPattern, events: exp.Select) -> exp.Select:
+def _windowed(bound: BoundEventPattern, events: exp.Select, shards: Shards | None) -> exp.Select:
     partition = [quoted(_key_column(bound, i)) for i in range(len(bound.keys))]
     partition += [quoted(column) for column in bound.equivalences]
+    partition += [quoted(SHARD)] if shards is not None else []
     order = [f"{quoted(f'__cep_o{i}')}{direction}" for i, (_, direction) in enumerate(bound.order)]
     rank = named(over("RANK()", partition, order), RANK)
     row_number = named(over("ROW_NUMBER()", partition, order), ROW_NUMBER)
     any_bit = " OR ".join(f"{quoted(name)} <> 0" for _, name in _masks(bound))
     if not _counts_events(bound):
         taking_part = select([exp.Star()], events).where(raw(any_bit))
+        if shards is not None:
+            taking_part = sharded(taking_part, TIME, [name for _, name in _masks(bound)], shards)
         return select([exp.Star(), rank, row_number], taking_part)
     ranked = select([exp.Star(), rank], events)
     return select([exp.Star(), row_number], select([exp.Star()], ranked).where(raw(any_bit)))
@@ -130,8 +153,9 @@ def _masks(bound: BoundEventPattern) -> list[tuple[str, str]]:
     return mask_columns([bound.tests[variable] for variable in bound.variables], start="FALSE")
 
 
-def _mask_with_start(name: str, i: int) -> str:
-    return quoted(name) if i else f"{quoted(name)} + CASE WHEN {quoted(ROW_NUMBER)} = 1 THEN 1 ELSE 0 END"
+def _mask_with_start(name: str, i: int, shards: Shards | None) -> str:
+    mask = offered(name, i, shards)
+    return mask if i else f"{mask} + CASE WHEN {quoted(ROW_NUMBER)} = 1 THEN 1 ELSE 0 END"
 
 
 def _checked(mask: str, bound: BoundEventPattern, keep_null_time: bool) -> str:
@@ -156,9 +180,10 @@ def _key_column(bound: BoundEventPattern, i: int) -> str:
     return bound.keys[i].column or f"__cep_k{i}"
 
 
-def _outputs(bound: BoundEventPattern, fields: Fields) -> list[tuple[Output, DataType]]:
+def _outputs(bound: BoundEventPattern, fields: Fields, shards: Shards | None) -> list[tuple[Output, DataType]]:
     """The result's columns with the types that they have for the user."""
-    return [*_key_outputs(bound), *_time_outputs(bound), *_event_outputs(bound, fields)]
+    outputs = [*_key_outputs(bound), *_time_outputs(bound), *_event_outputs(bound, fields)]
+    return [*outputs, (Output(OWN, FirstEvent(OWN)), BooleanType())] if _flagged(shards) else outputs
 
 
 def _key_outputs(bound: BoundEventPattern) -> list[tuple[Output, DataType]]:

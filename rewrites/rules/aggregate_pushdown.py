@@ -23,6 +23,7 @@ from rewrites.clause import MatchPatternClause
 from rewrites.dialect import Navigation, column_path, span_of
 from rewrites.dialect.blocks import Block, find_block
 from rewrites.emit.aggregates import AggregateCall, Partials, aggregate_query, aggregate_spec
+from rewrites.rules.time_shards import Shards
 from rewrites.source import Edit, Source
 from sparkcep.errors import CepError, Span
 from sparkcep.pattern.event import elements
@@ -47,12 +48,13 @@ class Pushdown:
 
 @dataclass(frozen=True, slots=True)
 class EmittedClause:
-    """A clause whose matches are emitted already: ``query`` gives them."""
+    """A clause whose matches are emitted already: ``query`` gives them. ``shards``: how its time line was cut for that."""
 
     clause: MatchPatternClause
     bound: BoundEventPattern
     spec: EventPatternSpec
     query: str
+    shards: Shards | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,7 +96,8 @@ def _pushdown(block: Block, part: EmittedClause, source: Source, session: Pushdo
     except CepError as error:
         raise _NotPushed(error.message) from None
     function = None if session.function is None else session.function(to_json(spec))
-    query = aggregate_query(part.bound, spec, function, keep_null_time=session.keep_null_time)
+    shards = part.shards if part.shards is not None and part.shards.leaders is not None else None
+    query = aggregate_query(part.bound, spec, function, keep_null_time=session.keep_null_time, shards=shards)
     edited = source.with_edit(part.clause.site.span, query)
     for span, text in edits:
         edited = edited.with_edit(span, text)

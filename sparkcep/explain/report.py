@@ -11,6 +11,7 @@ from rewrites import Rewritten, RewrittenClause
 from rewrites.bind.event_pattern import BoundEventPattern
 from rewrites.bind.row_pattern import BoundRowPattern
 from rewrites.clause import MatchRecognizeClause
+from rewrites.rules.time_shards import Shards
 from sparkcep.engines.choice import choose
 from sparkcep.explain.automaton import edges, mermaid, text_lines
 from sparkcep.spec import EventPatternSpec, RowPatternSpec
@@ -49,7 +50,7 @@ def _clause_lines(text: str, part: RewrittenClause) -> Iterator[str]:
         yield from _row_lines(part.bound, part.spec)
     elif isinstance(part.bound, BoundEventPattern):
         assert isinstance(part.spec, EventPatternSpec)
-        yield from _event_lines(part.bound, part.spec)
+        yield from _event_lines(part.bound, part.spec, part.shards)
     choice = choose(part.spec if isinstance(part.pushdown, str) else part.pushdown.spec)
     yield from _table("engine", [f"{choice.engine}: {choice.reason}"])
     yield from _table("not aseq", [part.pushdown] if part.pushdown and isinstance(part.pushdown, str) else [])
@@ -92,10 +93,11 @@ def _skip(spec: RowPatternSpec) -> str:
     return " ".join([forms[spec.skip.to], *[", ".join(spec.skip.variables)][: len(spec.skip.variables)]])
 
 
-def _event_lines(bound: BoundEventPattern, spec: EventPatternSpec) -> Iterator[str]:
+def _event_lines(bound: BoundEventPattern, spec: EventPatternSpec, shards: Shards | str) -> Iterator[str]:
     yield from _table("input", [bound.relation.text])
     partition = [key.text for key in bound.keys] + [f"[{column}]" for column in bound.equivalences]
-    yield from _table("partition", [", ".join(partition) or "all events in one task"])
+    yield from _table("partition", [", ".join(partition)] if partition else [])
+    yield from _table("time line", _time_line(shards, bool(partition)))
     yield from _table("order", [", ".join(f"{text}{direction}" for text, direction in bound.order)])
     yield from _table("pattern", [f"{spec.pattern}, {_STRATEGIES[spec.strategy]}"])
     yield from _table("window", [_window(bound, spec)])
@@ -103,6 +105,15 @@ def _event_lines(bound: BoundEventPattern, spec: EventPatternSpec) -> Iterator[s
     tests += [f"engine, as soon as its variables are bound: {predicate.text}" for predicate in spec.predicates]
     tests += [f"Spark, on the matches: {_residual(bound, i)}" for i in range(len(bound.residual))]
     yield from _table("conditions", tests)
+
+
+def _time_line(shards: Shards | str, partitioned: bool) -> list[str]:
+    """How the events of a partition spread over tasks: rule time_shards."""
+    if isinstance(shards, Shards):
+        return [
+            f"cut into shards of {shards.text} that overlap by WITHIN; a match belongs to the shard of its first event"
+        ]
+    return [f"in one task: {shards}"] if shards and not partitioned else []
 
 
 def _residual(bound: BoundEventPattern, i: int) -> str:

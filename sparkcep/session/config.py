@@ -8,6 +8,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from rewrites import Options
+from rewrites.settings import evaluation
 from sparkcep.engines.aseq.sequences import sequences
 from sparkcep.engines.event_pattern.support import check as check_event_pattern
 from sparkcep.errors import CepAnalysisError
@@ -40,7 +41,12 @@ def options(setting: Callable[[str], str | None]) -> Options:
     if null_time not in ("error", "drop"):
         raise CepAnalysisError(f"{NULL_EVENT_TIME} is {null_time}", code="SETTING", hint="set it to error or drop")
     disabled = frozenset(name.strip() for name in (setting(DISABLED_RULES) or "").split(",")) - {""}
-    return Options(check=check_supported, keep_null_time=null_time == "error", disabled=disabled)
+    return Options(
+        check=check_supported,
+        keep_null_time=null_time == "error",
+        disabled=disabled,
+        evaluation=evaluation(setting),
+    )
 
 
 def check_supported(spec: MatchSpec) -> None:

@@ -1,0 +1,196 @@
+"""time_shards: a pattern WITHIN a time runs in many tasks, though nothing partitions its events.
+
+The time line is cut into shards of equal length, at least W long. A match lies in less than W, so a shard that also has the events of the
+first W behind its end has every match whose first event is its own. Those are the matches it keeps; each match has one first event (events
+that tie for it have one time), so each match is kept once. A negation that stands first looks W back: then a shard has the events of
+the last W before it too.
+
+Where the first event is always the same variable's (SEQ(A a, …)), foreign events are not offered to that variable, so no foreign
+match is ever built. Else (AND, a closure first) foreign matches are built, and left out by the flag ``own`` of their first event.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from pyspark.sql.types import (
+    DataType,
+    DayTimeIntervalType,
+    DecimalType,
+    DoubleType,
+    FloatType,
+    IntegralType,
+    YearMonthIntervalType,
+)
+
+from rewrites.bind.event_pattern import BoundEventPattern
+from rewrites.settings import Evaluation
+from sparkcep.errors import CepAnalysisError, Span
+from sparkcep.pattern.event import And, Element, EventItem, Not, Or, Seq, elements
+
+NAME = "time_shards"
+
+WINDOWS = 4
+"""Windows to a shard: one event in four is sent to two shards, and a time line of eight windows feeds two tasks."""
+
+LONGEST = 1_000_000_000_000_000_000
+"""Windows longer than this are a shard each: four of them would not fit a BIGINT."""
+
+MONTH_SLACK = 4 * 24 * 3600 * 1_000_000
+"""Microseconds by which n months may be longer than the n months from 1 January 1970 on (leap years, clock changes)."""
+
+
+@dataclass(frozen=True, slots=True)
+class Shards:
+    """How the time line is cut. ``length`` and ``window`` are constant SQL in the units of the clause's time, BIGINT or DOUBLE (``whole``).
+
+    ``window`` is W or more. ``back``: shards have the events before them too. ``leaders``: positions in the clause's variables of those
+    that take the first event of every match they are in; None where that cannot be told. ``text``: the length, for EXPLAIN.
+    """
+
+    length: str
+    window: str
+    whole: bool
+    back: bool
+    leaders: tuple[int, ...] | None
+    text: str
+
+
+class _NotCut(Exception):
+    """The pattern stays in one piece; the message says why."""
+
+
+def time_shards(bound: BoundEventPattern, evaluation: Evaluation, *, disabled: bool, place: Span) -> Shards | str:
+    """How to cut the clause's time line; or why it is not cut (empty: its partitions are its tasks already)."""
+    if evaluation.sharding == "auto" and (bound.keys or bound.equivalences):
+        return ""
+    try:
+        return _shards(bound, evaluation, disabled, place)
+    except _NotCut as reason:
+        return str(reason)
+
+
+def _shards(bound: BoundEventPattern, evaluation: Evaluation, disabled: bool, place: Span) -> Shards:
+    if evaluation.sharding == "off" or disabled:
+        raise _NotCut("sparkcep.sharding is off" if evaluation.sharding == "off" else f"{NAME} is switched off")
+    if bound.window is None:
+        raise _NotCut("without WITHIN a match may span the whole time line")
+    if bound.window.events is not None:
+        raise _NotCut("WITHIN a number of events counts along the whole line")
+    if bound.strategy != "any" or bound.matches != "all":
+        raise _NotCut("only ALL MATCHES under SKIP TILL ANY MATCH are independent of what lies further back")
+    window = _constant(bound, bound.window.length, bound.window.length_type)
+    if window is None:
+        raise _NotCut("WITHIN is not the same length for all events")
+    whole = not _is_double(bound)
+    length, text = _length(bound, window, whole, evaluation.shard_length, place)
+    leaders = _leaders(bound.pattern)
+    return Shards(
+        length=length,
+        window=window,
+        whole=whole,
+        back=_looks_back(bound.pattern),
+        leaders=None if leaders is None else tuple(sorted(bound.variables.index(name) for name in leaders)),
+        text=text,
+    )
+
+
+def _is_double(bound: BoundEventPattern) -> bool:
+    """Whether time is compared as DOUBLE: fractions on either side of ``time + W``."""
+    assert bound.window is not None
+    fractions = FloatType | DoubleType | DecimalType
+    return isinstance(bound.time_type, fractions) or isinstance(bound.window.length_type, fractions)
+
+
+def _constant(bound: BoundEventPattern, length: str, length_type: DataType | None) -> str | None:
+    """``length`` or more as a number in the units of the clause's time; None where it is no constant or Spark's calendar decides."""
+    try:
+        bound.relation.types_of([(length, Span(0, 0))], source="(SELECT 1)")
+    except CepAnalysisError:
+        return None
+    if "select" in length.lower():
+        return None
+    micros = f"UNIX_MICROS(TIMESTAMP_SECONDS(0) + {length})"
+    if isinstance(length_type, DayTimeIntervalType):
+        return micros
+    if isinstance(length_type, YearMonthIntervalType):
+        return f"{micros} + {MONTH_SLACK}L"
+    if isinstance(length_type, IntegralType | FloatType | DoubleType | DecimalType):
+        return f"CAST({length} AS {'DOUBLE' if _is_double(bound) else 'BIGINT'})"
+    return None
+
+
+def _length(bound: BoundEventPattern, window: str, whole: bool, wanted: str | None, place: Span) -> tuple[str, str]:
+    """The shards' length as SQL and for EXPLAIN. In DOUBLE it is two windows or more: see ``emit.shards``."""
+    if wanted is None:
+        auto = f"CASE WHEN {window} < {LONGEST}L THEN {WINDOWS}L * ({window}) ELSE {window} END"
+        return auto if whole else f"{WINDOWS}D * {window}", f"{WINDOWS} × WITHIN"
+    own = _wanted(bound, wanted, place)
+    least = window if whole else f"2D * {window}"
+    return f"GREATEST({own}, {least})", f"{wanted}, at least WITHIN"
+
+
+def _wanted(bound: BoundEventPattern, wanted: str, place: Span) -> str:
+    """sparkcep.shardLength in the units of the clause's time."""
+    assert bound.window is not None
+    numbers = IntegralType | FloatType | DoubleType | DecimalType
+    try:
+        kind = bound.relation.types_of([(f"({wanted})", place)], source="(SELECT 1)")[0]
+    except CepAnalysisError:
+        kind = None
+    found = None
+    if kind is not None and isinstance(kind, numbers) == isinstance(bound.window.length_type, numbers):
+        found = _constant(bound, f"({wanted})", kind)
+    if found is None:
+        is_number = isinstance(bound.window.length_type, numbers)
+        raise CepAnalysisError(
+            f"sparkcep.shardLength is {wanted}, which is no length of the time line of this pattern",
+            code="SETTING",
+            span=place,
+            hint=f"set it to auto, or to a constant such as {'1000' if is_number else 'INTERVAL 1 DAY'}",
+        )
+    return found
+
+
+def _leaders(item: EventItem) -> frozenset[str] | None:
+    """The variables that take the first event of every match they are in; None where another variable may."""
+    if isinstance(item, Element):
+        return frozenset([item.variable]) if not item.kleene and item.low else None
+    if isinstance(item, Or):
+        parts = [_leaders(part) for part in item.items]
+        known = [part for part in parts if part is not None]
+        return frozenset().union(*known) if len(known) == len(parts) else None
+    if isinstance(item, And | Seq):
+        positive = [part for part in item.items if not isinstance(part, Not)]
+        if positive and (isinstance(item, Seq) or len(positive) == 1):
+            return _leaders(positive[0])
+    return None
+
+
+def _looks_back(item: EventItem, first: bool = True) -> bool:
+    """Whether something is negated before the first event of a match, or in AND, where it may be."""
+    if isinstance(item, Not):
+        return first
+    if isinstance(item, Seq):
+        taken = False
+        for part in item.items:
+            if _looks_back(part, first and not taken):
+                return True
+            taken = taken or (not isinstance(part, Not) and _always_takes(part))
+        return False
+    if isinstance(item, And | Or):
+        return any(_looks_back(part, first) for part in item.items)
+    return False
+
+
+def _always_takes(item: EventItem) -> bool:
+    """Whether every match of the item has an event of it."""
+    found = elements(item, negated=False)
+    return bool(found) and all(element.low for element in found) and not _has_bare_alternative(item)
+
+
+def _has_bare_alternative(item: EventItem) -> bool:
+    """Whether an OR offers nothing but negated items."""
+    if isinstance(item, Or) and any(isinstance(part, Not) or not elements(part, negated=False) for part in item.items):
+        return True
+    return isinstance(item, And | Or | Seq) and any(_has_bare_alternative(part) for part in item.items)

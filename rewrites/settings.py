@@ -1,0 +1,125 @@
+"""How MATCH PATTERN clauses are evaluated, as a session sets it (``sparkcep.engine``) and a hint in the clause overrides it.
+
+``MATCH PATTERN ( /*+ CEP_ENGINE(chain), CEP_SHARDING(off) */ SEQ(…) … )``: each setting has a hint of the same meaning. In: texts. Out:
+``Evaluation``; an unknown name or value is an error that lists the known ones.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, replace
+from difflib import get_close_matches
+from typing import Any, Literal, get_args
+
+from rewrites.clause import Hint
+from sparkcep.errors import CepAnalysisError, CepError
+from sparkcep.spec.event import Engine
+
+Sharding = Literal["auto", "all", "off"]
+
+
+@dataclass(frozen=True, slots=True)
+class Evaluation:
+    """The settings of one clause. None of them changes the answer.
+
+    ``sharding``: which patterns WITHIN a time are cut along the time line: those without partitions (``auto``), all, none.
+    ``shard_length``: the length of a piece as SQL, None for one that the rule chooses. ``statistics``: how frequent event types (or
+    variables) are, relative to each other.
+    """
+
+    engine: Engine = "auto"
+    sharding: Sharding = "auto"
+    shard_length: str | None = None
+    statistics: tuple[tuple[str, float], ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Setting:
+    """A field of ``Evaluation``: its name as a session setting and as a hint, and how its text is read."""
+
+    field: str
+    key: str
+    hint: str
+    read: Callable[[str], Any]
+
+
+class _Unknown(Exception):
+    """A value that a setting does not have; the message says which ones it has."""
+
+
+def evaluation(setting: Callable[[str], str | None]) -> Evaluation:
+    """The session's settings; ``setting`` looks one up. Raises CepAnalysisError."""
+    found = {known.key: text for known in SETTINGS if (text := setting(known.key)) is not None}
+    values = {known.field: _value(known, found[known.key], known.key) for known in SETTINGS if known.key in found}
+    return Evaluation(**values)
+
+
+def hinted(base: Evaluation, hints: Iterable[Hint]) -> Evaluation:
+    """``base`` with what the hints of a clause say instead. Raises CepAnalysisError at the hint."""
+    for hint in hints:
+        known = _HINTS.get(hint.name.value.upper())
+        if known is None:
+            near = get_close_matches(hint.name.value.upper(), _HINTS, n=1)
+            raise CepAnalysisError(
+                f"there is no hint {hint.name.value} for MATCH PATTERN",
+                code="HINT",
+                span=hint.name.span,
+                hint=f"did you mean {near[0]}?" if near else f"there are: {', '.join(_HINTS)}",
+            )
+        try:
+            base = replace(base, **{known.field: _value(known, hint.value, known.hint)})
+        except CepError as error:
+            error.span = hint.span
+            raise
+    return base
+
+
+def _value(known: Setting, text: str, name: str) -> Any:
+    try:
+        return known.read(text.strip())
+    except _Unknown as reason:
+        raise CepAnalysisError(f"{name} is {text.strip() or 'empty'}", code="SETTING", hint=str(reason)) from None
+
+
+def _one_of(values: Iterable[str]) -> Callable[[str], str]:
+    known = tuple(values)
+
+    def read(text: str) -> str:
+        if text.lower() not in known:
+            raise _Unknown(f"it is one of {', '.join(known)}")
+        return text.lower()
+
+    return read
+
+
+def _shard_length(text: str) -> str | None:
+    if not text:
+        raise _Unknown("it is auto, or a length as in WITHIN: INTERVAL 1 DAY, 1000")
+    return None if text.lower() == "auto" else text
+
+
+def _statistics(text: str) -> tuple[tuple[str, float], ...]:
+    """``A=0.01, B=0.5``."""
+    pairs = [part.partition("=") for part in text.split(",") if part.strip()]
+    return tuple((name.strip().strip("'`\""), _frequency(value, equals)) for name, equals, value in pairs)
+
+
+def _frequency(text: str, equals: str) -> float:
+    wanted = _Unknown("write the frequency of each event type: A=0.01, B=0.5")
+    try:
+        number = float(text)
+    except ValueError:
+        raise wanted from None
+    if not equals or not 0 <= number < float("inf"):
+        raise wanted
+    return number
+
+
+SETTINGS: tuple[Setting, ...] = (
+    Setting("engine", "sparkcep.engine", "CEP_ENGINE", _one_of(get_args(Engine))),
+    Setting("sharding", "sparkcep.sharding", "CEP_SHARDING", _one_of(get_args(Sharding))),
+    Setting("shard_length", "sparkcep.shardLength", "CEP_SHARD_LENGTH", _shard_length),
+)
+"""All of them, in the order in which errors list them."""
+
+_HINTS: Mapping[str, Setting] = {known.hint: known for known in SETTINGS}

@@ -1,0 +1,153 @@
+"""Cutting the time line into shards changes where matches are found, never which: whole multisets, on against off."""
+
+from __future__ import annotations
+
+import random
+from collections import Counter
+from collections.abc import Iterator
+
+import pytest
+from pyspark.sql import SparkSession
+
+import sparkcep
+from sparkcep.errors import CepAnalysisError
+
+TIMES = {
+    "bigint": ("CAST(t AS BIGINT)", "6", "6"),
+    "int from below zero": ("CAST(t - 40 AS INT)", "6", "7"),
+    "double": ("CAST(t AS DOUBLE) / 10 - 3", "0.6D", "0.6D"),
+    "mixed": ("CAST(t AS INT)", "5.5", "11"),
+    "timestamp": ("TIMESTAMP '1969-12-31 23:59:50' + MAKE_DT_INTERVAL(0, 0, 0, t)", "6 SECONDS", "INTERVAL 6 SECONDS"),
+    "timestamp_ntz": ("TIMESTAMP_NTZ '1969-12-31 23:59:50' + MAKE_DT_INTERVAL(0, 0, 0, t)", "6 SECONDS", "auto"),
+    "date": ("DATE_ADD(DATE '1969-12-01', t)", "6 DAYS", "INTERVAL 7 DAYS"),
+    "months": ("DATE_ADD(DATE '2023-11-20', t * 3)", "INTERVAL 1 MONTH", "auto"),
+}
+"""The time column made of an INT t from 0 on, WITHIN, the shards' length."""
+
+PATTERNS = {
+    "sequence": "SEQ(A a, B b, C c)",
+    "conjunction": "AND(A a, B b)",
+    "conjunction of sequences": "AND(SEQ(A a, B b), C c)",
+    "disjunction": "OR(SEQ(A a, B b), SEQ(B b2, C c))",
+    "closure first": "SEQ(A+ a, B b)",
+    "closure behind": "SEQ(A a, B+ b, C c)",
+    "optional first": "SEQ(A? a, B b, C c)",
+    "negation in between": "SEQ(A a, NOT B n, C c)",
+    "negation first": "SEQ(NOT B n, A a, C c)",
+    "negation last": "SEQ(A a, C c, NOT B n)",
+    "negation in a conjunction": "AND(A a, C c, NOT B n)",
+    "negated sequence": "SEQ(NOT SEQ(A x, B y), C c, A a)",
+}
+
+
+@pytest.fixture(scope="module")
+def streams(spark: SparkSession) -> Iterator[SparkSession]:
+    """``stream``: 90 events of three types, several at one time, some of them equal in all columns."""
+    source = random.Random(7)
+    rows = [(source.choice("AABC"), source.randrange(60), source.randrange(2), source.randrange(3)) for _ in range(85)]
+    session = spark.newSession()
+    session.conf.set("sparkcep.sharding", "auto")
+    session.createDataFrame([*rows, *rows[:5]], "type STRING, t INT, k INT, x INT").createOrReplaceTempView("stream")
+    yield session
+
+
+def answers(session: SparkSession, queries: dict[str, str], hint: str) -> dict[str, Counter]:
+    """The rows of each query with shards and without, in one statement; ``{hint}`` in a query is where they are switched."""
+    found: dict[str, Counter] = {f"{name} {side}": Counter() for name in queries for side in ("on", "off")}
+    parts = []
+    for name, query in queries.items():
+        for side, said in (("on", hint), ("off", "CEP_SHARDING(off)")):
+            text = query.replace("{hint}", f"/*+ {said} */")
+            parts.append(f"SELECT '{name} {side}' AS name, TO_JSON(STRUCT(m.*)) AS row FROM {text} AS m")
+    for name, row in session.sql(" UNION ALL ".join(parts)).collect():
+        found[name][row] += 1
+    return found
+
+
+def check(session: SparkSession, queries: dict[str, str], hint: str) -> None:
+    """Each query finds something, and the same on either side."""
+    found = answers(session, queries, hint)
+    for name in queries:
+        assert found[f"{name} off"], name
+        assert found[f"{name} on"] == found[f"{name} off"], name
+
+
+def test_patterns(streams: SparkSession) -> None:
+    queries = {n: f"stream MATCH PATTERN ({{hint}} {pattern} ORDER BY t WITHIN 5)" for n, pattern in PATTERNS.items()}
+    check(streams, queries, "CEP_SHARD_LENGTH(5)")
+
+
+@pytest.mark.parametrize("kind", [["bigint", "int from below zero", "mixed"], ["timestamp", "timestamp_ntz"]])
+def test_times(streams: SparkSession, kind: list[str]) -> None:
+    check_times(streams, kind)
+
+
+@pytest.mark.parametrize("kind", ["double", "date", "months"])
+def test_other_times(streams: SparkSession, kind: str) -> None:
+    check_times(streams, [kind])
+
+
+def check_times(session: SparkSession, kinds: list[str]) -> None:
+    """A negation that looks back, and a window whose ends fall on shards' ends."""
+    queries = {
+        kind: f"""(SELECT *, {TIMES[kind][0]} AS ts FROM stream)
+          MATCH PATTERN ({{hint}} SEQ(NOT B n, A a, C c) ORDER BY ts, x WITHIN {TIMES[kind][1]})"""
+        for kind in kinds
+    }
+    check(session, queries, f"CEP_SHARD_LENGTH({TIMES[kinds[0]][2]})")
+
+
+def test_keys_and_counts(streams: SparkSession) -> None:
+    """Keys are cut where that is asked for; A-Seq counts in shards too."""
+    keyed = """stream MATCH PATTERN (
+      {hint} SEQ(A a, B b, C c) PARTITION BY k ORDER BY t WHERE [x] AND a.t + 1 < b.t WITHIN 9)"""
+    counted = """(SELECT COUNT(*) AS n, SUM(b.x) AS s, MIN(c.x) AS m FROM stream MATCH PATTERN (
+      {hint} SEQ(A a, B b, C c) ORDER BY t WITHIN 9))"""
+    assert "AggregateSpec" in sparkcep.rewrite(f"SELECT * FROM {counted.replace('{hint}', '')}", streams)
+    check(streams, {"keyed": keyed, "counted": counted}, "CEP_SHARDING(all) CEP_SHARD_LENGTH(9)")
+
+
+def test_far_from_zero(streams: SparkSession) -> None:
+    """Arithmetic on shards does not overflow where the times themselves do not."""
+    low, high = "(-9223372036854775807L - 1)", "9223372036854775700L"
+    query = f"""(SELECT type, CASE WHEN u < 30 THEN {low} + u ELSE {high} + u END AS ts
+      FROM (SELECT *, CAST(t AS BIGINT) AS u FROM stream)) MATCH PATTERN ({{hint}} AND(A a, B b, NOT C c) ORDER BY ts WITHIN 4L)"""
+    check(streams, {"far": query}, "CEP_SHARDING(auto)")
+
+
+def plan(session: SparkSession, query: str) -> str:
+    return "\n".join(row[0] for row in session.sql(f"EXPLAIN PATTERN {query}").collect())
+
+
+def test_explain_says_how_and_why(streams: SparkSession) -> None:
+    cut = plan(streams, "SELECT * FROM stream MATCH PATTERN (SEQ(A a, B b) ORDER BY t WITHIN 7)")
+    assert "time line     cut into shards of 4 × WITHIN" in cut
+    for pattern, reason in {
+        "SEQ(A a, B b) ORDER BY t WITHIN 7 EVENTS": "WITHIN a number of events counts along the whole line",
+        "SEQ(A a, B b) ORDER BY t": "without WITHIN a match may span the whole time line",
+        "/*+ CEP_SHARDING(off) */ SEQ(A a, B b) ORDER BY t WITHIN 7": "sparkcep.sharding is off",
+        "SEQ(A a, B b) ORDER BY t WITHIN x": "WITHIN is not the same length for all events",
+    }.items():
+        text = plan(streams, f"SELECT * FROM stream MATCH PATTERN ({pattern})")
+        assert f"time line     in one task: {reason}" in text
+    keyed = plan(streams, "SELECT * FROM stream MATCH PATTERN (SEQ(A a, B b) PARTITION BY k ORDER BY t WITHIN 7)")
+    assert "time line" not in keyed
+
+
+def test_the_rule_has_a_switch(spark: SparkSession) -> None:
+    session = spark.newSession()
+    session.conf.set("sparkcep.rules.disable", "time_shards")
+    text = sparkcep.rewrite("SELECT * FROM clicks MATCH PATTERN (SEQ(View v, Buy b) ORDER BY ts WITHIN 5)", spark)
+    assert "__cep_shard" in text
+    session.createDataFrame([("View", 1)], "type STRING, ts INT").createOrReplaceTempView("clicks")
+    text = sparkcep.rewrite("SELECT * FROM clicks MATCH PATTERN (SEQ(View v, Buy b) ORDER BY ts WITHIN 5)", session)
+    assert "__cep_shard" not in text
+
+
+def test_a_length_of_another_kind_is_refused(streams: SparkSession) -> None:
+    for length in ("INTERVAL 1 DAY", "t", "'long'"):
+        with pytest.raises(CepAnalysisError, match="which is no length of the time line") as error:
+            streams.sql(
+                f"SELECT * FROM stream MATCH PATTERN (/*+ CEP_SHARD_LENGTH({length}) */ SEQ(A a, B b) ORDER BY t WITHIN 7)"
+            )
+        assert error.value.code == "CEP_ANALYSIS_SETTING"
