@@ -115,7 +115,11 @@ def _clause(clause: Clause, rows: Relation, source: Source, options: Options, *,
     cut = time_shards(bound, evaluation, disabled=TIME_SHARDS in options.disabled, place=clause.site.keyword)
     shards = None if isinstance(cut, str) else cut
     fields = used_columns(bound, clause.site, source.sql, only_clause=only_clause)
-    spec = replace(event_pattern_spec(bound, fields, shards), engine=evaluation.engine)
+    spec = replace(
+        event_pattern_spec(bound, fields, shards),
+        engine=evaluation.engine,
+        max_partial_matches=evaluation.max_partial_matches,
+    )
     function = _function(spec, clause.site, options)
     query = event_pattern_query(bound, spec, source, function, keep_null_time=options.keep_null_time, shards=shards)
     pushed = _pushdown(EmittedClause(clause, bound, spec, query, shards), source, options)

@@ -23,13 +23,15 @@ class Evaluation:
     """The settings of one clause. None of them changes the answer.
 
     ``sharding``: which patterns WITHIN a time are cut along the time line: those without partitions (``auto``), all, none.
-    ``shard_length``: the length of a piece as SQL, None for one that the rule chooses. ``statistics``: how frequent event types (or
+    ``shard_length``: the length of a piece as SQL, None for one that the rule chooses. ``max_partial_matches``: a task that creates more
+    ends with an error (None: the engine's own limit). ``statistics``: how frequent event types (or
     variables) are, relative to each other.
     """
 
     engine: Engine = "auto"
     sharding: Sharding = "auto"
     shard_length: str | None = None
+    max_partial_matches: int | None = None
     statistics: tuple[tuple[str, float], ...] = ()
 
 
@@ -98,6 +100,12 @@ def _shard_length(text: str) -> str | None:
     return None if text.lower() == "auto" else text
 
 
+def _count(text: str) -> int:
+    if not text.isdigit() or not int(text):
+        raise _Unknown("it is a whole number, one or more")
+    return int(text)
+
+
 def _statistics(text: str) -> tuple[tuple[str, float], ...]:
     """``A=0.01, B=0.5``."""
     pairs = [part.partition("=") for part in text.split(",") if part.strip()]
@@ -119,6 +127,7 @@ SETTINGS: tuple[Setting, ...] = (
     Setting("engine", "sparkcep.engine", "CEP_ENGINE", _one_of(get_args(Engine))),
     Setting("sharding", "sparkcep.sharding", "CEP_SHARDING", _one_of(get_args(Sharding))),
     Setting("shard_length", "sparkcep.shardLength", "CEP_SHARD_LENGTH", _shard_length),
+    Setting("max_partial_matches", "sparkcep.maxPartialMatches", "CEP_MAX_PARTIAL_MATCHES", _count),
 )
 """All of them, in the order in which errors list them."""
 
