@@ -9,7 +9,7 @@ from typing import Any
 
 from rewrites import Options
 from rewrites.settings import evaluation
-from sparkcep.engines.aseq.sequences import sequences
+from sparkcep.engines.aseq.sequences import check as check_aggregates
 from sparkcep.engines.event_pattern.support import check as check_event_pattern
 from sparkcep.errors import CepAnalysisError
 from sparkcep.spec import AggregateSpec, EventPatternSpec, MatchSpec
@@ -56,4 +56,4 @@ def check_supported(spec: MatchSpec) -> None:
             spec.pattern, strategy=spec.strategy, matches=spec.matches, within=spec.within, predicates=spec.predicates
         )
     if isinstance(spec, AggregateSpec):
-        sequences(spec.pattern)
+        check_aggregates(spec)

@@ -88,17 +88,67 @@ def code(table: Table, variables: Items[str], sequence: Sequence) -> Coded:
     size = len(table.rank)
     words, row, first, part = (np.empty(size + extra, np.int64) for extra in (0, 0, 1, 0))
     kept, groups = kernels.select(table.masks, table.rank, columns, bits, targets, words, row, first, part)
-    coded = Coded(words[:kept], row[:kept], first[: groups + 1], part[:groups], np.array(sequence.gaps, np.int8), None)
+    gaps = np.array([kernels.LOOP if i in sequence.loops else gap for i, gap in enumerate(sequence.gaps)], np.int8)
+    coded = Coded(words[:kept], row[:kept], first[: groups + 1], part[:groups], gaps, None)
     if table.time is None or table.deadline is None:
         return coded
     at = coded.row[coded.first[:-1]]
     low, high = np.empty(groups, np.int64), np.empty(groups, np.int64)
     widest = kernels.bounds(coded.code, coded.first, coded.part, table.time[at], table.deadline[at], low, high)
     if widest < 0:
-        raise CepUnsupportedError(
-            "WITHIN a calendar interval whose ends fall with time, aggregated without matches", code="ASEQ_WITHIN"
-        )
+        raise _falling()
     return Coded(coded.code, coded.row, coded.first, coded.part, coded.gaps, Windows(low, high, widest))
+
+
+@dataclass(frozen=True, slots=True)
+class Rows:
+    """The rows that pass a test of a program: what ``counting_kernels`` read. ``times``, ``deadlines``: per group, or empty."""
+
+    words: Ints
+    tests: Ints
+    row: Ints
+    first: Ints
+    part: Ints
+    times: Ints
+    deadlines: Ints
+
+
+def select(table: Table, variables: Items[str], tests: Items[str], used: int) -> Rows:
+    """Test i is ``tests[i]``; rows that pass none of ``used`` (a word) are left out. With one mask ``tests`` = ``variables``.
+
+    Raises CepUnsupportedError where deadlines fall with time, which only calendar intervals make them do.
+    """
+    from sparkcep.engines.aseq import counting_kernels
+
+    bits = [table_bit(variables, name) if used >> test & 1 else (0, 63) for test, name in enumerate(tests)]
+    columns, places = (np.array(part, np.int64) for part in zip(*bits, strict=True))
+    size = len(table.rank)
+    words, only, row, first, part = (np.empty(size + extra, np.int64) for extra in (0, 0, 0, 1, 0))
+    kept, groups = counting_kernels.select(
+        table.masks, table.rank, used, columns, places, words, only, row, first, part
+    )
+    rows = words[:kept], only[:kept], row[:kept], first[: groups + 1], part[:groups]
+    if table.time is None or table.deadline is None:
+        return Rows(*rows, *(np.empty(0, np.int64),) * 2)
+    at = row[first[:groups]]
+    times, deadlines = _ordered(table.time[at]), _ordered(table.deadline[at])
+    if np.any((deadlines[1:] < deadlines[:-1]) & (np.diff(part[:groups]) == 0)):
+        raise _falling()
+    return Rows(*rows, times, deadlines)
+
+
+def _ordered(times: NDArray) -> Ints:
+    """Doubles as integers of the same order; NaN is the greatest, -0.0 equals 0.0."""
+    if times.dtype.kind != "f":
+        return times
+    bits = (np.where(np.isnan(times), np.nan, times) + 0.0).view(np.int64)
+    return bits ^ ((bits >> 63) & np.iinfo(np.int64).max)
+
+
+def _falling() -> CepUnsupportedError:
+    return CepUnsupportedError(
+        "WITHIN a calendar interval whose ends fall with time, aggregated without matches", code="ASEQ_WITHIN"
+    )
 
 
 def table_bit(variables: Items[str], name: str) -> tuple[int, int]:

@@ -1,4 +1,4 @@
-"""The aggregate of one partition in Python's integers: for the few where int64 does not hold it.
+"""The aggregate of one partition in Python's integers: the oracle of the tests and benchmarks.
 
 In: the coded rows of one partition. Out: the sum of the weights of its matches, of any size. A plain restatement of the
 kernels' recurrence: without a window one prefix counter; with one a counter per START group (A-Seq section 3.2).
@@ -11,7 +11,7 @@ from collections.abc import Sequence as Items
 from sparkcep.engines.aseq.events import Coded
 from sparkcep.engines.aseq.sequences import STRICT, TIED
 
-RESET = 30
+RESET, LOOP = 30, -1
 
 
 def total(coded: Coded, groups: range, weights: Items[int] | None, weighted: int) -> int:
@@ -33,10 +33,8 @@ def _from_start(coded: Coded, start: int, groups: range, weights: Items[int] | N
     for group in range(start, groups.stop):
         if coded.windows.low[group] > start:
             break
-        before = state[-1]
         gained = _step(coded, group, state, weights, weighted)
         state[0] = 0
-        state[-1] = before
         if coded.windows.high[group] > start:
             found += gained
     return found
@@ -52,7 +50,8 @@ def _step(coded: Coded, group: int, state: list[int], weights: Items[int] | None
         for j in range(length, 0, -1):
             if word >> (j - 1) & 1:
                 start = 0 if coded.gaps[j - 1] == TIED else state[j - 1]
-                start += 0 if coded.gaps[j - 1] == STRICT else gain[j - 1]
+                start += 0 if coded.gaps[j - 1] <= STRICT else gain[j - 1]
+                gain[j] += state[j] if coded.gaps[j - 1] == LOOP else 0
                 gain[j] += start * int(weights[row]) if weights is not None and j == weighted else start
     for j in range(1, length + 1):
         kept = 0 if j < length and resets >> (RESET + j) & 1 else state[j]

@@ -5,9 +5,11 @@ variables. ``code`` says per row what it can do: bit j - 1: be the event of posi
 between positions j and j + 1; bits BEFORE and BEHIND: be a negated event that stands first or last. Concurrent rows form a
 group, ``first[g]`` … ``first[g + 1]``; groups of one row are stepped in place.
 
+This is the kernel for sequences with concurrent neighbours or with a negated event first or last; ``counting_kernels`` has the others.
+
 The arithmetic is that of a semiring, chosen by ``mode``. SATURATING: non-negative integers, where MAX means "MAX or
 more": only such numbers are added and multiplied, so a value below MAX is exact and MAX is no false alarm. FLOAT: sums of
-doubles. LEAST: the least key on any path (plus is min, times is max, zero is MAX, one is 0).
+doubles. LEAST: the least key on any path (plus is min, times is max, zero is MAX, one is 0). Any greater mode is a modulus below 2^31.
 An aggregate of ``v.x`` weighs the step that takes v by x, all others by one: SUM is the sum over matches of their weights.
 
 Sources: A-Seq sections 3.1 (Dynamic Prefix Counting), 3.2 (Start Event Marking), 3.3 (recounting rule), 5 (SUM, MIN, MAX).
@@ -28,6 +30,8 @@ RANKS = types.Array(nb.int64, 1, "C", readonly=True)
 SATURATING, LEAST, FLOAT = 0, 1, 2
 RESET, BEFORE, BEHIND = 30, 60, 61
 STRICT, TIED = 0, 1
+LOOP = -1
+"""A gap like STRICT, of a position that takes one event or more."""
 MAX = np.iinfo(np.int64).max
 SAFE_PRODUCT = 9.0e18
 """Products of which the double is below this fit int64 whatever the rounding."""
@@ -121,7 +125,7 @@ def plus(mode, a, b):  # type: ignore[no-untyped-def]
         return min(a, b)
     if mode == SATURATING and a > MAX - b:
         return a * 0 + MAX
-    return a + b
+    return (a + b) % mode if mode > FLOAT else a + b
 
 
 @nb.njit([nb.int64(nb.int64, nb.int64, nb.int64), nb.float64(nb.int64, nb.float64, nb.float64)], cache=True, nogil=True)
@@ -131,6 +135,8 @@ def times(mode, a, b):  # type: ignore[no-untyped-def]
         return max(a, b)
     if a == 0 or b == 0:
         return a * 0 if a == 0 else b * 0
+    if mode > FLOAT:
+        return (a * b) % mode
     if mode == FLOAT or float(a) * float(b) < SAFE_PRODUCT:
         return a * b
     return a * 0 + MAX if a > MAX // b else a * b
@@ -143,6 +149,8 @@ def _step_row(mode, word, weight, gaps, length, weighted, state):  # type: ignor
     for j in range(length, 0, -1):
         if j < length and (word >> (RESET + j)) & 1:
             state[j] = zero
+        if (word >> (j - 1)) & 1 and gaps[j - 1] == LOOP:
+            state[j] = plus(mode, state[j], state[j])
         if (word >> (j - 1)) & 1 and gaps[j - 1] != TIED and state[j - 1] != zero:
             gain = times(mode, state[j - 1], weight) if j == weighted else state[j - 1]
             state[j] = plus(mode, state[j], gain)
@@ -162,8 +170,10 @@ def _step_group(mode, code, weights, begin, end, gaps, length, weighted, state, 
                 start = zero
                 if gaps[j - 1] != TIED:
                     start = state[j - 1]
-                if gaps[j - 1] != STRICT:
+                if gaps[j - 1] > STRICT:
                     start = plus(mode, start, gain[j - 1])
+                if gaps[j - 1] == LOOP:
+                    gain[j] = plus(mode, gain[j], state[j])
                 gain[j] = plus(mode, gain[j], times(mode, start, weights[r]) if j == weighted else start)
     for j in range(1, length + 1):
         kept = zero if j < length and (resets >> (RESET + j)) & 1 else state[j]
@@ -208,6 +218,9 @@ def _push(mode, code, weights, begin, end, gaps, length, weighted, matrix, gain)
     for j in range(length, 0, -1):
         if j < length and (word >> (RESET + j)) & 1:
             matrix[: j + 1, j] = zero
+        if (word >> (j - 1)) & 1 and gaps[j - 1] == LOOP:
+            for i in range(j + 1):
+                matrix[i, j] = plus(mode, matrix[i, j], matrix[i, j])
         if (word >> (j - 1)) & 1 and gaps[j - 1] != TIED:
             for i in range(j):
                 if matrix[i, j - 1] != zero:
@@ -228,6 +241,9 @@ def _pull_row(mode, word, weight, gaps, length, weighted, matrix, zero):  # type
                 if matrix[j, k] != zero:
                     gain = times(mode, matrix[j, k], weight) if j == weighted else matrix[j, k]
                     matrix[j - 1, k] = plus(mode, matrix[j - 1, k], gain)
+        if (word >> (j - 1)) & 1 and gaps[j - 1] == LOOP:
+            for k in range(j, length + 1):
+                matrix[j, k] = plus(mode, matrix[j, k], matrix[j, k])
 
 
 @nb.njit(cache=True, nogil=True)
@@ -251,12 +267,19 @@ def _pull(mode, code, weights, begin, end, gaps, length, weighted, matrix, ahead
                     go = zero
                     if j == length or gaps[j] != TIED:
                         go = matrix[j, k]
-                    if j < length and gaps[j] != STRICT:
+                    if j < length and gaps[j] > STRICT:
                         go = plus(mode, go, ahead[j + 1, k])
                     if go != zero:
                         if j == weighted:
                             go = times(mode, go, weights[r])
                         ahead[j, k] = plus(mode, ahead[j, k], go)
+    for j in range(1, length + 1):
+        if gaps[j - 1] == LOOP and mode != LEAST:
+            times_taken = zero + 1
+            for r in range(begin, end):
+                times_taken += (code[r] >> (j - 1)) & 1
+            for k in range(j, length + 1):
+                matrix[j, k] = times(mode, matrix[j, k], times_taken)
     for j in range(length):
         if j > 0 and (resets >> (RESET + j)) & 1:
             matrix[j] = zero

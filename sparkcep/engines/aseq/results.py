@@ -62,7 +62,10 @@ def _number(
     lists = [part.tolist() for part in sums]
     numbers = [lists[0][i] - (lists[1][i] if len(lists) > 1 else 0) for i in range(len(parts))]
     for i in np.flatnonzero(over):
-        numbers[i] = passes.exact(signed, int(parts[i]))
+        number = passes.exact(signed, int(parts[i]))
+        if number is None:
+            raise _overflow(source, str(kind), "shorten WITHIN, or add a predicate")
+        numbers[i] = number
     return _typed(numbers, kind, source, nothing)
 
 

@@ -1,7 +1,8 @@
 """A pattern as disjoint sequences of variables: what prefix counting can count.
 
 In: the pattern tree. Out: ``Sequence``s such that every match of the pattern is a match of exactly one of them. OR gives
-one sequence per branch (branches bind different variables); AND gives one per order its events may have. Imports neither
+one sequence per branch (branches bind different variables); AND gives one per order its events may have; a closure
+{n,m} one per number of events, a closure {n,} n positions of which the last takes any number of events. Imports neither
 numpy nor Polars, so that a driver may ask before it ships a query.
 
 The events of a match are distinct rows, so the table's row order puts them in exactly one sequence. Where two neighbours
@@ -12,12 +13,14 @@ or not (EITHER), or, to keep two ordered variables around a third apart, one of 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Sequence as Items
+from dataclasses import dataclass, replace
 from itertools import combinations, pairwise, product
 
 from sparkcep.engines.event_pattern.branches import Branch, Negation, branches
 from sparkcep.errors import CepUnsupportedError
-from sparkcep.pattern.event import Element, EventPattern, elements
+from sparkcep.pattern.event import Element, EventPattern
+from sparkcep.spec.aggregate import AggregateSpec, MatchAggregate
 
 STRICT, TIED, EITHER = 0, 1, 2
 """How a variable's event follows the one before it: of a later rank, of the same rank, or of either."""
@@ -26,7 +29,10 @@ MAX_LENGTH = 28
 """Variables of one sequence: their bits, and those of the negated events between them, share a 64-bit word."""
 
 MAX_SEQUENCES = 32
-"""Each sequence is a pass over the events; five variables of one AND have 120 orders."""
+"""Sequences add up in the cost of an event; five variables of one AND have 120 orders."""
+
+MAX_MARKED = 128
+"""Sequences with one marked event: an aggregate over the closure {1,15} has 120."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,6 +41,8 @@ class Sequence:
 
     ``between[i]``: variables of which no event may lie strictly between ``variables[i]`` and ``variables[i + 1]``.
     ``before``, ``behind``: of which none may lie in ``(match_end - W, match_start)``, or ``(match_end, match_start + W)``.
+    ``loops``: positions (from 0) that take one event or more, strictly ordered; a variable with several positions is a
+    closure. The gaps around a loop are STRICT, no negated event follows one, and none stands last beside an open end.
     """
 
     variables: tuple[str, ...]
@@ -42,6 +50,7 @@ class Sequence:
     between: tuple[tuple[str, ...], ...]
     before: tuple[str, ...] = ()
     behind: tuple[str, ...] = ()
+    loops: frozenset[int] = frozenset()
 
     @property
     def open_ended(self) -> bool:
@@ -49,30 +58,125 @@ class Sequence:
         return bool(self.before or self.behind)
 
 
+@dataclass(frozen=True, slots=True)
+class Marked:
+    """A sequence of which the event at ``position`` (from 1; 0: none) is told apart, and weighed."""
+
+    sequence: Sequence
+    position: int = 0
+
+
 def sequences(pattern: EventPattern) -> tuple[Sequence, ...]:
     """The sequences of ``pattern``.
 
     Raises CepUnsupportedError for what prefix counting does not count, and what ``branches`` raises.
     """
-    closure = next((element for element in elements(pattern) if (element.low, element.high) != (1, 1)), None)
-    if closure is not None:
-        raise _not_counted(f"{closure} takes a number of events", closure)
     found = [sequence for branch in branches(pattern) for sequence in _of_branch(branch)]
     if len(found) > MAX_SEQUENCES:
-        raise _not_counted(f"its AND and OR give {len(found)} sequences, more than {MAX_SEQUENCES}")
+        raise _not_counted(f"its AND, OR and closures give {len(found)} sequences, more than {MAX_SEQUENCES}")
     return tuple(found)
+
+
+def marked(all_sequences: Items[Sequence], variable: str) -> tuple[Marked, ...]:
+    """Every match with each event of ``variable`` in it, exactly once.
+
+    A loop with a marked event is: events before it or none, the event, events after it or none.
+    Raises CepUnsupportedError past ``MAX_MARKED``.
+    """
+    found = [
+        one
+        for sequence in all_sequences
+        for place, name in enumerate(sequence.variables)
+        if name == variable
+        for one in _marked_at(sequence, place)
+    ]
+    if len(found) > MAX_MARKED:
+        raise _not_counted(f"an aggregate over {variable} has {len(found)} sequences, more than {MAX_MARKED}")
+    return tuple(found)
+
+
+def check(spec: AggregateSpec) -> None:
+    """Raise CepUnsupportedError for a spec whose pattern, or an aggregate of it, prefix counting does not count."""
+    found = sequences(spec.pattern)
+    for variable in {output.source.variable for output in spec.outputs if isinstance(output.source, MatchAggregate)}:
+        if variable is not None:
+            marked(found, variable)
+
+
+def _marked_at(sequence: Sequence, place: int) -> Iterator[Marked]:
+    if place not in sequence.loops:
+        yield Marked(sequence, place + 1)
+        return
+    for before, after in product((0, 1), (0, 1)):
+        extra = before + after
+        loops = {at + (extra if at > place else 0) for at in sequence.loops - {place}}
+        loops |= {place} if before else set()
+        loops |= {place + before + 1} if after else set()
+        grown = replace(
+            sequence,
+            variables=_repeated(sequence.variables, place, extra),
+            gaps=sequence.gaps[: place + 1] + (STRICT,) * extra + sequence.gaps[place + 1 :],
+            between=sequence.between[:place] + ((),) * extra + sequence.between[place:],
+            loops=frozenset(loops),
+        )
+        yield Marked(grown, place + before + 1)
+
+
+def _repeated(names: tuple[str, ...], place: int, extra: int) -> tuple[str, ...]:
+    return names[:place] + (names[place],) * (extra + 1) + names[place + 1 :]
 
 
 def _of_branch(branch: Branch) -> Iterator[Sequence]:
     if len(branch.alternatives) > 1:
         raise _not_counted("an OR of negated items")
-    if len(branch.variables) > MAX_LENGTH:
-        raise _not_counted(f"it has {len(branch.variables)} variables, more than {MAX_LENGTH}")
+    for closure in branch.closures:
+        others = [name for name in branch.variables if name != closure.variable]
+        if not all({(name, closure.variable), (closure.variable, name)} & branch.precedes for name in others):
+            raise _not_counted(f"the events of {closure} stand in any order with others", closure)
     for count, order in enumerate(_orders(branch.variables, branch.precedes)):
         if count >= MAX_SEQUENCES:
             raise _not_counted(f"its AND has more than {MAX_SEQUENCES} orders")
         for gaps in _gaps(order, branch.precedes):
-            yield _with_negations(order, gaps, branch.alternatives[0])
+            yield from _with_closures(_with_negations(order, gaps, branch.alternatives[0]), branch.closures)
+
+
+def _with_closures(sequence: Sequence, closures: Items[Element]) -> Iterator[Sequence]:
+    """Each closure as one position or more."""
+    if not closures:
+        if len(sequence.variables) > MAX_LENGTH:
+            raise _not_counted(f"it has {len(sequence.variables)} positions, more than {MAX_LENGTH}")
+        yield sequence
+        return
+    closure, *rest = closures
+    place = sequence.variables.index(closure.variable)
+    last = place == len(sequence.between)
+    negated_after = sequence.open_ended if last else sequence.between[place] != ()
+    for count, loop in _counts(closure, negated_after=negated_after):
+        shifted = {at + (count - 1 if at > place else 0) for at in sequence.loops}
+        grown = replace(
+            sequence,
+            variables=_repeated(sequence.variables, place, count - 1),
+            gaps=sequence.gaps[: place + 1] + (STRICT,) * (count - 1) + sequence.gaps[place + 1 :],
+            between=sequence.between[:place] + ((),) * (count - 1) + sequence.between[place:],
+            loops=frozenset(shifted | (set() if loop is None else {place + loop})),
+        )
+        yield from _with_closures(grown, rest)
+
+
+def _counts(closure: Element, *, negated_after: bool) -> Iterator[tuple[int, int | None]]:
+    """Numbers of positions, each with the one among them that loops.
+
+    The event before a negated one stands alone: only what goes on from the last event of a closure may not be interrupted.
+    """
+    if closure.high is not None:
+        if closure.high > MAX_LENGTH:
+            raise _not_counted(f"{closure} takes more than {MAX_LENGTH} events", closure)
+        yield from ((count, None) for count in range(closure.low, closure.high + 1))
+    elif negated_after:
+        yield closure.low, None
+        yield closure.low + 1, closure.low - 1
+    else:
+        yield closure.low, closure.low - 1
 
 
 def _orders(names: tuple[str, ...], precedes: frozenset[tuple[str, str]]) -> Iterator[tuple[str, ...]]:

@@ -1,0 +1,172 @@
+"""Counting over one table: which sequences go through which kernel, and together with which others.
+
+In: the table, patterns as sequences, a sharing plan. Out: for a pattern, a ``Weighing`` and an arithmetic one number per
+partition. Patterns that the plan puts together are counted in one pass, and their results are kept for one another.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence as Items
+from dataclasses import dataclass, field
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sparkcep.engines.aseq import counting_kernels, kernels, values
+from sparkcep.engines.aseq.events import Coded, Rows, Table, code, select
+from sparkcep.engines.aseq.programs import Counted, compile_program, countable
+from sparkcep.engines.aseq.sequences import Marked, Sequence, marked
+from sparkcep.engines.aseq.values import MAX, Column
+
+Weight = Literal["one", "counted", "positive", "negative", "value", "least", "greatest"]
+
+MAX_TESTS = 62
+"""Tests of one program: bits of a word."""
+
+
+@dataclass(frozen=True, slots=True)
+class Weighing:
+    """How a match counts: ``one`` each, or by the attribute ``column`` of each of ``variable``'s events.
+
+    ``counted``: 1 where it has a value; ``positive``, ``negative``: its value, or 0 where the sign is the other;
+    ``value``: as it is (doubles and exact sums only); ``least``, ``greatest``: order keys.
+    """
+
+    weight: Weight = "one"
+    variable: str = ""
+    column: str = ""
+
+
+@dataclass(slots=True)
+class Work:
+    """One table under work. ``together``: patterns (by number) that are counted in one pass."""
+
+    table: Table
+    variables: tuple[str, ...]
+    patterns: tuple[tuple[Sequence, ...], ...]
+    together: tuple[tuple[int, ...], ...]
+    _coded: dict[Sequence, Coded] = field(default_factory=dict)
+    _rows: dict[tuple[tuple[str, ...], int], Rows] = field(default_factory=dict)
+    _columns: dict[str, Column] = field(default_factory=dict)
+    _weights: dict[tuple[Weighing, int], NDArray] = field(default_factory=dict)
+    _done: dict[tuple[int, Weighing, int], NDArray] = field(default_factory=dict)
+
+    def column(self, name: str) -> Column:
+        """An input column; converted once."""
+        if name not in self._columns:
+            self._columns[name] = values.column(self.table.arrow, name)
+        return self._columns[name]
+
+    def numbers(self, pattern: int, weighing: Weighing, mode: int) -> NDArray:
+        """Per partition the sum over the matches of ``pattern`` in the arithmetic ``mode`` (``kernels``)."""
+        key = pattern, weighing, mode
+        if key not in self._done:
+            group = next(group for group in self.together if pattern in group)
+            for one, numbers in zip(group, self._run(group, weighing, mode), strict=True):
+                self._done[one, weighing, mode] = numbers
+        return self._done[key]
+
+    def marked(self, pattern: int, variable: str) -> tuple[Marked, ...]:
+        """What a pass over ``pattern`` counts; with a variable, once for each of its events."""
+        every = self.patterns[pattern]
+        return marked(every, variable) if variable else tuple(Marked(sequence) for sequence in every)
+
+    def weights(self, weighing: Weighing, mode: int) -> NDArray:
+        """One weight per row of the table; none where every match counts one."""
+        if weighing.weight == "one":
+            return np.empty(0, np.float64 if mode == kernels.FLOAT else np.int64)
+        key = weighing, mode
+        if key not in self._weights:
+            self._weights[key] = self._new_weights(weighing, mode)
+        return self._weights[key]
+
+    def code(self, sequence: Sequence) -> Coded:
+        """The table's rows, coded for one sequence."""
+        if sequence not in self._coded:
+            self._coded[sequence] = code(self.table, self.variables, sequence)
+        return self._coded[sequence]
+
+    def _run(self, group: tuple[int, ...], weighing: Weighing, mode: int) -> NDArray:
+        kind = np.float64 if mode == kernels.FLOAT else np.int64
+        nothing = MAX if mode == kernels.LEAST else 0
+        out = np.full((len(group), len(self.table.starts)), nothing, kind)
+        counted = [
+            Counted(one, place)
+            for place, pattern in enumerate(group)
+            for one in self.marked(pattern, weighing.variable)
+        ]
+        programs = [one for one in counted if countable(one.marked.sequence)]
+        if len(_used(programs)) <= MAX_TESTS:
+            self._program(programs, weighing, mode, out)
+        else:
+            for one in programs:
+                self._program([one], weighing, mode, out)
+        for one in counted:
+            if not countable(one.marked.sequence):
+                self._sequence(one, weighing, mode, out[one.out])
+        return out
+
+    def _program(self, counted: Items[Counted], weighing: Weighing, mode: int, out: NDArray) -> None:
+        if not counted:
+            return
+        used = _used(counted)
+        tests = self.variables if len(self.table.masks) == 1 else used
+        program = compile_program(counted, tests, windowed=self.table.time is not None)
+        rows = self._select(tests, sum(1 << tests.index(name) for name in used))
+        arrays = program.push, program.pull, program.finals, program.push_units, program.pull_units
+        ends = program.prefixes, program.starts, program.ends
+        groups = rows.words, rows.tests, rows.first, rows.part
+        if weighing.weight == "one" and mode == kernels.SATURATING:
+            counting_kernels.count(groups, rows.times, rows.deadlines, arrays, *ends, out)
+            return
+        weights = self.weights(weighing, mode)
+        weights = weights[rows.row] if len(weights) else weights
+        counting_kernels.weigh(mode, groups, rows.times, rows.deadlines, weights, arrays, *ends, out)
+
+    def _select(self, tests: tuple[str, ...], used: int) -> Rows:
+        if (tests, used) not in self._rows:
+            self._rows[tests, used] = select(self.table, self.variables, tests, used)
+        return self._rows[tests, used]
+
+    def _sequence(self, counted: Counted, weighing: Weighing, mode: int, out: NDArray) -> None:
+        sequence, position = counted.marked.sequence, counted.marked.position
+        coded = self.code(sequence)
+        if not len(coded.part):
+            return
+        rows = coded.code, coded.first, coded.part
+        weights = self.weights(weighing, mode)[coded.row] if position else np.zeros(1, out.dtype)
+        if coded.windows is None:
+            kernels.unbounded(mode, *rows, weights, coded.gaps, position, out)
+            return
+        low, high, widest = coded.windows.low, coded.windows.high, coded.windows.widest
+        kernels.windowed(mode, *rows, low, high, weights, coded.gaps, position, widest, sequence.open_ended, out)
+
+    def _new_weights(self, weighing: Weighing, mode: int) -> NDArray:
+        column = self.column(weighing.column)
+        match weighing.weight:
+            case "counted":
+                numbers = column.counted
+            case "value":
+                if mode == kernels.FLOAT:
+                    return column.doubles()
+                numbers = column.integers()
+            case "least" | "greatest":
+                keys, distinct = column.order()
+                reverse = np.where(column.valid, len(distinct) - 1 - keys, MAX)
+                return keys if weighing.weight == "least" else reverse
+            case "positive":
+                numbers = np.maximum(column.integers(), 0)
+            case _:
+                # -(-2^63) is no int64: MAX sends its partitions to the exact sum.
+                numbers = -np.maximum(np.minimum(column.integers(), 0), -MAX)
+        if mode > kernels.FLOAT:
+            return numbers % mode
+        return numbers.astype(np.float64) if mode == kernels.FLOAT else numbers
+
+
+def _used(counted: Items[Counted]) -> tuple[str, ...]:
+    """The variables of all sequences, negated ones too."""
+    sequences = [one.marked.sequence for one in counted]
+    names = [name for sequence in sequences for part in (sequence.variables, *sequence.between) for name in part]
+    return tuple(dict.fromkeys(names))
