@@ -139,10 +139,15 @@ def event_features(case: EventCase) -> set[str]:
 
 
 def event_matches(
-    case: EventCase, *, split: bool = False, engine: event_spec.Engine = "auto", **options: int
+    case: EventCase,
+    *,
+    split: bool = False,
+    engine: event_spec.Engine = "auto",
+    negation: event_spec.Negation = "auto",
+    **options: int,
 ) -> list[tuple[Any, ...]]:
     """The engine's matches as event ids by variable; ``options`` go to ``engine.run``."""
-    plan = event_engine.compile(replace(event_pattern_spec(case), engine=engine))
+    plan = event_engine.compile(replace(event_pattern_spec(case), engine=engine, negation=negation))
     tables = list(event_tables(case))
     if tables and not split:
         tables = [pa.concat_tables(tables)]

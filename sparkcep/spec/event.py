@@ -21,6 +21,10 @@ Engine = Literal["auto", "chain", "tree", "eager", "stack"]
 variables in pattern order, as events arrive; ``stack``: SASE's active instance stacks, scanned forwards and constructed
 backwards; ``auto``: the order of least expected cost. All give the same matches."""
 
+Negation = Literal["auto", "post", "first"]
+"""When a negated event is looked for: ``post``: in complete matches (Post-Processing); ``first``: as soon as all it depends
+on is bound (First-Chance), where it can be; ``auto``: whichever costs less, for each negated variable."""
+
 
 @dataclass(frozen=True, slots=True)
 class WithinTime:
@@ -106,3 +110,4 @@ class EventPatternSpec:
     text: str = ""
     engine: Engine = "auto"
     max_partial_matches: int | None = None
+    negation: Negation = "auto"

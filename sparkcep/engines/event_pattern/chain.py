@@ -12,8 +12,9 @@ the work.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
 
 import numpy as np
 
@@ -33,6 +34,13 @@ LOW, HIGH = "<low>", "<high>"
 """Columns of a frame that bound what its partial matches may take, instead of partition and window."""
 
 
+Rest = Callable[[Frame, Budget], Iterator[tuple[Frame, bool]]]
+"""Takes partial matches through the states that follow."""
+
+Refute = Callable[[Frame, str, Budget, Rest], Frame]
+"""Drops partial matches that a negation refutes: see ``first_chance``."""
+
+
 @dataclass(frozen=True, slots=True)
 class Step:
     """A state over one table: its input buffer, what finds pairs in it, its other conditions, its fences with the buffers of their negated events;
@@ -50,13 +58,14 @@ class Step:
 @dataclass(frozen=True, slots=True)
 class Chain:
     """The steps of a branch over one table. ``earliest``/``latest``: variables among which a match's first and last
-    event are."""
+    event are. ``refute``: called with each set of partial matches."""
 
     events: Events
     payload: Payload
     steps: tuple[Step, ...]
     earliest: tuple[str, ...]
     latest: tuple[str, ...]
+    refute: Refute | None = None
 
 
 def prepare(
@@ -92,9 +101,16 @@ def extensions(
         return
     step = chain.steps[position]
     for extended, faulty in taken(chain, step, frame, admitted(chain.events, step, frame), budget):
+        if chain.refute is not None:
+            rest = partial(_rest, replace(chain, refute=None), position + 1)
+            extended = chain.refute(extended, step.state.variable, budget, rest)
         budget.counters.hold(length(extended))
         yield from extensions(chain, extended, budget, position + 1, suspect or faulty)
         budget.counters.hold(-length(extended))
+
+
+def _rest(chain: Chain, position: int, frame: Frame, budget: Budget) -> Iterator[tuple[Frame, bool]]:
+    return extensions(chain, frame, budget, position)
 
 
 def raise_faults(chain: Chain, frame: Frame) -> None:

@@ -7,6 +7,7 @@ here.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 
 import pyarrow as pa
 
@@ -17,6 +18,7 @@ from sparkcep.engines.event_pattern.budget import Budget, Counters
 from sparkcep.engines.event_pattern.buffer import Buffers
 from sparkcep.engines.event_pattern.closures import Frame
 from sparkcep.engines.event_pattern.events import Events, load
+from sparkcep.engines.event_pattern.first_chance import FirstChance
 from sparkcep.engines.event_pattern.order import Order, choose
 from sparkcep.engines.event_pattern.output import OUTPUT_ROWS, tables
 from sparkcep.engines.event_pattern.plan import BranchPlan, Plan, plan
@@ -94,19 +96,29 @@ def _matches(
     else:
         buffers = Buffers(events, payload)
     negative = negation.prepare(branch, branch_plan.alternatives, indexes, buffers)
-    for frame in _positive(branch_plan, spec, indexes, buffers, budget):
-        yield negation.unrefuted(negative, frame, budget)
+    first = FirstChance(negative, spec.negation, frozenset(branch.variables))
+    for frame in _positive(branch_plan, spec, indexes, buffers, first, budget):
+        yield negation.unrefuted(first.left(), frame, budget)
 
 
 def _positive(
-    branch_plan: BranchPlan, spec: EventPatternSpec, indexes: Mapping[str, int], buffers: Buffers, budget: Budget
+    branch_plan: BranchPlan,
+    spec: EventPatternSpec,
+    indexes: Mapping[str, int],
+    buffers: Buffers,
+    first: FirstChance,
+    budget: Budget,
 ) -> Iterator[Frame]:
-    """The combinations of positive events."""
+    """The combinations of positive events, without those that ``first`` refutes."""
+    refute = first.unrefuted if first.early() else None
+    if spec.negation == "post":
+        branch_plan = replace(branch_plan, alternatives=((),))  # no fences
     if spec.engine == "tree":
-        return trees.combinations(trees.Tree(branch_plan, indexes, buffers), budget)
+        return trees.combinations(trees.Tree(branch_plan, indexes, buffers, refute), budget)
     order = choose(branch_plan, spec.engine, indexes, buffers)
     states = chain(branch_plan, order.variables)
-    return chains.combinations(chains.prepare(branch_plan.branch, states, indexes, buffers), budget)
+    prepared = replace(chains.prepare(branch_plan.branch, states, indexes, buffers), refute=refute)
+    return chains.combinations(prepared, budget)
 
 
 def _indexes(spec: EventPatternSpec) -> dict[str, int]:

@@ -30,6 +30,7 @@ from sparkcep.engines.event_pattern.predicates import Condition, condition, eval
 from sparkcep.engines.event_pattern.states import ascending
 from sparkcep.engines.event_pattern.states import chain as chain_of
 from sparkcep.engines.event_pattern.values import Payload
+from sparkcep.spec.expression import variables
 
 ORIGIN = "<origin>"
 """Column of a frame: which match is being refuted."""
@@ -44,6 +45,7 @@ class Absence:
     """One negation over one table. ``own``: positive variables whose own event could be found in the interval.
 
     ``size``: how many events it is about. ``group``: the chain of a negated group; then the buffer is not used.
+    ``needs``: the positive variables it depends on; None where it depends on the whole match.
     """
 
     variable: str
@@ -54,6 +56,7 @@ class Absence:
     buffer: InputBuffer
     conditions: tuple[Condition, ...]
     group: Chain | None
+    needs: frozenset[str] | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,7 +97,7 @@ def unrefuted(negations: Negations, frame: Frame, budget: Budget) -> Frame:
         open_cases = np.flatnonzero(~stands)
         for absence in absences:
             part = gathered(frame, open_cases)
-            open_cases = open_cases[~_refuted(negations, absence, part, budget)]
+            open_cases = open_cases[~refuted(negations, absence, part, budget)]
         stands[open_cases] = True
     return gathered(frame, stands)
 
@@ -108,16 +111,34 @@ def _absence(negated: NegatedEvent, branch: Branch, indexes: Mapping[str, int], 
     index = indexes[negation.variable]
     buffer = buffers.fill(index, negated.equalities)
     group = _group(negated, indexes, buffers)
+    own = _own(negated, indexes, buffers.events)
+    conditions = tuple(condition(predicate, buffers.payload) for predicate in negated.filters)
     return Absence(
         negation.variable,
         after=extremes(negation.before, branch.precedes)[1],
         before=extremes(negation.after, branch.precedes)[0],
-        own=_own(negated, indexes, buffers.events),
+        own=own,
         size=len(buffer.rows) if group is None else min(len(step.buffer.rows) for step in group.steps),
         buffer=buffer,
-        conditions=tuple(condition(predicate, buffers.payload) for predicate in negated.filters),
+        conditions=conditions,
         group=group,
+        needs=_needs(negated, branch, own, conditions),
     )
+
+
+def _needs(
+    negated: NegatedEvent, branch: Branch, own: tuple[str, ...], conditions: tuple[Condition, ...]
+) -> frozenset[str] | None:
+    """An open end depends on the whole match; a value that may be an error must not stop a match that fails anyway."""
+    negation = negated.negation
+    if negated.group is not None or not (negation.before and negation.after):
+        return None
+    if any(wanted.fault is not None for wanted in conditions):
+        return None
+    ends = {*extremes(negation.before, branch.precedes)[1], *extremes(negation.after, branch.precedes)[0]}
+    seen = {name for predicate in negated.filters for name in variables(predicate.condition)}
+    equal = {term.variable for _, term in negated.equalities}
+    return frozenset(ends | equal | set(own) | (seen - {negation.variable}))
 
 
 def _own(negated: NegatedEvent, indexes: Mapping[str, int], events: Events) -> tuple[str, ...]:
@@ -138,8 +159,8 @@ def _group(negated: NegatedEvent, indexes: Mapping[str, int], buffers: Buffers) 
     return prepare_chain(plan.branch, states, indexes, buffers, _own(negated, indexes, buffers.events))
 
 
-def _refuted(negations: Negations, absence: Absence, frame: Frame, budget: Budget) -> BoolArray:
-    """Which matches have a match of the negated item in their interval."""
+def refuted(negations: Negations, absence: Absence, frame: Frame, budget: Budget) -> BoolArray:
+    """Which matches have a match of the negated item in their interval; partial ones that bind what it depends on too."""
     count = length(frame)
     if not count or not absence.size:
         return np.zeros(count, dtype=np.bool_)
@@ -149,13 +170,13 @@ def _refuted(negations: Negations, absence: Absence, frame: Frame, budget: Budge
     begin, end = absence.buffer.ranges(low, np.maximum(low, high), frame)
     if not _needs_pairs(negations, absence):
         return begin < end
-    refuted = np.zeros(count, dtype=np.bool_)
+    found = np.zeros(count, dtype=np.bool_)
     for expansion in expansions(absence.buffer, begin, end, budget.chunk):
         budget.spend(len(expansion.rows), (*frame, f"NOT {absence.variable}"))
         counts = _counts(negations, absence, frame, expansion.parents, expansion.rows)
         budget.counters.predicates += len(absence.conditions) * len(expansion.rows)
-        refuted[expansion.parents[counts]] = True
-    return refuted
+        found[expansion.parents[counts]] = True
+    return found
 
 
 def _refuted_by_group(

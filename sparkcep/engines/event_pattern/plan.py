@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from typing import Literal
 
 from sparkcep.engines.event_pattern.branches import Branch, Negation, branches
 from sparkcep.engines.event_pattern.support import check
@@ -90,6 +91,19 @@ def compared(condition: Expression) -> tuple[Point, Point, Operator] | None:
     if isinstance(left, Point) and isinstance(right, Point) and left.variable != right.variable:
         return left, right, condition.operator
     return None
+
+
+PredicateClass = Literal["row-only", "equality", "range", "general"]
+
+
+def predicate_class(condition: Expression) -> PredicateClass:
+    """How a predicate is decided: ``row-only``: a bit that Spark computed; ``equality`` and ``range``: by search in the
+    input buffer of the variable bound last (a range on sorted values where that pays); ``general``: pair by pair."""
+    if len(variables(condition)) < 2:
+        return "row-only"
+    if equated(condition) is not None:
+        return "equality"
+    return "range" if compared(condition) is not None else "general"
 
 
 def _branch_plan(branch: Branch, predicates: tuple[Predicate, ...]) -> BranchPlan:

@@ -13,14 +13,15 @@ the event that one fixed variable, the pivot, takes, so it is found exactly once
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from functools import partial
 
 import numpy as np
 
 from sparkcep.engines.event_pattern.branches import extremes
 from sparkcep.engines.event_pattern.budget import Budget
 from sparkcep.engines.event_pattern.buffer import Buffers
-from sparkcep.engines.event_pattern.chain import Chain, Step, admitted, completed, prepared_step, taken
+from sparkcep.engines.event_pattern.chain import Chain, Refute, Step, admitted, completed, prepared_step, taken
 from sparkcep.engines.event_pattern.closures import Frame, gathered, length
 from sparkcep.engines.event_pattern.pairs import Ranges
 from sparkcep.engines.event_pattern.plan import BranchPlan
@@ -50,6 +51,7 @@ class Tree:
     plan: BranchPlan
     indexes: Mapping[str, int]
     buffers: Buffers
+    refute: Refute | None = None
     min_block: int = field(default_factory=lambda: MIN_BLOCK)
     _steps: dict[tuple[tuple[str, ...], str], Step] = field(default_factory=dict)
 
@@ -93,9 +95,19 @@ def _extended(
     name = _next(tree, ranges)
     chain = Chain(events, tree.buffers.payload, (steps[name],), (), ())
     for extended, faulty in taken(chain, steps[name], frame, ranges[name], budget):
+        if tree.refute is not None:
+            rest = partial(_rest, replace(tree, refute=None), (*path, name), pivot, block)
+            extended = tree.refute(extended, name, budget, rest)
         budget.counters.hold(length(extended))
         yield from _extended(tree, extended, (*path, name), pivot, block, suspect or faulty, budget)
         budget.counters.hold(-length(extended))
+
+
+def _rest(
+    tree: Tree, path: tuple[str, ...], pivot: str | None, block: Block, frame: Frame, budget: Budget
+) -> Iterator[tuple[Frame, bool]]:
+    for found, suspect, _ in _extended(tree, frame, path, pivot, block, False, budget):
+        yield found, suspect
 
 
 def _side(block: Block, is_pivot: bool) -> tuple[int, int]:
