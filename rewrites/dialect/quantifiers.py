@@ -1,4 +1,4 @@
-"""Quantifiers of row and event patterns: ``* + ? {n} {n,} {n,m} {,m}``."""
+"""Quantifiers of row and event patterns: ``* + ? {n} {n,} {n,m} {,m} {,}``."""
 
 from __future__ import annotations
 
@@ -31,8 +31,6 @@ def read_quantifier(cursor: Cursor) -> Quantifier | None:
     high = low
     if cursor.accept(","):
         high = _number(cursor)
-        if low is None and high is None:
-            cursor.fail("a quantifier needs a bound: {n}, {n,}, {n,m} or {,m}")
     elif low is None:
         cursor.fail("expected a number in the quantifier")
     span = start.to(cursor.expect("}", hint="a quantifier is {n}, {n,}, {n,m} or {,m}"))

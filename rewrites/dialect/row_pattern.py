@@ -72,8 +72,6 @@ def _quantified(cursor: Cursor) -> RowPattern:
     quantifier = read_quantifier(cursor)
     if quantifier is None:
         return item
-    if isinstance(item, PartitionStart | PartitionEnd):
-        cursor.fail(f"the anchor {item} cannot be repeated", span=quantifier.span)
     reluctant = cursor.accept("?")
     span = _place(item).to(reluctant or quantifier.span)
     if cursor.key() in ("*", "+", "?") or (cursor.key() == "{" and cursor.key(1) != "-"):

@@ -117,7 +117,6 @@ BAD_ROW_PATTERNS = [
     "A+?+",
     "A{3,2}",
     "A{0}",
-    "A{,}",
     "PERMUTE(A)",
     "PERMUTE()",
     "{- -}",
