@@ -149,7 +149,9 @@ class _Reader:
         self._block = block
         self._alias = part.clause.site.alias
         self._keys = {key.name.lower() for key in part.bound.keys}
-        self._variables = {e.variable.lower(): e.variable for e in elements(part.bound.pattern, negated=False)}
+        self._variables = {
+            e.variable.lower(): e.variable for e in elements(part.bound.pattern, negated=False) if not e.kleene
+        }
         self._columns = part.bound.relation
         self._taken = {"match_start", "match_end", *(name.lower() for name in part.bound.variables)}
         self._functions: list[str] = []

@@ -44,6 +44,10 @@ PUSHED = {
     "open_ends": "SELECT COUNT(*), SUM(a.x) FROM aseq_events MATCH PATTERN (SEQ(!D m, A a, B b, !C n) PARTITION BY user ORDER BY ts WITHIN 40)",
     "and": "SELECT user, COUNT(*), SUM(b.x) FROM aseq_events MATCH PATTERN (AND(A a, B b, C c) PARTITION BY user ORDER BY ts WITHIN 40) GROUP BY user",
     "or": "SELECT COUNT(*), SUM(a.x), MAX(b.x) FROM aseq_events MATCH PATTERN (SEQ(OR(A a, B b), C c) PARTITION BY user ORDER BY ts)",
+    "kleene": """SELECT user, COUNT(*), SUM(a.x), MIN(c.s) FROM aseq_events MATCH PATTERN (SEQ(A a, B+ b, !D n, C c)
+        PARTITION BY user ORDER BY ts WHERE b[i].x > -30 WITHIN 40) GROUP BY user""",
+    "optional": """SELECT COUNT(*), COUNT(b.x), SUM(b.x) FROM aseq_events MATCH PATTERN (SEQ(A{1,2} a, B? b, C* c)
+        PARTITION BY user ORDER BY ts WITHIN 25)""",
     "interval": """SELECT COUNT(*) FROM (SELECT *, TIMESTAMP'2020-01-01' + ts * INTERVAL 1 HOUR AS at FROM aseq_events)
         MATCH PATTERN (SEQ(A a, B b) PARTITION BY user ORDER BY at WITHIN 12 hours)""",
 }
@@ -65,6 +69,8 @@ FROM_MATCHES = {
     "decimal_average": f"SELECT AVG(a.d), COUNT(*) FROM {WINDOW}",
     "months": """SELECT COUNT(*) FROM (SELECT *, TIMESTAMP'2020-01-01' + ts * INTERVAL 9 HOURS AS at FROM aseq_events)
         MATCH PATTERN (SEQ(A a, B b) PARTITION BY user ORDER BY at WITHIN INTERVAL 1 MONTH)""",
+    "closures_as_arrays": """SELECT COUNT(b.x), SUM(size(b)), MAX(b.x) FROM aseq_events
+        MATCH PATTERN (SEQ(A a, B+ b) PARTITION BY user ORDER BY ts WITHIN 25)""",
     "select_distinct": f"SELECT DISTINCT COUNT(*) FROM {WINDOW} GROUP BY user",
 }
 
