@@ -32,7 +32,7 @@ from rewrites.builder import match_call, named, quoted, string, text_of
 from rewrites.emit.event_pattern import engine_input
 from rewrites.rules.time_shards import Shards
 from rewrites.transport import carried_schema, decoded
-from sparkcep.spec.aggregate import AggregateOutput, AggregateSpec, GroupColumn, MatchAggregate
+from sparkcep.spec.aggregate import AggregateOutput, AggregateSpec, GroupColumn, MatchAggregate, PatternName
 from sparkcep.spec.event import EventPatternSpec, WithinTime
 
 EXACT_DIGITS = 18
@@ -146,7 +146,7 @@ def aggregate_query(
     columns = [spec.rank, *spec.partition]
     if isinstance(spec.within, WithinTime):
         columns += [spec.within.time, spec.within.deadline]
-    columns += [column for output in spec.outputs if (column := output.source.column) is not None]
+    columns += [column for output in spec.outputs if (column := read_column(output.source)) is not None]
     rows = engine_input(bound, list(dict.fromkeys(columns)), keep_null_time=keep_null_time, shards=shards)
     keys = {key.name: key.data_type for key in bound.keys}
     columns_out = (
@@ -166,3 +166,8 @@ def _bigint(partial: str, call: AggregateCall) -> str:
     error = f"RAISE_ERROR({string(_OVERFLOW.format(call.text, call.text))})"
     inside = "BETWEEN -9223372036854775808BD AND 9223372036854775807BD"
     return f"CASE WHEN {total} NOT {inside} THEN {error} ELSE CAST({total} AS BIGINT) END"
+
+
+def read_column(source: GroupColumn | MatchAggregate | PatternName) -> str | None:
+    """The input column that an output reads, if any."""
+    return None if isinstance(source, PatternName) else source.column

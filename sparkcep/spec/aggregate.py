@@ -24,6 +24,19 @@ class GroupColumn:
 
 
 @dataclass(frozen=True, slots=True)
+class PatternName:
+    """The name of the pattern that a row is about (MATCH PATTERNS)."""
+
+
+@dataclass(frozen=True, slots=True)
+class NamedPattern:
+    """One of several patterns over the same events. Patterns share a variable if they name it alike."""
+
+    name: str
+    pattern: EventPattern
+
+
+@dataclass(frozen=True, slots=True)
 class MatchAggregate:
     """``COUNT(*)`` (no ``variable``) or ``function(variable.column)`` over all matches of the partition, NULLs skipped.
 
@@ -43,14 +56,15 @@ class AggregateOutput:
     """One column of the engine's output table."""
 
     name: str
-    source: GroupColumn | MatchAggregate
+    source: GroupColumn | MatchAggregate | PatternName
 
 
 @dataclass(frozen=True, slots=True)
 class AggregateSpec:
     """Aggregates over all skip-till-any matches: one output row per partition that has a match.
 
-    The fields that ``EventPatternSpec`` has too mean the same.
+    The fields that ``EventPatternSpec`` has too mean the same. With ``patterns`` (MATCH PATTERNS) there is one row per
+    pattern and partition that has a match of it, and ``pattern`` is not looked at.
     """
 
     variables: tuple[str, ...]
@@ -62,3 +76,4 @@ class AggregateSpec:
     within: WithinTime | WithinEvents | None = None
     partition: tuple[str, ...] = ()
     text: str = ""
+    patterns: tuple[NamedPattern, ...] = ()

@@ -1,7 +1,7 @@
 """The engine's two functions: compile a clause once, run it over tables of whole partitions.
 
-In: an ``AggregateSpec``; Arrow tables as ``EventPatternSpec`` describes them. Out: an Arrow table with one row per
-partition that has a match. Spark is unknown here.
+In: an ``AggregateSpec``; Arrow tables as ``EventPatternSpec`` describes them. Out: per pattern an Arrow table with one row
+per partition that has a match of it. Spark is unknown here.
 """
 
 from __future__ import annotations
@@ -16,40 +16,57 @@ from sparkcep.engines.aseq.events import read
 from sparkcep.engines.aseq.passes import Passes, Weighing
 from sparkcep.engines.aseq.results import aggregate
 from sparkcep.engines.aseq.sequences import Sequence, sequences
-from sparkcep.spec.aggregate import AggregateSpec, GroupColumn
+from sparkcep.engines.aseq.sharing import plan_sharing
+from sparkcep.engines.aseq.work import Work
+from sparkcep.spec.aggregate import AggregateSpec, GroupColumn, PatternName
 
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """A compiled clause."""
+    """A compiled clause. ``patterns``: one, or those of MATCH PATTERNS, each with its sequences and name."""
 
     spec: AggregateSpec
-    sequences: tuple[Sequence, ...]
+    patterns: tuple[tuple[str, tuple[Sequence, ...]], ...]
+    passes: tuple[tuple[int, ...], ...]
+
+    @property
+    def sequences(self) -> tuple[Sequence, ...]:
+        """Those of the only pattern, or of the first."""
+        return self.patterns[0][1]
 
 
 def compile(spec: AggregateSpec) -> Plan:
     """The plan of a clause. Raises what ``sequences.sequences`` raises."""
-    return Plan(spec, sequences(spec.pattern))
+    patterns = tuple((one.name, sequences(one.pattern)) for one in spec.patterns) or (("", sequences(spec.pattern)),)
+    return Plan(spec, patterns, plan_sharing(patterns, windowed=spec.within is not None).passes)
 
 
 def run(plan: Plan, table: pa.Table) -> Iterator[pa.Table]:
-    """The aggregates of every partition of ``table`` that has a match, as one table; nothing for an empty table.
+    """The aggregates of every partition of ``table`` that has a match, a table per pattern; nothing for an empty table.
 
     Raises CepDataError where a BIGINT, or a DECIMAL's digits, do not hold a value; CepUnsupportedError for types that
     cannot be summed and for windows whose ends fall with time.
     """
     if not table.num_rows:
         return
-    passes = Passes(read(table, plan.spec), plan.spec.variables, plan.sequences)
+    data = read(table, plan.spec)
+    work = Work(data, plan.spec.variables, tuple(every for _, every in plan.patterns), plan.passes)
+    for number, (name, every) in enumerate(plan.patterns):
+        yield _aggregates(plan.spec, Passes(data, plan.spec.variables, every, work, number), name)
+
+
+def _aggregates(spec: AggregateSpec, passes: Passes, pattern: str) -> pa.Table:
     matched = np.flatnonzero(passes.integers(Weighing()) > 0)
     rows = pa.array(passes.table.starts[matched])
     arrays = []
-    for output in plan.spec.outputs:
+    for output in spec.outputs:
         if isinstance(output.source, GroupColumn):
-            arrays.append(_one_array(table.column(output.source.column).take(rows)))
+            arrays.append(_one_array(passes.table.arrow.column(output.source.column).take(rows)))
+        elif isinstance(output.source, PatternName):
+            arrays.append(pa.array([pattern] * len(matched), pa.string()))
         else:
             arrays.append(aggregate(passes, output.source, matched))
-    yield pa.Table.from_arrays(arrays, names=[output.name for output in plan.spec.outputs])
+    return pa.Table.from_arrays(arrays, names=[output.name for output in spec.outputs])
 
 
 def _one_array(column: pa.ChunkedArray) -> pa.Array:

@@ -17,10 +17,10 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-from sparkcep.engines.aseq.sequences import STRICT, Marked, Sequence
+from sparkcep.engines.aseq.sequences import Marked
+from sparkcep.engines.aseq.spelling import Key, Spelled
 
 Ints = NDArray[np.int64]
-Key = tuple[object, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,11 +53,6 @@ class Program:
     starts: int
     ends: int
 
-    @property
-    def steps(self) -> int:
-        """Entries that change, over one event of every test: what those events cost."""
-        return _steps_in(self.push, len(self.tests)) + _steps_in(self.pull, len(self.tests))
-
 
 @dataclass(frozen=True, slots=True)
 class Step:
@@ -87,23 +82,18 @@ class _Side:
         self.steps.setdefault((test, target, target == source), Step(-length, target, source, weighed))
 
 
-def countable(sequence: Sequence) -> bool:
-    """Whether a program counts ``sequence``: its events are strictly ordered and no negated event stands first or last."""
-    return not sequence.open_ended and all(gap == STRICT for gap in sequence.gaps)
-
-
 def compile_program(counted: Items[Counted], tests: tuple[str, ...], *, windowed: bool) -> Program:
     """The program of ``counted``, whose variables are among ``tests``; without windows only prefixes have entries."""
     push, pull = _Side(), _Side()
     for one in counted:
-        spelled = _Spelled(one.marked)
+        spelled = Spelled(one.marked)
         for k in range(spelled.states + 1):
             pull.entry(spelled.key(0, k), unit=k == 0)
     prefixes = len(pull.entries)
     finals: list[list[tuple[int, ...]]] = [[] for _ in tests]
     starts = 0
     for one in counted:
-        spelled = _Spelled(one.marked)
+        spelled = Spelled(one.marked)
         _fill(push, spelled, tests, windowed=windowed, forward=True)
         if windowed:
             _fill(pull, spelled, tests, windowed=True, forward=False)
@@ -116,44 +106,7 @@ def compile_program(counted: Items[Counted], tests: tuple[str, ...], *, windowed
     return Program(tests, forward, backward, flat, push_units, pull_units, prefixes, starts, ends)
 
 
-@dataclass(frozen=True, slots=True)
-class _Spelled:
-    """What stands between two states of a sequence; a state is a number of positions taken."""
-
-    marked: Marked
-
-    @property
-    def sequence(self) -> Sequence:
-        return self.marked.sequence
-
-    @property
-    def states(self) -> int:
-        """The last state from which a match ends: the one before the last event, or a loop that goes on."""
-        length = len(self.sequence.variables)
-        return length if length - 1 in self.sequence.loops else length - 1
-
-    def loops(self, state: int) -> bool:
-        return state - 1 in self.sequence.loops
-
-    def resets(self, state: int) -> tuple[str, ...]:
-        return self.sequence.between[state - 1] if 0 < state < len(self.sequence.variables) else ()
-
-    def key(self, first: int, last: int) -> Key:
-        """What equal entries have in common. An empty entry that never changes belongs to its prefix."""
-        if first == last and first and not self.loops(first) and not self.resets(first):
-            return "empty", self.key(0, first)
-        parts: list[object] = [self._state(first)]
-        for k in range(first + 1, last + 1):
-            parts += [self.sequence.variables[k - 1], k == self.marked.position, self._state(k)]
-        return tuple(parts)
-
-    def _state(self, state: int) -> object:
-        """Which events change entries that begin or end here: those that go on with a loop, and negated ones."""
-        loop = self.sequence.variables[state - 1] if self.loops(state) else ""
-        return loop, tuple(sorted(self.resets(state)))
-
-
-def _fill(side: _Side, spelled: _Spelled, tests: tuple[str, ...], *, windowed: bool, forward: bool) -> None:
+def _fill(side: _Side, spelled: Spelled, tests: tuple[str, ...], *, windowed: bool, forward: bool) -> None:
     """All entries of a sequence; forward column by column, as runs go, backward row by row."""
     bits = [tests.index(name) for name in spelled.sequence.variables]
     position, states = spelled.marked.position, range(spelled.states + 1)
@@ -173,7 +126,7 @@ def _fill(side: _Side, spelled: _Spelled, tests: tuple[str, ...], *, windowed: b
 
 
 def _finals(
-    counted: Counted, spelled: _Spelled, push: _Side, pull: _Side, *, windowed: bool
+    counted: Counted, spelled: Spelled, push: _Side, pull: _Side, *, windowed: bool
 ) -> Iterator[tuple[int, ...]]:
     length = len(spelled.sequence.variables)
     for state in range(length - 1, spelled.states + 1):
@@ -216,8 +169,3 @@ def _flat(parts: list[list[int]]) -> Ints:
         flat[test] = len(flat)
         flat += part
     return np.array(flat, np.int64)
-
-
-def _steps_in(steps: Ints, tests: int) -> int:
-    places = [int(steps[test]) for test in range(tests)]
-    return sum(int(steps[at + 4 + 4 * run]) for at in places for run in range(int(steps[at])))

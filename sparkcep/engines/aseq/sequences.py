@@ -97,10 +97,11 @@ def marked(all_sequences: Items[Sequence], variable: str) -> tuple[Marked, ...]:
 
 def check(spec: AggregateSpec) -> None:
     """Raise CepUnsupportedError for a spec whose pattern, or an aggregate of it, prefix counting does not count."""
-    found = sequences(spec.pattern)
-    for variable in {output.source.variable for output in spec.outputs if isinstance(output.source, MatchAggregate)}:
-        if variable is not None:
-            marked(found, variable)
+    aggregated = {output.source.variable for output in spec.outputs if isinstance(output.source, MatchAggregate)}
+    for pattern in [one.pattern for one in spec.patterns] or [spec.pattern]:
+        found = sequences(pattern)
+        for variable in aggregated - {None}:
+            marked(found, str(variable))
 
 
 def _marked_at(sequence: Sequence, place: int) -> Iterator[Marked]:

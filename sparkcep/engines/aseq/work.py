@@ -15,8 +15,9 @@ from numpy.typing import NDArray
 
 from sparkcep.engines.aseq import counting_kernels, kernels, values
 from sparkcep.engines.aseq.events import Coded, Rows, Table, code, select
-from sparkcep.engines.aseq.programs import Counted, compile_program, countable
+from sparkcep.engines.aseq.programs import Counted, compile_program
 from sparkcep.engines.aseq.sequences import Marked, Sequence, marked
+from sparkcep.engines.aseq.spelling import countable
 from sparkcep.engines.aseq.values import MAX, Column
 
 Weight = Literal["one", "counted", "positive", "negative", "value", "least", "greatest"]

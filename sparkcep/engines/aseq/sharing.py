@@ -1,0 +1,128 @@
+"""Which patterns of MATCH PATTERNS are counted in one pass: the sharing plan (A-Seq section 4).
+
+In: the sequences of each pattern. Out: groups of patterns, the least cost found, and what they share. Imports no numpy, so
+that a driver may ask and EXPLAIN PATTERN may show it.
+
+A pass reads every row, handles every event that its patterns name, and changes the entries (``programs``) that end or begin
+with it, those that several patterns have only once. So patterns in one pass read the rows once, handle a common event type
+once, and pay for a common prefix (PreTree) or, in windows, for any common sub-pattern (Chop-Connect) once; but each START
+event then keeps a snapshot of the prefixes of all. Event types count as equally frequent.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence as Items
+from dataclasses import dataclass
+from itertools import combinations
+
+from sparkcep.engines.aseq.sequences import Marked, Sequence
+from sparkcep.engines.aseq.spelling import Key, Spelled, countable
+
+ROW, EVENT, STEP = 4.0, 8.0, 1.0
+"""Nanoseconds, as measured on one core: to read a row, to handle an event, to change an entry or copy a prefix."""
+
+MAX_TESTS = 62
+"""Variables of one pass: bits of a word."""
+
+Pattern = tuple[str, tuple[Sequence, ...]]
+"""A pattern's name and its sequences."""
+
+
+@dataclass(frozen=True, slots=True)
+class Shared:
+    """A sub-pattern that several patterns have. ``prefix``: in all of them it stands first."""
+
+    variables: tuple[str, ...]
+    patterns: tuple[str, ...]
+    prefix: bool
+
+    def __str__(self) -> str:
+        kind = "prefix" if self.prefix else "sub-pattern"
+        return f"{kind} ({', '.join(self.variables)}) of {', '.join(self.patterns)}"
+
+
+@dataclass(frozen=True, slots=True)
+class SharingPlan:
+    """``passes``: numbers of the patterns counted together. ``cost``, ``alone``: ns per row, as planned and one by one."""
+
+    passes: tuple[tuple[int, ...], ...]
+    cost: float
+    alone: float
+    shared: tuple[Shared, ...]
+
+
+def plan_sharing(patterns: Items[Pattern], *, windowed: bool) -> SharingPlan:
+    """The passes over ``patterns``: from one each, the two whose union saves most are joined until nothing is saved."""
+    tests = {name for _, every in patterns for sequence in every for name in _names(sequence)}
+    costs = _Costs(patterns, 1 / max(len(tests), 1), windowed)
+    passes: list[tuple[int, ...]] = [(number,) for number in range(len(patterns))]
+    alone = sum(map(costs.of, passes))
+    while len(passes) > 1:
+        saved, one, other = max(
+            ((costs.of(a) + costs.of(b) - costs.of(a + b), a, b) for a, b in combinations(passes, 2)),
+            key=lambda saving: saving[0],
+        )
+        if saved <= 0:
+            break
+        passes = [group for group in passes if group not in (one, other)] + [tuple(sorted(one + other))]
+    passes.sort()
+    shared = tuple(found for group in passes for found in _shared([patterns[i] for i in group], windowed=windowed))
+    return SharingPlan(tuple(passes), sum(map(costs.of, passes)), alone, shared)
+
+
+@dataclass(frozen=True, slots=True)
+class _Costs:
+    patterns: Items[Pattern]
+    frequency: float
+    windowed: bool
+
+    def of(self, group: tuple[int, ...]) -> float:
+        """Nanoseconds per row of one pass over the patterns ``group``; infinite past the bits of a word."""
+        every = [sequence for number in group for sequence in self.patterns[number][1] if countable(sequence)]
+        names = {name for sequence in every for name in _names(sequence)}
+        if len(names) > MAX_TESTS:
+            return float("inf")
+        steps: set[tuple[str, str, Key]] = set()
+        prefixes: set[Key] = set()
+        for sequence in every:
+            spelled = Spelled(Marked(sequence))
+            states = range(1, spelled.states + 1)
+            prefixes |= {spelled.key(0, k) for k in states}
+            for last in states:
+                for first in range(last if self.windowed else 1):
+                    key = spelled.key(first, last)
+                    steps.add(("push", sequence.variables[last - 1], key))
+                    if self.windowed:
+                        steps.add(("pull", sequence.variables[first], key))
+        snapshots = len({sequence.variables[0] for sequence in every}) * len(prefixes) if self.windowed else 0
+        finals = sum(len(sequence.variables) if self.windowed else 1 for sequence in every)
+        return ROW + self.frequency * (EVENT * len(names) + STEP * (len(steps) + snapshots + finals))
+
+
+def _names(sequence: Sequence) -> set[str]:
+    return {*sequence.variables, *(name for part in sequence.between for name in part)}
+
+
+def _shared(patterns: Items[Pattern], *, windowed: bool) -> list[Shared]:
+    """The longest sub-patterns of two events or more that patterns have in common."""
+    found: dict[Key, list[tuple[str, int, tuple[str, ...]]]] = {}
+    for name, every in patterns:
+        for sequence in every:
+            spelled = Spelled(Marked(sequence))
+            for last in range(2, spelled.states + 1):
+                for first in range(last - 1 if windowed else 1):
+                    part = sequence.variables[first:last]
+                    found.setdefault(spelled.key(first, last), []).append((name, first, part))
+    common = [
+        Shared(places[0][2], names, all(first == 0 for _, first, _ in places))
+        for places in found.values()
+        if len(names := tuple(dict.fromkeys(name for name, _, _ in places))) > 1
+    ]
+    return [one for one in common if not any(_inside(one, other) for other in common)]
+
+
+def _inside(one: Shared, other: Shared) -> bool:
+    """Whether ``other`` says more about the same patterns."""
+    texts = (f" {' '.join(part.variables)} " for part in (one, other))
+    inner, outer = texts
+    return one != other and one.patterns == other.patterns and inner in outer
