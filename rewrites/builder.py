@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from sqlglot import exp
 
-from sparkcep.spec import MatchSpec, to_json
+from sparkcep.spec import AnalyzeSpec, MatchSpec, to_json
 
 FUNCTION_NAME = "cep_match"
 ALIAS = "__cep"
@@ -48,7 +48,7 @@ def over(function: str, partition: list[str], order: list[str]) -> str:
     return f"{function} OVER ({by}ORDER BY {', '.join(order) or 'NULL'})"
 
 
-def match_call(rows: exp.Expression, spec: MatchSpec, name: str | None = None) -> exp.Expression:
+def match_call(rows: exp.Expression, spec: MatchSpec | AnalyzeSpec, name: str | None = None) -> exp.Expression:
     """``cep_match(TABLE(rows), '<MatchSpec JSON>') AS `__cep```; with a ``name`` of its own the function knows its spec already.
 
     Without the alias Spark would read a ``WHERE (flag)`` behind it as an alias ``where`` with a column list.

@@ -12,11 +12,12 @@ from rewrites.bind.event_pattern import BoundEventPattern, bind_event_pattern
 from rewrites.bind.row_pattern import BoundRowPattern, bind_row_pattern
 from rewrites.clause import Clause, MatchRecognizeClause, Site
 from rewrites.dialect import find_sites, parse_clause
+from rewrites.emit.analyze import event_pattern_counts, row_pattern_counts
 from rewrites.emit.event_pattern import event_pattern_query, event_pattern_spec
 from rewrites.emit.row_pattern import row_pattern_query, row_pattern_spec
 from rewrites.notices import Notice, notices
 from rewrites.parameters import named_markers
-from rewrites.relation import Describe, Relation, relation
+from rewrites.relation import Describe, Relation, in_scope, relation
 from rewrites.rules.aggregate_pushdown import NAME as AGGREGATE_PUSHDOWN
 from rewrites.rules.aggregate_pushdown import EmittedClause, Pushdown, PushdownSession, aggregate_pushdown
 from rewrites.rules.prune_fields import used_columns
@@ -25,7 +26,7 @@ from rewrites.rules.time_shards import Shards, time_shards
 from rewrites.settings import Evaluation, hinted
 from rewrites.source import Source
 from sparkcep.errors import CepError, Span
-from sparkcep.spec import MatchSpec, to_json
+from sparkcep.spec import AnalyzeSpec, EventPatternSpec, MatchSpec, RowPatternSpec, to_json
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,7 +35,7 @@ class Options:
 
     ``function`` names the table function that already knows a MatchSpec (Spark Connect); None: ``cep_match`` with the spec as argument.
     ``check`` raises for a MatchSpec that no engine runs. ``keep_null_time``: a NULL event time is an error (else such events are dropped).
-    ``disabled``: names of rules that are not to be applied.
+    ``disabled``: names of rules that are not to be applied. ``analyze``: each clause's counts are wanted too.
     """
 
     function: Callable[[str], str] | None = None
@@ -42,6 +43,7 @@ class Options:
     keep_null_time: bool = True
     disabled: frozenset[str] = frozenset()
     evaluation: Evaluation = Evaluation()
+    analyze: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,6 +51,7 @@ class RewrittenClause:
     """One clause on its way: as parsed, as bound, and what it became.
 
     ``pushdown``: its block answered by A-Seq, or why not. ``shards``: its time line cut, or why not.
+    ``counts``: the query that counts what happens to its rows (empty unless asked for).
     """
 
     clause: Clause
@@ -59,6 +62,7 @@ class RewrittenClause:
     pushdown: Pushdown | str = ""
     shards: Shards | str = ""
     evaluation: Evaluation = Evaluation()
+    counts: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,6 +102,8 @@ def _rewrite(text: str, describe: Describe, options: Options) -> Rewritten:
     for clause in clauses:
         rows = relation(clause.site, source, describe)
         done.append(_clause(clause, rows, source, options, only_clause=len(clauses) == 1))
+        if options.analyze:
+            done[-1] = replace(done[-1], counts=in_scope(_counts(done[-1], source, options), clause.site, source))
         source = source.with_edit(clause.site.span, done[-1].query)
         for span, edit in () if isinstance(done[-1].pushdown, str) else done[-1].pushdown.edits:
             source = source.with_edit(span, edit)
@@ -113,6 +119,7 @@ def _clause(clause: Clause, rows: Relation, source: Source, options: Options, *,
     bound = bind_event_pattern(clause, rows, source)
     evaluation = hinted(options.evaluation, clause.hints)
     cut = time_shards(bound, evaluation, disabled=TIME_SHARDS in options.disabled, place=clause.site.keyword)
+    cut = "so that nothing is counted twice" if options.analyze and cut else cut
     shards = None if isinstance(cut, str) else cut
     fields = used_columns(bound, clause.site, source.sql, only_clause=only_clause)
     spec = replace(
@@ -125,6 +132,22 @@ def _clause(clause: Clause, rows: Relation, source: Source, options: Options, *,
     pushed = _pushdown(EmittedClause(clause, bound, spec, query, shards), source, options)
     text = query if isinstance(pushed, str) else pushed.query
     return RewrittenClause(clause, bound, spec, text, pushdown=pushed, shards=cut, evaluation=evaluation)
+
+
+def _counts(part: RewrittenClause, source: Source, options: Options) -> str:
+    """The query that counts, for EXPLAIN ANALYZE PATTERN."""
+
+    def make(spec: MatchSpec | AnalyzeSpec) -> str | None:
+        return None if options.function is None else options.function(to_json(spec))
+
+    if isinstance(part.bound, BoundRowPattern):
+        assert isinstance(part.spec, RowPatternSpec)
+        return row_pattern_counts(part.bound, part.spec, make(AnalyzeSpec(part.spec)))
+    assert isinstance(part.spec, EventPatternSpec)
+    pushed = None if isinstance(part.pushdown, str) else part.pushdown.spec
+    functions = make(AnalyzeSpec(pushed or part.spec)), make(part.spec) if part.bound.residual else None
+    keep = options.keep_null_time
+    return event_pattern_counts(part.bound, part.spec, pushed, source, functions, keep_null_time=keep)
 
 
 def _pushdown(part: EmittedClause, source: Source, options: Options) -> Pushdown | str:

@@ -19,7 +19,7 @@ import pyarrow.compute as pc
 
 from sparkcep.engines.choice import choose
 from sparkcep.errors import CepError
-from sparkcep.spec import MatchSpec, RowPatternSpec, from_json
+from sparkcep.spec import AnalyzeSpec, MatchSpec, RowPatternSpec, from_json
 
 MIN_ROWS = 1 << 16
 """Complete partitions wait until this many rows are there, so that an engine call's fixed cost is spread over them."""
@@ -77,28 +77,37 @@ def table_function(spec_json: str) -> type[MatchTableFunction]:
 
 
 @lru_cache(maxsize=64)
-def _engine(spec_json: str) -> tuple[MatchSpec, Engine]:
+def _engine(spec_json: str) -> tuple[MatchSpec | AnalyzeSpec, Engine]:
     """The compiled engine for a spec, kept for the tasks that a reused worker runs next."""
     spec: Any = from_json(spec_json)
+    if isinstance(spec, AnalyzeSpec):
+        from sparkcep.engines.analysis import analysis
+
+        return spec, analysis(spec.of, _run(spec.of))
+    return spec, _run(spec)
+
+
+def _run(spec: Any) -> Engine:
+    """The engine that answers a spec, imported when it is needed."""
     match choose(spec).engine:
         case "chain" | "tree" | "eager" | "stack":
             from sparkcep.engines.event_pattern import engine as event_pattern
 
             plan = event_pattern.compile(spec)
-            return spec, lambda table: event_pattern.run(plan, table)
+            return lambda table: event_pattern.run(plan, table)
         case "aseq":
             from sparkcep.engines.aseq import engine as aseq
 
             counter = aseq.compile(spec)
-            return spec, lambda table: aseq.run(counter, table)
+            return lambda table: aseq.run(counter, table)
         case "row_match":
             from sparkcep.engines.row_match import compile_row_match
 
-            return spec, compile_row_match(spec).run
+            return compile_row_match(spec).run
         case "row_pattern":
             from sparkcep.engines.row_pattern import compile_row_pattern
 
-            return spec, compile_row_pattern(spec).run
+            return compile_row_pattern(spec).run
 
 
 def _last_partition_start(mask: pa.Array) -> int | None:
@@ -107,6 +116,8 @@ def _last_partition_start(mask: pa.Array) -> int | None:
     return starts[-1].as_py() if len(starts) else None
 
 
-def _clause(spec: MatchSpec) -> str:
+def _clause(spec: MatchSpec | AnalyzeSpec) -> str:
+    if isinstance(spec, AnalyzeSpec):
+        return _clause(spec.of)
     keyword = "MATCH_RECOGNIZE PATTERN" if isinstance(spec, RowPatternSpec) else "MATCH PATTERN"
     return f"{keyword} ({spec.text or spec.pattern})"

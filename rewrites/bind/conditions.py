@@ -45,13 +45,14 @@ class Columns:
 class Condition:
     """The row-only part of a condition as SQL over the input and the neighbour columns, and the conjuncts that are match-dependent.
 
-    ``text`` is None where no conjunct is row-only.
+    ``text`` is None where no conjunct is row-only. ``parts``: the row-only conjuncts as (the user's text, SQL).
     """
 
     text: str | None
     span: Span
     has_query: bool
     match_dependent: tuple[exp.Expression, ...] = ()
+    parts: tuple[tuple[str, str], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,13 +69,14 @@ class ConditionBinder:
         own = self.variables.require(define.variable)[0]
         _refuse_mixture(define, own)
         whole = self._row_only(define.condition.node, own)
-        if whole is not None:
-            return Condition(whole, define.condition.span, has_query(define.condition.node))
         parts = [(node, self._row_only(node, own)) for node in conjuncts(define.condition.node)]
+        row_only = tuple((self.source.text(span_of(node)), text) for node, text in parts if text is not None)
+        if whole is not None:
+            return Condition(whole, define.condition.span, has_query(define.condition.node), parts=row_only)
         texts = [f"({text})" for _, text in parts if text is not None]
         rest = tuple(node for node, text in parts if text is None)
         query = any(has_query(node) for node, text in parts if text is not None)
-        return Condition(" AND ".join(texts) or None, define.condition.span, query, rest)
+        return Condition(" AND ".join(texts) or None, define.condition.span, query, rest, row_only)
 
     def _row_only(self, node: exp.Expression, own: str) -> str | None:
         """The condition as SQL where it looks at the row under test and its neighbours only."""

@@ -31,7 +31,8 @@ class BoundEventPattern:
     """A MATCH PATTERN clause ready to be emitted.
 
     ``order``: (SQL, direction) of each item.
-    ``tests``: for each variable the SQL condition that says whether an event can be its event (None: any). ``equivalences``:
+    ``tests``: for each variable the SQL condition that says whether an event can be its event (None: any). ``test_steps``: the same
+    part by part, as (what is tested, SQL of this part and all before it). ``equivalences``:
     columns that partition beside ``keys``. ``columns``: SQL text → name of the columns that engine conditions read.
     ``residual``: conjuncts that Spark applies to the matches. ``types``: the event types of the pattern; empty where ANY takes all.
     """
@@ -47,6 +48,7 @@ class BoundEventPattern:
     text: str
     variables: tuple[str, ...]
     tests: dict[str, str | None]
+    test_steps: dict[str, tuple[tuple[str, str], ...]]
     type_column: str | None
     types: tuple[str, ...]
     columns: dict[str, str]
@@ -76,7 +78,8 @@ def bind_event_pattern(clause: MatchPatternClause, relation: Relation, source: S
     kleene = frozenset(element.variable for element in elements if element.kleene)
     where = _Where(clause, variables, relation, source, kleene)
     where.require_known()
-    tests = {element.variable: where.test(element, type_column) for element in elements}
+    steps = {element.variable: where.test_steps(element, type_column) for element in elements}
+    tests = {variable: found[-1][1] if found else None for variable, found in steps.items()}
     columns = Columns("__cep_p")
     conditions, residual = where.divide(tests, columns, tree)
     return BoundEventPattern(
@@ -91,6 +94,7 @@ def bind_event_pattern(clause: MatchPatternClause, relation: Relation, source: S
         text=source.text(span),
         variables=variables.primary,
         tests=tests,
+        test_steps=steps,
         type_column=type_column,
         types=_types(elements),
         columns=columns.texts,
@@ -112,10 +116,11 @@ class _Where:
     source: Source
     kleene: frozenset[str]
 
-    def test(self, element: pattern.Element, type_column: str | None) -> str | None:
-        """Type test, then the variable's local conjuncts, each guarded by what stands before it."""
+    def test_steps(self, element: pattern.Element, type_column: str | None) -> tuple[tuple[str, str], ...]:
+        """Type test, then the variable's local conjuncts, each guarded by what stands before it: (what is tested, SQL so far)."""
         tests = [_type_test(element, type_column)] if element.types and type_column else []
         tests += [self._literal(item) for item in self.clause.equivalences if item.value is not None]
+        steps = [(test, " AND ".join(tests[: i + 1])) for i, test in enumerate(tests)]
         for conjunct in self.clause.conjuncts:
             check_closures(conjunct.node, self.variables, self.kleene)
         own = [c for c in self.clause.conjuncts if spans_variables(c, self.variables) == (element.variable,)]
@@ -123,9 +128,11 @@ class _Where:
         texts = [(row_text(conjunct, self.variables, self.source), conjunct.span) for conjunct in local]
         for (_, span), data_type in zip(texts, self.relation.types_of(texts), strict=True):
             _require_boolean(data_type, span)
-        for text, _ in texts:
-            tests.append(f"CASE WHEN {' AND '.join(tests)} THEN ({text}) END" if tests else f"({text})")
-        return tests[-1] if tests and texts else " AND ".join(tests) or None
+        for text, span in texts:
+            test = f"CASE WHEN {' AND '.join(tests)} THEN ({text}) END" if tests else f"({text})"
+            tests.append(test)
+            steps.append((self.source.text(span), test))
+        return tuple(steps)
 
     def divide(
         self, tests: dict[str, str | None], columns: Columns, tree: pattern.EventPattern

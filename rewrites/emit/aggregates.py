@@ -143,17 +143,24 @@ def aggregate_query(
     shards: Shards | None = None,
 ) -> str:
     """The query that stands in the clause's place: PARTITION BY columns and partial aggregates, a row for each shard with a match."""
-    columns = [spec.rank, *spec.partition]
-    if isinstance(spec.within, WithinTime):
-        columns += [spec.within.time, spec.within.deadline]
-    columns += [column for output in spec.outputs if (column := read_column(output.source)) is not None]
-    rows = engine_input(bound, list(dict.fromkeys(columns)), keep_null_time=keep_null_time, shards=shards)
+    rows = aggregate_input(bound, spec, keep_null_time=keep_null_time, shards=shards)
     keys = {key.name: key.data_type for key in bound.keys}
     columns_out = (
         named(decoded(quoted(o.name), keys[o.name]) if o.name in keys else quoted(o.name), o.name) for o in spec.outputs
     )
     query = exp.select(*columns_out).from_(match_call(rows, spec, function))
     return f"({text_of(query)})"
+
+
+def aggregate_input(
+    bound: BoundEventPattern, spec: AggregateSpec, *, keep_null_time: bool, shards: Shards | None = None
+) -> exp.Select:
+    """The rows that the engine reads."""
+    columns = [spec.rank, *spec.partition]
+    if isinstance(spec.within, WithinTime):
+        columns += [spec.within.time, spec.within.deadline]
+    columns += [column for output in spec.outputs if (column := read_column(output.source)) is not None]
+    return engine_input(bound, list(dict.fromkeys(columns)), keep_null_time=keep_null_time, shards=shards)
 
 
 def _ordered(data_type: DataType) -> bool:

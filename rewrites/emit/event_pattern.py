@@ -67,32 +67,43 @@ def event_pattern_query(
     shards: Shards | None = None,
 ) -> str:
     """The query that stands in the clause's place, in parentheses. ``keep_null_time``: a NULL event time is an error, else dropped."""
-    matches = match_call(
-        engine_input(bound, _needed(bound, spec), keep_null_time=keep_null_time, shards=shards), spec, function
-    )
-    fields = {o.name: tuple(f for f, _ in o.source.fields) for o in spec.outputs if isinstance(o.source, EventStruct)}
-    rows = decoded_columns(matches, ((output.name, kind) for output, kind in _outputs(bound, fields, shards)))
+    rows = all_matches(bound, spec, function, keep_null_time=keep_null_time, shards=shards)
     shown = [output.name for output in spec.outputs if output.name != OWN]
     query = exp.select(*(raw(quoted(name)) for name in shown)).from_(rows)
     if _flagged(shards):
         query = query.where(raw(quoted(OWN)))
     for conjunct in bound.residual:
-        query = query.where(raw(f"({_over_matches(conjunct.node, bound, source)})"))
+        query = query.where(raw(f"({over_matches(conjunct.node, bound, source)})"))
     return f"({text_of(query)})"
 
 
+def all_matches(
+    bound: BoundEventPattern,
+    spec: EventPatternSpec,
+    function: str | None,
+    *,
+    keep_null_time: bool,
+    shards: Shards | None = None,
+) -> exp.Expression:
+    """The engine's matches, before what Spark tests on them."""
+    rows = engine_input(bound, needed(bound, spec), keep_null_time=keep_null_time, shards=shards)
+    fields = {o.name: tuple(f for f, _ in o.source.fields) for o in spec.outputs if isinstance(o.source, EventStruct)}
+    kinds = ((output.name, kind) for output, kind in _outputs(bound, fields, shards))
+    return decoded_columns(match_call(rows, spec, function), kinds)
+
+
 def engine_input(
-    bound: BoundEventPattern, needed: list[str], *, keep_null_time: bool, shards: Shards | None = None
+    bound: BoundEventPattern, names: list[str], *, keep_null_time: bool, shards: Shards | None = None
 ) -> exp.Select:
-    """The rows that an engine reads: the columns ``needed`` and the masks, partition after partition, in order.
+    """The rows that an engine reads: the columns ``names`` and the masks, partition after partition, in order.
 
     With ``shards`` a partition is what one shard of the time line needs of it.
     """
     events = _windowed(bound, _events(bound, keep_null_time), shards)
     types = {f.name: f.dataType for f in bound.relation.schema} | {"__cep_o0": bound.time_type}
     types |= {_key_column(bound, i): key.data_type for i, key in enumerate(bound.keys)}
-    columns = [named(encoded(quoted(name), types[name]) if name in types else quoted(name), name) for name in needed]
-    columns = [own() if name == OWN else column for name, column in zip(needed, columns, strict=True)]
+    columns = [named(encoded(quoted(name), types[name]) if name in types else quoted(name), name) for name in names]
+    columns = [own() if name == OWN else column for name, column in zip(names, columns, strict=True)]
     columns += [named(_mask_with_start(name, i, shards), name) for i, (_, name) in enumerate(_masks(bound))]
     return select(columns, events)
 
@@ -208,7 +219,7 @@ def _event_output(element: Element, bound: BoundEventPattern, fields: Fields) ->
     return Output(element.variable, EventStruct(element.variable, tuple((name, name) for name in names))), data_type
 
 
-def _needed(bound: BoundEventPattern, spec: EventPatternSpec) -> list[str]:
+def needed(bound: BoundEventPattern, spec: EventPatternSpec) -> list[str]:
     """Columns that the engine reads, the masks apart."""
     columns = [RANK, *spec.partition]
     if isinstance(spec.within, WithinTime):
@@ -220,7 +231,7 @@ def _needed(bound: BoundEventPattern, spec: EventPatternSpec) -> list[str]:
     return list(dict.fromkeys(columns))
 
 
-def _over_matches(node: exp.Expression, bound: BoundEventPattern, source: Source) -> str:
+def over_matches(node: exp.Expression, bound: BoundEventPattern, source: Source) -> str:
     """A residual conjunct over the result: ``a.price`` is a field of the STRUCT column ``a``."""
     variables = Variables(bound.variables)
 

@@ -40,15 +40,19 @@ def row_pattern_spec(bound: BoundRowPattern) -> RowPatternSpec:
 
 def row_pattern_query(bound: BoundRowPattern, spec: RowPatternSpec, function: str | None = None) -> str:
     """The query that stands in the clause's place, in parentheses."""
-    windowed = _windowed(bound)
-    boolean_conditions(bound, text_of(subquery(windowed)))
+    boolean_conditions(bound, text_of(subquery(windowed(bound))))
+    matches = match_call(engine_input(bound, spec), spec, function)
+    rows = decoded_columns(matches, ((output.name, data_type) for output, data_type in _outputs(bound)))
+    return f"({text_of(exp.select(*_results(bound)).from_(folded(rows, bound, spec)))})"
+
+
+def engine_input(bound: BoundRowPattern, spec: RowPatternSpec) -> exp.Select:
+    """The rows that an engine reads: columns and masks, partition after partition, in order."""
     types = bound.column_types | {_key_column(bound, i): key.data_type for i, key in enumerate(bound.keys)}
     columns = [_column(quoted(name), name, types) for name in _needed(bound, spec)]
     columns += [_column(text, name, types) for text, name in bound.arguments.items()]
     columns += [named(text, name) for text, name in mask_columns(_conditions(bound))]
-    matches = match_call(select(columns, windowed), spec, function)
-    rows = decoded_columns(matches, ((output.name, data_type) for output, data_type in _outputs(bound)))
-    return f"({text_of(exp.select(*_results(bound)).from_(folded(rows, bound, spec)))})"
+    return select(columns, windowed(bound))
 
 
 def _outputs(bound: BoundRowPattern) -> list[tuple[Output, DataType]]:
@@ -63,7 +67,7 @@ def _column(text: str, name: str, types: Mapping[str, DataType]) -> exp.Expressi
     return named(encoded(text, types[name]) if name in types else text, name)
 
 
-def _windowed(bound: BoundRowPattern) -> exp.Select:
+def windowed(bound: BoundRowPattern) -> exp.Select:
     """The input with the row's number in its partition, and its neighbours' values."""
     if bound.early:
         return _windowed_above(bound, _early(bound))

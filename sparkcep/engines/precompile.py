@@ -14,6 +14,7 @@ KERNEL_MODULES = (
     "sparkcep.engines.event_pattern.range_kernels",
     "sparkcep.engines.row_pattern.kernels",
     "sparkcep.engines.row_pattern.path_kernels",
+    "sparkcep.engines.row_pattern.reach_kernels",
     "sparkcep.engines.row_match.search_kernels",
 )
 

@@ -8,7 +8,15 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from sparkcep.engines.row_pattern.graph import ACCEPT, ACCEPT_AT_END, GUARD_END, GUARD_START, Graph, build_graph
+from sparkcep.engines.row_pattern.graph import (
+    ACCEPT,
+    ACCEPT_AT_END,
+    GUARD_END,
+    GUARD_START,
+    Graph,
+    build_graph,
+    state_names,
+)
 from sparkcep.pattern.event import And, Element, EventItem, Not, Or, Seq
 from sparkcep.spec import AggregateSpec, EventPatternSpec, MatchSpec
 
@@ -60,18 +68,13 @@ def _target(edge: Edge) -> str:
 
 
 def _row_edges(graph: Graph, variables: tuple[str, ...]) -> list[Edge]:
-    takers = [node for node, code in enumerate(graph.codes) if code >= 0]
-    plain = {node: variables[graph.codes[node] >> 1] for node in takers}
-    names = {ACCEPT: END, ACCEPT_AT_END: f"{END} at the partition's end"}
-    for node, name in plain.items():
-        twins = [other for other in takers if plain[other] == name]
-        names[node] = name if len(twins) == 1 else f"{name}#{twins.index(node) + 1}"
+    states = state_names(graph, variables)
+    names = {ACCEPT: END, ACCEPT_AT_END: f"{END} at the partition's end", **states}
     found = [Edge(START, names[target], label) for target, label in _closure(graph, graph.entry)]
-    for node in takers:
+    for node in states:
         after = graph.targets[node][0]
         found += [Edge(names[node], names[target], label) for target, label in _closure(graph, after)]
-    reached = {edge.target for edge in found} | {START}
-    return [edge for edge in found if edge.source in reached]
+    return found
 
 
 def _closure(graph: Graph, node: int) -> list[tuple[int, str]]:

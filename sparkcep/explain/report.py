@@ -39,12 +39,17 @@ def explain_lines(rewritten: Rewritten) -> list[str]:
     lines = [line for part in rewritten.clauses for line in _clause_lines(rewritten.text, part)]
     if not rewritten.clauses:
         lines.append("no pattern clause: Spark gets the statement as it is")
-    return [*lines, "== SQL that Spark gets ==", *rewritten.sql.splitlines()]
+    return [*lines, "== SQL that Spark gets ==", *rewritten.sql.strip().splitlines()]
+
+
+def clause_title(text: str, part: RewrittenClause) -> str:
+    """``MATCH PATTERN in line 2``."""
+    site = part.clause.site
+    return f"{site.kind} in line {text.count(chr(10), 0, site.keyword.start) + 1}"
 
 
 def _clause_lines(text: str, part: RewrittenClause) -> Iterator[str]:
-    site = part.clause.site
-    yield f"== {site.kind} in line {text.count(chr(10), 0, site.keyword.start) + 1} =="
+    yield f"== {clause_title(text, part)} =="
     if isinstance(part.bound, BoundRowPattern) and isinstance(part.clause, MatchRecognizeClause):
         assert isinstance(part.spec, RowPatternSpec)
         yield from _row_lines(part.bound, part.spec)

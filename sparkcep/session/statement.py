@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import logging
+from dataclasses import replace
 
 from rewrites import Options, Rewritten, analyse, has_clause
 from rewrites.builder import string
 from rewrites.dialect import explain_prefix
 from rewrites.relation import Describe
-from sparkcep.errors import CepNotice, CepUnsupportedError, Span
-from sparkcep.explain import explain_lines
+from sparkcep.errors import CepNotice
+from sparkcep.explain import analyze_query, explain_lines
 
 LOGGER = logging.getLogger("sparkcep")
 
@@ -24,17 +25,12 @@ def spark_sql(text: str, describe: Describe, options: Options) -> str:
     prefix = explain_prefix(text)
     if prefix is None:
         return _noticed(analyse(text, describe, options))
-    if prefix.mode == "analyze":
-        raise CepUnsupportedError(
-            "EXPLAIN ANALYZE PATTERN",
-            code="EXPLAIN_ANALYZE",
-            sql=text,
-            span=Span(0, prefix.rest_offset),
-            hint="EXPLAIN PATTERN shows the plan without running it",
-        )
     blank = "".join("\n" if character == "\n" else " " for character in text[: prefix.rest_offset])
-    lines = explain_lines(analyse(blank + text[prefix.rest_offset :], describe, options))
-    return f"SELECT * FROM VALUES {', '.join(f'({string(line)})' for line in lines)} AS `explain`(`plan`)"
+    analyze = prefix.mode == "analyze"
+    rewritten = analyse(blank + text[prefix.rest_offset :], describe, replace(options, analyze=analyze))
+    if analyze:
+        return analyze_query(rewritten)
+    return f"SELECT * FROM VALUES {', '.join(f'({string(line)})' for line in explain_lines(rewritten))} AS `explain`(`plan`)"
 
 
 def _noticed(rewritten: Rewritten) -> str:

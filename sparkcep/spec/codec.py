@@ -14,9 +14,9 @@ from typing import Any
 from sparkcep.errors import CepInternalError
 from sparkcep.pattern import event as event_pattern
 from sparkcep.pattern import row as row_pattern
-from sparkcep.spec import aggregate, event, expression, row
+from sparkcep.spec import aggregate, analyze, event, expression, row
 
-Spec = row.RowPatternSpec | event.EventPatternSpec | aggregate.AggregateSpec
+Spec = row.RowPatternSpec | event.EventPatternSpec | aggregate.AggregateSpec | analyze.AnalyzeSpec
 
 SPEC_VERSION = 1
 """Raised when the meaning of a field changes; a stored view with another version is refused, never misread."""
@@ -46,6 +46,7 @@ _MODULES: dict[str, ModuleType] = {
     "row": row,
     "event": event,
     "aggregate": aggregate,
+    "analyze": analyze,
 }
 _REGISTRY = {
     f"{prefix}.{name}": cls

@@ -1,4 +1,4 @@
-"""What a run may spend: partial matches in all, and at a time; and what it did spend."""
+"""What a run may spend: partial matches in all, and at a time; what it did spend; and, for EXPLAIN ANALYZE PATTERN, what became of it."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
+from sparkcep.engines.counts import Counts
 from sparkcep.errors import CepLimitError
 
 MIN_CHUNK = 1 << 10
@@ -41,13 +42,21 @@ class Counters:
 @dataclass(slots=True)
 class Budget:
     """Partial matches that may still be tried, and how many at a time. ``bounds``: what the clause bounds them by
-    already (``WITHIN``, ``PARTITION BY``)."""
+    already (``WITHIN``, ``PARTITION BY``). ``counts``: where the ways of partial matches are counted, if they are;
+    ``branch``: what stands before the items there."""
 
     left: int
     limit: int
     chunk: int
     bounds: Sequence[str] = ()
     counters: Counters = field(default_factory=Counters)
+    counts: Counts | None = None
+    branch: str = ""
+
+    def count(self, section: str, item: str, tried: int, taken: int | None = None) -> None:
+        """Of ``tried`` partial matches ``taken`` went on."""
+        if self.counts is not None:
+            self.counts.add(section, f"{self.branch}{item}", tried, taken)
 
     def spend(self, tried: int, bound: Sequence[str]) -> None:
         """Count ``tried`` partial matches over ``bound``; raise CepLimitError when the limit is passed."""

@@ -20,7 +20,7 @@ import numpy as np
 
 from sparkcep.engines.event_pattern.branches import Branch, extremes
 from sparkcep.engines.event_pattern.budget import Budget
-from sparkcep.engines.event_pattern.buffer import Buffers, InputBuffer
+from sparkcep.engines.event_pattern.buffer import Buffers, InputBuffer, KeyedBuffer
 from sparkcep.engines.event_pattern.closures import Frame, earliest, gathered, latest, length
 from sparkcep.engines.event_pattern.events import Events, IntArray
 from sparkcep.engines.event_pattern.growth import Grower, closures, grower
@@ -87,7 +87,7 @@ def combinations(chain: Chain, budget: Budget) -> Iterator[Frame]:
     Raises CepDataError where a predicate's value is an error on a combination that all else admits, CepLimitError.
     """
     for frame, suspect in extensions(chain, {}, budget):
-        yield completed(chain, frame, suspect)
+        yield completed(chain, frame, suspect, budget)
 
 
 def extensions(
@@ -125,9 +125,11 @@ def raise_faults(chain: Chain, frame: Frame) -> None:
                 raise fault_error(wanted.predicate, int(faults[faults != 0][0]))
 
 
-def completed(chain: Chain, frame: Frame, suspect: bool) -> Frame:
+def completed(chain: Chain, frame: Frame, suspect: bool, budget: Budget) -> Frame:
     """The complete combinations of ``frame`` that stand. Raises CepDataError where ``suspect`` turns out to be one."""
     kept = _within(chain, frame)
+    if chain.events.window is not None and not chain.events.window.exact:
+        budget.count("predicate", "WITHIN, first to last", length(frame), length(kept))
     if suspect:
         raise_faults(chain, kept)
     return kept
@@ -135,6 +137,8 @@ def completed(chain: Chain, frame: Frame, suspect: bool) -> Frame:
 
 def taken(chain: Chain, step: Step, frame: Frame, ranges: Ranges, budget: Budget) -> Iterator[tuple[Frame, bool]]:
     """``frame`` with the variable of ``step`` bound to what ``ranges`` admit, and whether a value was an error."""
+    if budget.counts is not None:
+        _count_admitted(chain.events, step, frame, ranges, budget)
     first = _first_events(chain, step, frame, ranges, budget)
     if step.grower is None:
         for pairs, suspect in first:
@@ -152,19 +156,65 @@ def _first_events(
     A pair with an error is kept: another predicate may exclude it at a later state, and only a pair that all else
     admits may stop the query.
     """
-    variable = step.state.variable
+    variable, found = step.state.variable, 0
     for expansion in step.finder.pairs(ranges.begin, ranges.end, frame, budget):
         budget.spend(len(expansion.rows), (*_named(frame), variable))
         pairs = Pairs(frame, variable, expansion.rows, expansion.parents, step.grower is not None)
         if not frame and chain.events.window is not None:
             # A single event spans less than the window; not so where WITHIN is zero or negative.
             pairs.keep(chain.events.window.end[pairs.taken] > pairs.taken)
+        found += len(expansion.rows)
         apart(pairs, step.others)
-        yield pairs, satisfied(pairs, step.conditions, chain.payload, budget)
+        if step.others:
+            budget.count("predicate", f"{variable}: an event of its own", len(expansion.rows), len(pairs.taken))
+        suspect = satisfied(pairs, step.conditions, chain.payload, budget)
+        budget.count("state", _state_name(frame, variable), 0, len(pairs.taken))
+        yield pairs, suspect
+    if budget.counts is not None and step.finder.intervals:
+        budget.count("predicate", _comparisons(step), int(np.maximum(ranges.end - ranges.begin, 0).sum()), found)
 
 
 def _named(frame: Frame) -> list[str]:
     return [name for name in frame if not name.startswith("<")]
+
+
+def _state_name(frame: Frame, variable: str) -> str:
+    return ", ".join([*_named(frame), variable])
+
+
+def _comparisons(step: Step) -> str:
+    """What the finder decides, all at once."""
+    asked = {condition.predicate for condition in step.conditions}
+    texts = dict.fromkeys(part.predicate.text for part in step.state.comparisons if part.predicate not in asked)
+    return " AND ".join([*texts, *(f"{step.state.variable}: equality" for _ in step.buffer.compared[:1])])
+
+
+def _count_admitted(events: Events, step: Step, frame: Frame, ranges: Ranges, budget: Budget) -> None:
+    """Count the pairs of a partial match and an event of its partition, and how many order, window, negation and equality leave."""
+    variable, rows = step.state.variable, np.sort(step.buffer.rows)
+
+    def between(low: IntArray, high: IntArray) -> int:
+        return int(np.maximum(np.searchsorted(rows, high) - np.searchsorted(rows, low), 0).sum())
+
+    low, high = _partition(events, frame)
+    left = between(low, high)
+    budget.count("state", _state_name(frame, variable), left, 0)
+    reached = _reach(events, step.state, frame)
+    ordered = _ordered(events, step.state, frame, low, high)
+    inside = np.maximum(ordered[0], reached[0]), np.minimum(ordered[1], reached[1])
+    fenced = inside
+    for fence, negated in step.fences:
+        fenced = _fenced(events, fence, negated, frame, *fenced)
+    found = int(np.maximum(ranges.end - ranges.begin, 0).sum())
+    for name, applies, stayed in (
+        ("order", bool(step.state.after or step.state.before), between(*ordered)),
+        ("WITHIN", bool(frame) and events.window is not None, between(*inside)),
+        ("nothing negated between", bool(step.fences), between(*fenced)),
+        ("equality", isinstance(step.buffer, KeyedBuffer), found),
+    ):
+        if applies:
+            budget.count("predicate", f"{variable}: {name}", left, stayed)
+            left = stayed
 
 
 def admitted(events: Events, step: Step, frame: Frame, block: tuple[int, int] | None = None) -> Ranges:
@@ -174,12 +224,7 @@ def admitted(events: Events, step: Step, frame: Frame, block: tuple[int, int] | 
     whose window still holds the latest bound event. Ends of windows do not fall with time, so every complete match
     passes this at every state, and a combination that passed it at each state spans less than the window.
     """
-    state = step.state
-    low, high = _reach(events, state, frame)
-    if state.after:
-        low = np.maximum(low, events.tie_end[latest(frame, state.after)])
-    if state.before:
-        high = np.minimum(high, events.tie_start[earliest(frame, state.before)])
+    low, high = _ordered(events, step.state, frame, *_reach(events, step.state, frame))
     if block is not None:
         low, high = np.maximum(low, block[0]), np.minimum(high, block[1])
     ceiling = high
@@ -188,16 +233,30 @@ def admitted(events: Events, step: Step, frame: Frame, block: tuple[int, int] | 
     return Ranges(*step.buffer.ranges(low, np.maximum(low, high), frame), ceiling)
 
 
+def _ordered(events: Events, state: State, frame: Frame, low: IntArray, high: IntArray) -> tuple[IntArray, IntArray]:
+    """``low`` and ``high`` narrowed to what follows and precedes the bound events that the state names."""
+    if state.after:
+        low = np.maximum(low, events.tie_end[latest(frame, state.after)])
+    if state.before:
+        high = np.minimum(high, events.tie_start[earliest(frame, state.before)])
+    return low, high
+
+
 def _reach(events: Events, state: State, frame: Frame) -> tuple[IntArray, IntArray]:
     if LOW in frame:
         low, high = frame[LOW], frame[HIGH]
         assert isinstance(low, np.ndarray) and isinstance(high, np.ndarray)
         return low, high
-    if not frame:
-        return np.zeros(1, dtype=np.int64), np.full(1, len(events), dtype=np.int64)
-    if events.window is not None:
+    if frame and events.window is not None:
         begin = events.window.begin[latest(frame, state.latest)]
         return begin, events.window.end[earliest(frame, state.earliest)]
+    return _partition(events, frame)
+
+
+def _partition(events: Events, frame: Frame) -> tuple[IntArray, IntArray]:
+    """The candidates of each partial match's partition; without one, all of them."""
+    if not frame:
+        return np.zeros(1, dtype=np.int64), np.full(1, len(events), dtype=np.int64)
     some = earliest(frame, tuple(frame)[:1])
     return events.partition_start[some], events.partition_end[some]
 

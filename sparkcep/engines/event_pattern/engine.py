@@ -71,7 +71,7 @@ def run(
     frames = (
         (frame, branch.branch.absent)
         for branch in compiled.branches
-        for frame in _matches(branch, spec, events, payload, budget)
+        for frame in matches(branch, spec, events, payload, budget)
     )
     yield from tables(frames, spec, table, events.positions, output_rows)
 
@@ -85,7 +85,7 @@ def orders(compiled: Plan, table: pa.Table) -> tuple[Order, ...]:
     return tuple(choose(branch, spec.engine, _indexes(spec), buffers) for branch in compiled.branches)
 
 
-def _matches(
+def matches(
     branch_plan: BranchPlan, spec: EventPatternSpec, events: Events, payload: Payload, budget: Budget
 ) -> Iterator[Frame]:
     branch, indexes = branch_plan.branch, _indexes(spec)

@@ -129,10 +129,12 @@ def _grown(
     size = shorter.size + 1
     for expansion in expansions(grower.buffer, begin, end, budget.chunk_of(size)):
         budget.spend_on_closures(len(expansion.rows), grower.variable, size)
+        budget.count("state", f"{grower.variable}[i]", len(expansion.rows), 0)
         pairs = Pairs(frame, grower.variable, expansion.rows, expansion.parents, kleene=True)
         apart(pairs, others)
         equal(pairs, grower.buffer, budget)
         faulty = satisfied(pairs, grower.each, payload, budget)
+        budget.count("state", f"{grower.variable}[i]", 0, len(pairs.taken))
         if len(pairs.taken):
             yield pairs.frame(), suspect or faulty
 
@@ -145,6 +147,7 @@ def _finished(grower: Grower, payload: Payload, frame: Frame, suspect: bool, bud
         outcome = evaluate_all(wanted, payload, frame)
         suspect |= outcome.faults is not None
         kept = outcome.holds if outcome.faults is None else outcome.holds | (outcome.faults != 0)
+        budget.count("predicate", wanted.predicate.text, len(kept), int(kept.sum()))
         frame = gathered(frame, kept)
     return frame, suspect
 

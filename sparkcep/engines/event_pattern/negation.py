@@ -97,7 +97,9 @@ def unrefuted(negations: Negations, frame: Frame, budget: Budget) -> Frame:
         open_cases = np.flatnonzero(~stands)
         for absence in absences:
             part = gathered(frame, open_cases)
+            tried = len(open_cases)
             open_cases = open_cases[~refuted(negations, absence, part, budget)]
+            budget.count("predicate", f"NOT {absence.variable}", tried, len(open_cases))
         stands[open_cases] = True
     return gathered(frame, stands)
 

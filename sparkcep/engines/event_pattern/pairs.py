@@ -86,5 +86,7 @@ def satisfied(pairs: Pairs, conditions: Sequence[Condition], payload: Payload, b
         ask = evaluate if wanted.walked == pairs.variable else evaluate_all
         outcome = ask(wanted, payload, pairs.only(term.variable for term in wanted.columns))
         suspect |= outcome.faults is not None
+        tried = len(pairs.taken)
         pairs.keep(outcome.holds if outcome.faults is None else outcome.holds | (outcome.faults != 0))
+        budget.count("predicate", wanted.predicate.text, tried, len(pairs.taken))
     return suspect

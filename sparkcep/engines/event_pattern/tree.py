@@ -75,7 +75,7 @@ def combinations(tree: Tree, budget: Budget) -> Iterator[Frame]:
     pivot = next((name for name in branch.variables if branch.closure(name) is None), None)
     for block in _blocks(tree) if pivot is not None else [_whole(tree)]:
         for frame, suspect, path in _extended(tree, {}, (), pivot, block, False, budget):
-            yield completed(tree.chain(path), frame, suspect)
+            yield completed(tree.chain(path), frame, suspect, budget)
 
 
 def _extended(

@@ -26,6 +26,7 @@ from sparkcep.engines.row_match.search import MAX_STEPS, Plan, Slice, find_match
 from sparkcep.engines.row_match.values import Kind, Pool, kind_of, load
 from sparkcep.engines.row_pattern.columns import Columns
 from sparkcep.engines.row_pattern.engine import RowPatternEngine, compile_row_pattern
+from sparkcep.engines.row_pattern.matches import Matches
 from sparkcep.errors import CepInternalError
 from sparkcep.spec.row import Aggregate, ColumnAt, CurrentRow, MatchNumber, RowPatternSpec
 
@@ -47,12 +48,22 @@ class RowMatchEngine(RowPatternEngine):
 
     def _run_slice(self, table: pa.Table, masks: NDArray[np.int64], starts: NDArray[np.int64]) -> Iterator[pa.Table]:
         columns = Columns(table)
-        plan = self._plan(columns)
-        part = Slice(masks, starts, load(columns, plan.pool, self.spec.variables))
-        for matches in find_matches(self.search, plan, part, self.most_steps, self._skip_error(columns)):
+        for matches in self.matches(columns, masks, starts):
             rows = self._output_rows(matches)
             for low, high in self._cuts(matches, rows, columns):
                 yield self._table(matches, rows.cut(low, high), columns)
+
+    def matches(
+        self,
+        columns: Columns,
+        masks: NDArray[np.int64],
+        starts: NDArray[np.int64],
+        asked: NDArray[np.int64] | None = None,
+    ) -> Iterator[Matches]:
+        """The matches of a slice; ``asked``: see ``search.find_matches``."""
+        plan = self._plan(columns)
+        part = Slice(masks, starts, load(columns, plan.pool, self.spec.variables))
+        yield from find_matches(self.search, plan, part, self.most_steps, self._skip_error(columns), asked)
 
     def _plan(self, columns: Columns) -> Plan:
         kinds = {name: kind_of(columns.type(name)) for name in _columns(self.spec)}

@@ -64,8 +64,16 @@ class Slice:
     data: Data
 
 
-def find_matches(search: Search, plan: Plan, part: Slice, most_steps: int, skip_error: SkipError) -> Iterator[Matches]:
-    """The matches of a slice in order.
+def find_matches(
+    search: Search,
+    plan: Plan,
+    part: Slice,
+    most_steps: int,
+    skip_error: SkipError,
+    asked: NDArray[np.int64] | None = None,
+) -> Iterator[Matches]:
+    """The matches of a slice in order. ``asked`` [2, nodes]: gets, for each node, how many rows its condition was asked of, and how
+    many it turned away; complete when all matches are there.
 
     Raises CepDataError for a condition that overflows or divides by zero, and where AFTER MATCH SKIP TO has nowhere to go;
     CepLimitError where a start row needs more than about ``most_steps`` steps.
@@ -78,7 +86,8 @@ def find_matches(search: Search, plan: Plan, part: Slice, most_steps: int, skip_
     viable = viable_nodes(program, part.masks)
     state = _state()
     stack = (np.zeros(plan.depth, np.int64), np.zeros(plan.depth, np.bool_))
-    memory, failures = _memory(plan.keys.width), np.zeros(len(plan.variables), np.int64)
+    memory, variables = _memory(plan.keys.width), len(plan.variables)
+    failures = np.zeros(variables + (0 if asked is None else 2 * asked.size), np.int64)
     longest, room = FIRST_ROOM, min(BATCH_NODES, max(rows + 1, LEAST_NODES))
     trail = _trail(longest, program.nodes, plan.registers)
     row_steps = STEPS_A_TARGET * (1 + len(program.list_items))
@@ -93,6 +102,8 @@ def find_matches(search: Search, plan: Plan, part: Slice, most_steps: int, skip_
         if found:
             yield _matches(buffers, found, int(state[codes.C_NODES]))
         if status == kernels.DONE:
+            if asked is not None:
+                asked += failures[variables : variables + asked.size].reshape(asked.shape)
             return
         if status == codes.MATCH_GROWS:
             longest *= 4

@@ -87,7 +87,8 @@ def first_match(  # type: ignore[no-untyped-def]
     """The rows of the preferred match that begins at row ``begin`` (0: an empty one); its codes are in the path.
 
     Without a memory (``weigh``), failures are remembered once every row could have been tried with every target.
-    ``failures`` [variables] counts the rows that a condition turned away, for the message if the budget is spent.
+    ``failures`` [variables] counts the rows that a condition turned away, for the message if the budget is spent. Where it is
+    longer, [variables + 2 * nodes + …], it counts for each node the rows that its condition was asked of, and turned away.
     """
     first_split, list_start, list_items, codes = program
     frames, path, registers = trail
@@ -99,6 +100,8 @@ def first_match(  # type: ignore[no-untyped-def]
     word, null = stack
     beyond = viable.shape[0] - 1
     root = len(list_start) - 3 + (begin == low)
+    variables, nodes = len(conditioned) - 1, root - (begin == low)
+    counted_nodes = len(failures) > variables
     top, steps = 0, 0
     patience = len(list_items) * (high - low) if state[C_IDLE] > 0 else 0
     frames[0, 0], frames[0, 1], frames[0, 2], frames[0, 3] = root, list_start[root], 0, 0
@@ -122,7 +125,7 @@ def first_match(  # type: ignore[no-untyped-def]
             return depth
         steps += 1
         if steps == LONG_SEARCH:
-            for v in range(len(failures)):
+            for v in range(variables):
                 failures[v] = 0
         if steps > budget:
             state[C_ROW] = begin
@@ -137,6 +140,9 @@ def first_match(  # type: ignore[no-untyped-def]
                     conditioned[variable], conditioned[variable + 1], variable, row, depth, low, high, number,
                     registers, path, operations, values, nullable, nulls, sets, labels, word, null,
                 )  # fmt: skip
+                if counted_nodes:
+                    failures[variables + item] += 1
+                    failures[variables + nodes + item] += held == FALSE
                 if held == FALSE:
                     failures[variable] += 1
                     continue
@@ -184,12 +190,16 @@ def search(  # type: ignore[no-untyped-def]
 ):  # fmt: skip
     """Match after match, resumable, as ``row_pattern.kernels.walk``, which see for the arguments from ``skip`` on.
 
+    Where ``failures`` counts nodes too, its last 2 * nodes entries keep what they were before the start row at hand: a search
+    that must be made again, for want of room, is not counted twice.
     A start row may take ``most_steps`` + ``row_steps`` * (rows of its partition) steps. ``numbered``: some condition
     reads MATCH_NUMBER(). If the match at ``state[C_ROW]`` does not fit, ``state[C_NEED]`` is how many nodes it takes.
     """
     list_start, list_items = program[1], program[2]
     path = trail[1]
     root = len(list_start) - 3
+    variables = len(code[0]) - 1
+    counted = (len(failures) - variables) // 2
     code_empty, code_unmatched = len(skip_to) - 2, len(skip_to) - 1
     row, part, number, covered = state[C_ROW], state[C_PARTITION], state[C_NUMBER], state[C_COVERED]
     matches, nodes = 0, 0
@@ -206,11 +216,16 @@ def search(  # type: ignore[no-untyped-def]
             at_root = root + (row == low)
             if (row == low or not initial) and may_begin(viable, row, at_root, list_start, list_items):
                 hits, added = state[C_HITS], state[C_ADDED]
+                for n in range(counted):
+                    failures[variables + counted + n] = failures[variables + n]
                 length = first_match(
                     row, low, high, number + 1, budget, viable, program, code, changes, keys, data, stack, memory,
                     trail, failures, state,
                 )  # fmt: skip
                 weigh(hits, added, state)
+            if length < NO_MATCH or nodes + length > len(node_row):
+                for n in range(counted):
+                    failures[variables + n] = failures[variables + counted + n]
             if length < NO_MATCH:
                 status = -2 - length
                 break

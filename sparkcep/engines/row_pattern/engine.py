@@ -50,16 +50,21 @@ class RowPatternEngine:
         Raises CepDataError where AFTER MATCH SKIP TO has nowhere to go or a SUM overflows, CepLimitError where one
         partition needs too much state, CepInternalError if ``table`` breaks the contract of RowPatternSpec.
         """
+        for part, masks, starts in self.slices(table):
+            yield from self._run_slice(part, masks, starts)
+
+    def slices(self, table: pa.Table) -> Iterator[tuple[pa.Table, NDArray[np.int64], NDArray[np.int64]]]:
+        """Parts of ``table`` of a bounded size: whole partitions, their masks, and where each partition starts (and the last ends)."""
         if table.num_rows == 0:
             return
-        masks = _masks(table, self.spec.masks)
+        masks = masks_of(table, self.spec.masks)
         if masks[0, 0] & 1 == 0:
             raise CepInternalError("the first row of the engine's input does not start a partition")
         bounds = partition_bounds(masks)
         for first, last in _slices(bounds, self.search.program.words):
             low, high = int(bounds[first]), int(bounds[last])
             rows = np.ascontiguousarray(masks[:, low:high])
-            yield from self._run_slice(table.slice(low, high - low), rows, bounds[first : last + 1] - low)
+            yield table.slice(low, high - low), rows, bounds[first : last + 1] - low
 
     def _run_slice(self, table: pa.Table, masks: NDArray[np.int64], starts: NDArray[np.int64]) -> Iterator[pa.Table]:
         columns = Columns(table)
@@ -139,8 +144,8 @@ def run(table: pa.Table, spec: RowPatternSpec) -> Iterator[pa.Table]:
     return compile_row_pattern(spec).run(table)
 
 
-def _masks(table: pa.Table, names: tuple[str, ...]) -> NDArray[np.int64]:
-    """[columns, rows] of int64."""
+def masks_of(table: pa.Table, names: tuple[str, ...]) -> NDArray[np.int64]:
+    """The mask columns, [columns, rows] of int64."""
     arrays = []
     for name in names:
         column = table.column(name)

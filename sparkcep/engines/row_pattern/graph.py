@@ -66,6 +66,29 @@ def build_graph(pattern: RowPattern, variables: Sequence[str]) -> Graph:
     return Graph(builder.codes, builder.targets, entry)
 
 
+def row_nodes(graph: Graph) -> list[int]:
+    """The row-taking nodes that some match may use, in order of discovery."""
+    seen, stack, rows = {graph.entry}, [graph.entry], []
+    while stack:
+        node = stack.pop()
+        if graph.codes[node] >= 0:
+            rows.append(node)
+        fresh = [target for target in graph.targets[node] if target not in seen]
+        seen.update(fresh)
+        stack.extend(reversed(fresh))
+    return rows
+
+
+def state_names(graph: Graph, variables: Sequence[str]) -> dict[int, str]:
+    """What ``row_nodes`` are called: by their variable, numbered (``A#1``, ``A#2``) where it has several."""
+    plain = {node: variables[graph.codes[node] >> 1] for node in row_nodes(graph)}
+    found: dict[str, list[int]] = {}
+    for node, name in plain.items():
+        found.setdefault(name, []).append(node)
+    numbered = {node: i for nodes in found.values() for i, node in enumerate(nodes, 1)}
+    return {node: name if len(found[name]) == 1 else f"{name}#{numbered[node]}" for node, name in plain.items()}
+
+
 @dataclass(slots=True)
 class _Builder:
     """Nodes are shared by (pattern part, continuations), so that equal futures are one node."""

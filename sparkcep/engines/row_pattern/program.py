@@ -17,7 +17,15 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from sparkcep.engines.row_pattern.graph import ACCEPT, ACCEPT_AT_END, GUARD_END, GUARD_START, Graph, build_graph
+from sparkcep.engines.row_pattern.graph import (
+    ACCEPT,
+    ACCEPT_AT_END,
+    GUARD_END,
+    GUARD_START,
+    Graph,
+    build_graph,
+    row_nodes,
+)
 from sparkcep.spec.row import MASK_BITS, RowPatternSpec
 
 WORD_BITS = 64
@@ -64,23 +72,10 @@ class Program:
 def compile_pattern(spec: RowPatternSpec) -> Program:
     """The program of ``spec.pattern``. Raises CepLimitError if the pattern unrolls to too many steps."""
     graph = build_graph(spec.pattern, spec.variables)
-    steps = _reachable_rows(graph)
+    steps = row_nodes(graph)
     if len(steps) + FIRST_ROW_NODE <= WORD_BITS:
         return _narrow(graph, steps)
     return _wide(graph, steps)
-
-
-def _reachable_rows(graph: Graph) -> list[int]:
-    """The row-taking nodes that some match may use, in order of discovery."""
-    seen, stack, rows = {graph.entry}, [graph.entry], []
-    while stack:
-        node = stack.pop()
-        if graph.codes[node] >= 0:
-            rows.append(node)
-        fresh = [target for target in graph.targets[node] if target not in seen]
-        seen.update(fresh)
-        stack.extend(reversed(fresh))
-    return rows
 
 
 def _narrow(graph: Graph, steps: list[int]) -> Program:

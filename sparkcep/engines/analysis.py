@@ -1,0 +1,55 @@
+"""AnalyzeSpec → the function that counts: the engine's own counts where it has some, else its output rows.
+
+Imported by workers only when a query is analysed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pyarrow as pa
+
+from sparkcep.engines.choice import choose
+from sparkcep.engines.counts import Counts
+
+Run = Callable[[pa.Table], Iterator[pa.Table]]
+
+
+def analysis(spec: Any, run: Run) -> Run:
+    """Counts of the clause ``spec``, whose engine is ``run``: for each table of whole partitions a table of ``counts.SCHEMA``."""
+    count = _counter(spec, run)
+    return lambda table: iter([count(table).table()] if table.num_rows else [])
+
+
+def _counter(spec: Any, run: Run) -> Callable[[pa.Table], Counts]:
+    match choose(spec).engine:
+        case "row_pattern":
+            from sparkcep.engines.row_pattern import analyze as row_pattern
+
+            return lambda table: row_pattern.analyze(spec, table)
+        case "row_match":
+            from sparkcep.engines.row_match import analyze as row_match
+
+            return lambda table: row_match.analyze(spec, table)
+        case "chain" | "tree" | "eager" | "stack":
+            from sparkcep.engines.event_pattern import analyze as event_pattern
+            from sparkcep.engines.event_pattern import engine
+
+            plan = engine.compile(spec)
+            return lambda table: event_pattern.analyze(plan, table)
+        case "aseq":
+            from sparkcep.engines.aseq import analyze as aseq
+            from sparkcep.engines.aseq import engine as aseq_engine
+
+            counter = aseq_engine.compile(spec)
+            return lambda table: aseq.analyze(counter, table)
+    return lambda table: _rows(run, table)
+
+
+def _rows(run: Run, table: pa.Table) -> Counts:
+    """Of an engine that counts nothing itself: what goes in and what comes out."""
+    counts = Counts()
+    counts.add("input", "", table.num_rows)
+    counts.add("output", "", sum(part.num_rows for part in run(table)))
+    return counts

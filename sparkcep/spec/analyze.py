@@ -1,0 +1,40 @@
+"""AnalyzeSpec: a clause whose matches are counted instead of returned, state by state and condition by condition.
+
+The engine's input is that of the clause. The output is the table of ``ANALYZE_SCHEMA``: a row for each thing counted in a batch of
+partitions, so that sums over all rows with the same ``section`` and ``item`` are the counts of the whole input.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from sparkcep.spec.aggregate import AggregateSpec
+from sparkcep.spec.event import EventPatternSpec
+from sparkcep.spec.row import RowPatternSpec
+
+_NUMBER = '"type":"decimal(38,0)","nullable":true,"metadata":{}'
+ANALYZE_SCHEMA = (
+    '{"type":"struct","fields":[{"name":"place","type":"integer","nullable":false,"metadata":{}},'
+    '{"name":"section","type":"string","nullable":false,"metadata":{}},'
+    '{"name":"item","type":"string","nullable":false,"metadata":{}},'
+    f'{{"name":"tried",{_NUMBER}}},{{"name":"taken",{_NUMBER}}}]}}'
+)
+"""``place`` orders the lines; ``tried`` is how many came, ``taken`` how many of them stayed (NULL where it makes no sense)."""
+
+
+@dataclass(frozen=True, slots=True)
+class AnalyzeSpec:
+    """Count what happens to the rows of ``of``."""
+
+    of: RowPatternSpec | EventPatternSpec | AggregateSpec
+    schema: str = ANALYZE_SCHEMA
+
+    @property
+    def masks(self) -> tuple[str, ...]:
+        """The mask columns of the clause."""
+        return self.of.masks
+
+    @property
+    def text(self) -> str:
+        """The pattern as the user wrote it."""
+        return self.of.text

@@ -1,0 +1,75 @@
+"""EXPLAIN ANALYZE PATTERN end to end: the lines a user reads, and why nothing matched."""
+
+from __future__ import annotations
+
+import pytest
+from pyspark.sql import SparkSession
+
+from sparkcep.errors import CepUnsupportedError
+
+FALL = """SELECT * FROM ticks MATCH_RECOGNIZE (
+  PARTITION BY sym ORDER BY ts MEASURES COUNT(*) AS n PATTERN (strt down{2,} up)
+  DEFINE down AS price < PREV(price) AND price > 8, up AS price > PREV(price))"""
+FALL_COUNTS = """\
+== counts of MATCH_RECOGNIZE in line 1 ==
+engine input  12 rows in 2 partitions
+conditions    down: price < PREV(price)  12 tried,  5 taken
+              down: price > 8             5 tried,  3 taken
+              up: price > PREV(price)    12 tried,  5 taken
+states        strt                       12 tried, 12 taken
+              down#1                     10 tried,  3 taken
+              down#2                      3 tried,  1 taken
+              up                          1 tried,  1 taken
+              match                       1 rows complete a match
+matches       1"""
+
+BUY = "WITH c AS (SELECT * FROM clicks) SELECT * FROM c MATCH PATTERN (SEQ(View v, Buy b) PARTITION BY user ORDER BY ts {})"
+WHY = [
+    (BUY.format("WHERE b.amount > 40 WITHIN 3"), "v: WITHIN: 2 tried, none taken"),
+    (BUY.format("WHERE b.amount > 1000"), "no event for b"),
+    (BUY.format("WHERE v.amount > b.amount"), "v.amount > b.amount: 4 tried, none taken"),
+    (BUY.format("WHERE concat(v.item, b.item) LIKE '%q%'"), "concat(v.item, b.item) LIKE '%q%': 4 tried, none taken"),
+    (
+        BUY.format("").replace("* FROM c M", "COUNT(*) FROM c M").replace("Buy b", "Bought b"),
+        "no partial match of v, b",
+    ),
+    (
+        BUY.format("").replace("FROM clicks", "FROM clicks WHERE user = 'u9'"),
+        "no row comes to the engine: see the conditions",
+    ),
+    (FALL.replace("price > 8", "price > 1000"), "down#1: 10 tried, none taken"),
+    (FALL.replace("price > PREV(price))", "price > 2 * LAST(down.price))"), "up: 1 tried, none taken"),
+]
+
+
+def counts(spark: SparkSession, query: str) -> list[str]:
+    lines = [row.plan for row in spark.sql(f"EXPLAIN ANALYZE PATTERN {query}").collect()]
+    return lines[next(i for i, line in enumerate(lines) if line.startswith("== counts")) :]
+
+
+def test_the_lines(spark: SparkSession) -> None:
+    assert "\n".join(counts(spark, FALL)) == FALL_COUNTS
+
+
+@pytest.mark.parametrize(("query", "why"), WHY, ids=[why for _, why in WHY])
+def test_why_nothing_matched(spark: SparkSession, query: str, why: str) -> None:
+    assert counts(spark, query)[-1] == f"why nothing   {why}"
+
+
+def test_two_clauses_are_counted_apart(spark: SparkSession) -> None:
+    query = BUY.format("").replace("FROM clicks", f"FROM clicks WHERE user IN (SELECT 'u1' FROM ({FALL}) x)")
+    lines = counts(spark, query)
+    titles = [line for line in lines if line.startswith("==")]
+    assert titles == ["== counts of MATCH_RECOGNIZE in line 1 ==", "== counts of MATCH PATTERN in line 3 =="]
+    assert [line for line in lines if line.startswith("matches")] == ["matches       1", "matches       3"]
+
+
+def test_parameters(spark: SparkSession) -> None:
+    query = BUY.format("WHERE b.amount > :least")
+    rows = spark.sql(f"EXPLAIN ANALYZE PATTERN {query}", args={"least": 40}).collect()
+    assert rows[-1].plan == "matches       2"
+
+
+def test_a_statement_without_a_clause(spark: SparkSession) -> None:
+    with pytest.raises(CepUnsupportedError, match="CEP_UNSUPPORTED_EXPLAIN_ANALYZE"):
+        spark.sql("EXPLAIN ANALYZE PATTERN SELECT 1")
