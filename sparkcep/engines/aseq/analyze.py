@@ -5,6 +5,8 @@ In: a plan and a table of whole partitions. Out: ``Counts``: SEQ(A, B, C) has pa
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import numpy as np
 import pyarrow as pa
 
@@ -22,23 +24,33 @@ def analyze(plan: Plan, table: pa.Table) -> Counts:
     events = read(table, plan.spec)
     counts.add("input", "", table.num_rows, int(np.count_nonzero(events.masks[0] & 1)))
     for sequence in plan.sequences:
-        reached = [_total(Passes(events, plan.spec.variables, (part,))) for part in _prefixes(sequence)]
-        for size, number in enumerate(reached, 1):
-            counts.add("prefix", ", ".join(sequence.variables[:size]), number)
-        found += reached[-1]
+        for part in _prefixes(sequence):
+            counts.add("prefix", _name(part), _total(Passes(events, plan.spec.variables, (part,))))
+        found += _total(Passes(events, plan.spec.variables, (sequence,)))
     counts.add("matches", "", found)
     return counts
 
 
-def _prefixes(sequence: Sequence) -> list[Sequence]:
+def _prefixes(sequence: Sequence) -> Iterator[Sequence]:
     """The sequences of the first variables; a negated last item counts with the whole alone."""
     names, gaps, between = sequence.variables, sequence.gaps, sequence.between
-    sizes = range(1, len(names))
-    return [*(Sequence(names[:n], gaps[:n], between[: n - 1], sequence.before) for n in sizes), sequence]
+    for size in range(1, len(names)):
+        loops = frozenset(place for place in sequence.loops if place < size)
+        if not (sequence.before and size - 1 in loops):  # no loop stands last beside an open end
+            yield Sequence(names[:size], gaps[:size], between[: size - 1], sequence.before, loops=loops)
+    yield sequence
+
+
+def _name(sequence: Sequence) -> str:
+    return ", ".join(f"{name}+" if i in sequence.loops else name for i, name in enumerate(sequence.variables))
 
 
 def _total(passes: Passes) -> int:
-    totals = passes.integers(Weighing())
-    return sum(
-        passes.exact(Weighing(), part) if total == MAX else int(total) for part, total in enumerate(totals.tolist())
-    )
+    return sum(_exact(passes, part, total) for part, total in enumerate(passes.integers(Weighing()).tolist()))
+
+
+def _exact(passes: Passes, part: int, total: int) -> int:
+    if total != MAX:
+        return int(total)
+    exact = passes.exact(Weighing(), part)
+    return passes.recounted(Weighing(), part) if exact is None else exact
