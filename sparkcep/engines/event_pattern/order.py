@@ -24,6 +24,7 @@ from sparkcep.engines.event_pattern.events import Events, IntArray
 from sparkcep.engines.event_pattern.plan import BranchPlan
 from sparkcep.engines.event_pattern.predicates import condition, evaluate
 from sparkcep.engines.event_pattern.states import State, ascending, chain
+from sparkcep.engines.event_pattern.states import state as state_of
 from sparkcep.engines.event_pattern.values import Payload
 from sparkcep.spec.event import Engine
 from sparkcep.spec.expression import variables
@@ -33,6 +34,12 @@ SAMPLE = 512
 
 MIN_EVENTS = 1 << 12
 """With fewer events than this, measuring costs more than any order saves: frequency decides."""
+
+CHEAP = 0.5
+"""Where ascending frequency can hardly make more partial matches than this times the events, nothing is measured."""
+
+GUESSES = 64
+"""Events that a first guess looks at for each variable."""
 
 MAX_SEARCHED = 8
 """Up to so many single-event variables all orders are compared (256 sets); with more, the cheapest next is taken."""
@@ -52,7 +59,8 @@ class Selectivity:
 
 @dataclass(frozen=True, slots=True)
 class Order:
-    """An order and why. ``cost``: expected partial matches (None where nothing was measured)."""
+    """An order and why. ``cost``: expected partial matches (None where nothing was measured; a first guess where there are
+    no ``selectivities``)."""
 
     engine: Engine
     variables: tuple[str, ...]
@@ -76,11 +84,35 @@ def choose(branch_plan: BranchPlan, engine: Engine, indexes: Mapping[str, int], 
     if engine != "auto" or len(singles) < 2 or sum(counts.values()) < MIN_EVENTS:
         return Order("chain" if engine == "auto" else engine, rarest, counts)
     ordered = {name: _buffer(buffers, indexes[name]) for name in singles}
+    guess = _guessed(branch_plan, rarest[: len(singles)], counts, ordered, buffers)
+    if guess < CHEAP * sum(counts.values()):
+        return Order("chain", rarest, counts, cost=guess)
     measured = {
         (x, y): _measured(branch_plan, x, y, ordered, events, payload) for x in singles for y in singles if x != y
     }
     best, cost = _cheapest(singles, counts, measured)
     return Order("auto", (*best, *rarest[len(singles) :]), counts, tuple(measured.values()), cost)
+
+
+def _guessed(
+    branch_plan: BranchPlan,
+    order: tuple[str, ...],
+    counts: Mapping[str, int],
+    ordered: Mapping[str, OrderedBuffer],
+    buffers: Buffers,
+) -> float:
+    """Partial matches of an order as if values were spread evenly and predicates other than equalities held."""
+    size = cost = float(counts[order[0]])
+    for at, name in enumerate(order[1:], 1):
+        state = state_of(replace(branch_plan, alternatives=((),)), order[:at], name)
+        anchor = (*state.after, *state.before, order[at - 1])[0]
+        rows = _sample(ordered[anchor].rows, GUESSES)
+        begin, end = _ranges(buffers.events, ordered[name], rows, anchor in state.after, anchor in state.before)
+        size *= float(np.maximum(end - begin, 0).mean()) if len(rows) else 0.0
+        wanted = keys(buffers.payload, state.equalities, len(buffers.events))
+        size /= max((part.size for part in (*wanted.searched, *wanted.compared)), default=1) if wanted else 1
+        cost += size
+    return cost
 
 
 def _cheapest(
