@@ -20,6 +20,8 @@ from rewrites.parameters import named_markers
 from rewrites.relation import Describe, Relation, in_scope, relation
 from rewrites.rules.aggregate_pushdown import NAME as AGGREGATE_PUSHDOWN
 from rewrites.rules.aggregate_pushdown import EmittedClause, Pushdown, PushdownSession, aggregate_pushdown
+from rewrites.rules.inferred_equalities import NAME as INFERRED_EQUALITIES
+from rewrites.rules.inferred_equalities import inferred_equalities
 from rewrites.rules.prune_fields import used_columns
 from rewrites.rules.time_shards import NAME as TIME_SHARDS
 from rewrites.rules.time_shards import Shards, time_shards
@@ -117,6 +119,8 @@ def _clause(clause: Clause, rows: Relation, source: Source, options: Options, *,
         row_query = row_pattern_query(row_bound, row_spec, _function(row_spec, clause.site, options))
         return RewrittenClause(clause, row_bound, row_spec, row_query, notices(clause))
     bound = bind_event_pattern(clause, rows, source)
+    if INFERRED_EQUALITIES not in options.disabled:
+        bound = inferred_equalities(bound)
     evaluation = hinted(options.evaluation, clause.hints)
     cut = time_shards(bound, evaluation, disabled=TIME_SHARDS in options.disabled, place=clause.site.keyword)
     cut = "so that nothing is counted twice" if options.analyze and cut else cut

@@ -27,6 +27,14 @@ DEFAULT_TYPE_COLUMNS = ("event_type", "type")
 
 
 @dataclass(frozen=True, slots=True)
+class Inferred:
+    """A partition that the conditions imply: the one of ``columns`` that an event has; ``text``: the conjuncts it stands for."""
+
+    columns: tuple[str, ...]
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
 class BoundEventPattern:
     """A MATCH PATTERN clause ready to be emitted.
 
@@ -34,7 +42,8 @@ class BoundEventPattern:
     ``tests``: for each variable the SQL condition that says whether an event can be its event (None: any). ``test_steps``: the same
     part by part, as (what is tested, SQL of this part and all before it). ``equivalences``:
     columns that partition beside ``keys``. ``columns``: SQL text → name of the columns that engine conditions read.
-    ``residual``: conjuncts that Spark applies to the matches. ``types``: the event types of the pattern; empty where ANY takes all.
+    ``inferred``: partitions found by a rule. ``residual``: conjuncts that Spark applies to the matches. ``types``: the event types of
+    the pattern; empty where ANY takes all.
     """
 
     relation: Relation
@@ -57,6 +66,7 @@ class BoundEventPattern:
     window: Window | None
     strategy: event.Strategy
     matches: event.MatchOutput
+    inferred: tuple[Inferred, ...] = ()
 
 
 def bind_event_pattern(clause: MatchPatternClause, relation: Relation, source: Source) -> BoundEventPattern:

@@ -32,6 +32,7 @@ from sparkcep.spec.event import (
     WithinEvents,
     WithinTime,
 )
+from sparkcep.spec.expression import terms
 
 RANK, TIME, DEADLINE = "__cep_rank", "__cep_time", "__cep_deadline"
 Fields = Mapping[str, tuple[str, ...]]
@@ -141,6 +142,8 @@ def _scan_tests(bound: BoundEventPattern, keep_null_time: bool) -> list[str]:
 def _windowed(bound: BoundEventPattern, events: exp.Select, shards: Shards | None) -> exp.Select:
     partition = [quoted(_key_column(bound, i)) for i in range(len(bound.keys))]
     partition += [quoted(column) for column in bound.equivalences]
+    inferred = [f"COALESCE({', '.join(map(quoted, key.columns))})" for key in bound.inferred]
+    partition += inferred
     partition += [quoted(SHARD)] if shards is not None else []
     order = [f"{quoted(f'__cep_o{i}')}{direction}" for i, (_, direction) in enumerate(bound.order)]
     rank = named(over("RANK()", partition, order), RANK)
@@ -148,6 +151,8 @@ def _windowed(bound: BoundEventPattern, events: exp.Select, shards: Shards | Non
     any_bit = " OR ".join(f"{quoted(name)} <> 0" for _, name in _masks(bound))
     if not _counts_events(bound):
         taking_part = select([exp.Star()], events).where(raw(any_bit))
+        for key in inferred:
+            taking_part = taking_part.where(raw(f"{key} IS NOT NULL"))
         if shards is not None:
             taking_part = sharded(taking_part, TIME, [name for _, name in _masks(bound)], shards)
         return select([exp.Star(), rank, row_number], taking_part)
@@ -224,7 +229,7 @@ def needed(bound: BoundEventPattern, spec: EventPatternSpec) -> list[str]:
     columns = [RANK, *spec.partition]
     if isinstance(spec.within, WithinTime):
         columns += [spec.within.time, spec.within.deadline]
-    columns += bound.columns.values()
+    columns += [term.column for predicate in bound.conditions for term in terms(predicate.condition) if term.column]
     for output in spec.outputs:
         source = output.source
         columns += [column for _, column in source.fields] if isinstance(source, EventStruct) else [source.column]

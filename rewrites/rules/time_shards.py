@@ -62,7 +62,7 @@ class _NotCut(Exception):
 
 def time_shards(bound: BoundEventPattern, evaluation: Evaluation, *, disabled: bool, place: Span) -> Shards | str:
     """How to cut the clause's time line; or why it is not cut (empty: its partitions are its tasks already)."""
-    if evaluation.sharding == "auto" and (bound.keys or bound.equivalences):
+    if evaluation.sharding == "auto" and (bound.keys or bound.equivalences or bound.inferred):
         return ""
     try:
         return _shards(bound, evaluation, disabled, place)

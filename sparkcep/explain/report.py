@@ -101,6 +101,7 @@ def _skip(spec: RowPatternSpec) -> str:
 def _event_lines(bound: BoundEventPattern, spec: EventPatternSpec, shards: Shards | str) -> Iterator[str]:
     yield from _table("input", [bound.relation.text])
     partition = [key.text for key in bound.keys] + [f"[{column}]" for column in bound.equivalences]
+    partition += [f"{key.text} (inferred)" for key in bound.inferred]
     yield from _table("partition", [", ".join(partition)] if partition else [])
     yield from _table("time line", _time_line(shards, bool(partition)))
     yield from _table("order", [", ".join(f"{text}{direction}" for text, direction in bound.order)])
