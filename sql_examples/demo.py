@@ -1,6 +1,6 @@
-"""``make demo``: every example on real flights, its question, its answer, its time.
+"""``make demo``: every example, on real flights and on the papers' streams: its question, its answer, its time.
 
-In: ``*.sql`` beside this file, and ``setup/flights.sql``. Out: tables on the terminal, and the SQL that Spark got in ``rewritten/``.
+In: ``*.sql`` beside this file, and ``setup/*.sql``. Out: tables on the terminal, and the SQL that Spark got in ``rewritten/``.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ def main() -> None:
     spark = sparkcep.session("sparkcep demo", "local[2]", **QUIET)
     spark.sparkContext.setLogLevel("ERROR")
     click.echo(f"Spark {spark.version} is up after {time.perf_counter() - started:.1f} s")
-    load_flights(spark)
+    load_data(spark)
     REWRITTEN.mkdir(exist_ok=True)
     examples = sorted(HERE.glob("*.sql"))
     for number, path in enumerate(examples, 1):
@@ -35,11 +35,12 @@ def main() -> None:
     spark.stop()
 
 
-def load_flights(spark: SparkSession) -> None:
-    """Make the views ``flights`` and ``flight_events``."""
+def load_data(spark: SparkSession) -> None:
+    """Run the setup scripts: they make the views that the examples read."""
     spark.conf.set("data", str(HERE / "data"))
-    for statement in split_statements((HERE / "setup" / "flights.sql").read_text()):
-        spark.sql(statement)
+    for path in sorted((HERE / "setup").glob("*.sql")):
+        for statement in split_statements(path.read_text()):
+            spark.sql(statement)
 
 
 def run_example(spark: SparkSession, path: Path, number: str) -> None:

@@ -1,6 +1,6 @@
 """The rows each example must return, computed without sparkcep and without Spark.
 
-In: ``../data/flights.parquet``. Out: ``<example>.csv`` beside this file, one for each ``../<example>.sql``: a header
+In: ``../data``. Out: ``<example>.csv`` beside this file, one for each ``../<example>.sql``: a header
 with the column names, then the rows in the order of the query. ``values`` documents the format.
 
     python sql_examples/expected/compute.py
@@ -12,6 +12,7 @@ import csv
 from pathlib import Path
 
 import event_patterns
+import papers
 import polars as pl
 import row_patterns
 from values import Row, text
@@ -38,9 +39,15 @@ def main() -> None:
     """Compute every example, write its rows, print their number."""
     flights = pl.read_parquet(FLIGHTS).with_columns(pl.col(pl.Datetime).dt.replace_time_zone(None))
     for example in EXAMPLES:
-        rows = example(flights)
-        write(HERE / f"{example.__name__}.csv", rows)
-        print(f"{len(rows):5} {example.__name__}")
+        answer(example.__name__, example(flights))
+    for paper_example in papers.EXAMPLES:
+        answer(paper_example.__name__, paper_example())
+
+
+def answer(name: str, rows: list[Row]) -> None:
+    """Keep the rows of an example."""
+    write(HERE / f"{name}.csv", rows)
+    print(f"{len(rows):5} {name}")
 
 
 def write(path: Path, rows: list[Row]) -> None:

@@ -1,4 +1,4 @@
-"""The examples on real flights give the rows in ``expected/``: those were computed with neither sparkcep nor Spark."""
+"""The examples, on real flights and on the papers' streams, give the rows in ``expected/``: those were computed with neither sparkcep nor Spark."""
 
 from __future__ import annotations
 
@@ -14,18 +14,19 @@ EXAMPLES = Path(__file__).resolve().parents[2] / "sql_examples"
 
 
 @pytest.fixture(scope="module")
-def flights(spark: SparkSession) -> SparkSession:
+def examples(spark: SparkSession) -> SparkSession:
     session = spark.newSession()
     session.conf.set("data", str(EXAMPLES / "data"))
-    for statement in split_statements((EXAMPLES / "setup" / "flights.sql").read_text()):
-        session.sql(statement)
+    for path in sorted((EXAMPLES / "setup").glob("*.sql")):
+        for statement in split_statements(path.read_text()):
+            session.sql(statement)
     return session
 
 
 @pytest.mark.parametrize("path", sorted(EXAMPLES.glob("*.sql")), ids=lambda path: path.stem)
-def test_example(flights: SparkSession, path: Path) -> None:
+def test_example(examples: SparkSession, path: Path) -> None:
     (statement,) = split_statements(path.read_text())
-    result = flights.sql(statement)
+    result = examples.sql(statement)
     header, *expected = csv.reader((EXAMPLES / "expected" / f"{path.stem}.csv").open(newline=""))
     assert result.columns == header
     rows = result.selectExpr(*(f"CAST(`{name}` AS STRING)" for name in header)).collect()
