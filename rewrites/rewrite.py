@@ -25,9 +25,10 @@ from rewrites.rules.inferred_equalities import inferred_equalities
 from rewrites.rules.prune_fields import used_columns
 from rewrites.rules.time_shards import NAME as TIME_SHARDS
 from rewrites.rules.time_shards import Shards, time_shards
-from rewrites.settings import Evaluation, hinted
+from rewrites.settings import Evaluation, frequencies, hinted
 from rewrites.source import Source
 from sparkcep.errors import CepError, Span
+from sparkcep.pattern.event import elements
 from sparkcep.spec import AnalyzeSpec, EventPatternSpec, MatchSpec, RowPatternSpec, to_json
 
 
@@ -130,6 +131,8 @@ def _clause(clause: Clause, rows: Relation, source: Source, options: Options, *,
         event_pattern_spec(bound, fields, shards),
         engine=evaluation.engine,
         max_partial_matches=evaluation.max_partial_matches,
+        negation=evaluation.negation,
+        statistics=frequencies(elements(bound.pattern), evaluation.statistics),
     )
     function = _function(spec, clause.site, options)
     query = event_pattern_query(bound, spec, source, function, keep_null_time=options.keep_null_time, shards=shards)

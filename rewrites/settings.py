@@ -13,7 +13,8 @@ from typing import Any, Literal, get_args
 
 from rewrites.clause import Hint
 from sparkcep.errors import CepAnalysisError, CepError
-from sparkcep.spec.event import Engine
+from sparkcep.pattern.event import Element
+from sparkcep.spec.event import Engine, Negation
 
 Sharding = Literal["auto", "all", "off"]
 
@@ -24,14 +25,15 @@ class Evaluation:
 
     ``sharding``: which patterns WITHIN a time are cut along the time line: those without partitions (``auto``), all, none.
     ``shard_length``: the length of a piece as SQL, None for one that the rule chooses. ``max_partial_matches``: a task that creates more
-    ends with an error (None: the engine's own limit). ``statistics``: how frequent event types (or
-    variables) are, relative to each other.
+    ends with an error (None: the engine's own limit). ``negation``: when negated events are looked for. ``statistics``: how frequent
+    event types (or variables) are, relative to each other: then nothing is measured.
     """
 
     engine: Engine = "auto"
     sharding: Sharding = "auto"
     shard_length: str | None = None
     max_partial_matches: int | None = None
+    negation: Negation = "auto"
     statistics: tuple[tuple[str, float], ...] = ()
 
 
@@ -74,6 +76,18 @@ def hinted(base: Evaluation, hints: Iterable[Hint]) -> Evaluation:
             error.span = hint.span
             raise
     return base
+
+
+def frequencies(variables: Iterable[Element], statistics: Iterable[tuple[str, float]]) -> tuple[tuple[str, float], ...]:
+    """The user's statistics for a pattern's variables: what is said of the variable, else of all its event types together."""
+    given = dict(statistics)
+    found = []
+    for element in variables:
+        if element.variable in given:
+            found.append((element.variable, given[element.variable]))
+        elif element.types and all(name in given for name in element.types):
+            found.append((element.variable, sum(given[name] for name in element.types)))
+    return tuple(found)
 
 
 def _value(known: Setting, text: str, name: str) -> Any:
@@ -128,6 +142,8 @@ SETTINGS: tuple[Setting, ...] = (
     Setting("sharding", "sparkcep.sharding", "CEP_SHARDING", _one_of(get_args(Sharding))),
     Setting("shard_length", "sparkcep.shardLength", "CEP_SHARD_LENGTH", _shard_length),
     Setting("max_partial_matches", "sparkcep.maxPartialMatches", "CEP_MAX_PARTIAL_MATCHES", _count),
+    Setting("negation", "sparkcep.negation", "CEP_NEGATION", _one_of(get_args(Negation))),
+    Setting("statistics", "sparkcep.statistics", "CEP_STATISTICS", _statistics),
 )
 """All of them, in the order in which errors list them."""
 

@@ -13,7 +13,9 @@ from rewrites.bind.row_pattern import BoundRowPattern
 from rewrites.clause import MatchRecognizeClause
 from rewrites.rules.time_shards import Shards
 from sparkcep.engines.choice import choose
+from sparkcep.engines.event_pattern.plan import predicate_class
 from sparkcep.explain.automaton import edges, mermaid, text_lines
+from sparkcep.pattern.event import elements
 from sparkcep.spec import EventPatternSpec, RowPatternSpec
 from sparkcep.spec.event import WithinEvents
 
@@ -108,9 +110,26 @@ def _event_lines(bound: BoundEventPattern, spec: EventPatternSpec, shards: Shard
     yield from _table("pattern", [f"{spec.pattern}, {_STRATEGIES[spec.strategy]}"])
     yield from _table("window", [_window(bound, spec)])
     tests = [f"{name}: Spark, on each event: {test or 'every event'}" for name, test in bound.tests.items()]
-    tests += [f"engine, as soon as its variables are bound: {predicate.text}" for predicate in spec.predicates]
+    classes = [(predicate_class(predicate.condition), predicate.text) for predicate in spec.predicates]
+    tests += [f"engine, as soon as its variables are bound ({kind}): {text}" for kind, text in classes]
     tests += [f"Spark, on the matches: {_residual(bound, i)}" for i in range(len(bound.residual))]
     yield from _table("conditions", tests)
+    yield from _table("binding", [_binding(spec)])
+
+
+def _binding(spec: EventPatternSpec) -> str:
+    """In which order variables are bound, as far as it is known before a run."""
+    names = [element.variable for element in elements(spec.pattern, negated=False)]
+    if spec.engine in ("eager", "stack"):
+        return f"{', '.join(names if spec.engine == 'eager' else names[::-1])}: the order of the pattern"
+    given = dict(spec.statistics)
+    if given and spec.engine != "tree" and set(names) <= set(given):
+        kleene = {element.variable for element in elements(spec.pattern) if element.kleene}
+        order = sorted(names, key=lambda name: (name in kleene, given[name]))
+        return f"{', '.join(order)}: rarest first, as given ({', '.join(f'{name} {given[name]:g}' for name in order)})"
+    return (
+        "rarest or cheapest first, counted in each task; SET sparkcep.statistics = 'A=0.01,B=0.5' to say it beforehand"
+    )
 
 
 def _time_line(shards: Shards | str, partitioned: bool) -> list[str]:

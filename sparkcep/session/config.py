@@ -1,4 +1,23 @@
-"""The settings a session needs so that Python workers run sparkcep: their interpreter, Arrow, Polars."""
+"""The settings of a session: those that Python workers need (their interpreter, Arrow, Polars), and those that users set.
+
+``SET key = value``, ``spark.conf.set`` or ``session(**{key: value})``; no setting but the first changes an answer:
+
+* ``sparkcep.nullEventTime``: ``error`` (default) or ``drop``: what becomes of events whose time is NULL.
+* ``sparkcep.rules.disable``: names of rewrite rules, with commas, that are not to be applied (``rewrites/rules``).
+
+For MATCH PATTERN (``rewrites/settings.py``); a hint at the start of one clause comes before the session's setting, for example
+``MATCH PATTERN ( /*+ CEP_ENGINE(tree), CEP_SHARDING(off) */ SEQ(A a, B b) … )``:
+
+* ``sparkcep.engine``, ``CEP_ENGINE``: ``auto`` (default), ``chain``, ``tree``, ``eager``, ``stack``. A named engine builds the matches, also where
+  A-Seq could count them without.
+* ``sparkcep.negation``, ``CEP_NEGATION``: ``auto`` (default), ``post``, ``first``: when negated events are looked for.
+* ``sparkcep.maxPartialMatches``, ``CEP_MAX_PARTIAL_MATCHES``: a whole number; past it a task ends with an error.
+* ``sparkcep.statistics``, ``CEP_STATISTICS``: ``A=0.01, B=0.5``, relative frequencies of event types or variables. Where they name all of a
+  pattern they decide in which order variables are bound, and nothing is measured (engines ``auto`` and ``chain``).
+* ``sparkcep.sharding``, ``CEP_SHARDING``: ``auto`` (default) cuts the time line of patterns WITHIN a time that nothing partitions; ``all`` that of
+  patterns with keys too, against skewed keys; ``off`` none.
+* ``sparkcep.shardLength``, ``CEP_SHARD_LENGTH``: ``auto`` (default: four windows), or a length as WITHIN has it.
+"""
 
 from __future__ import annotations
 

@@ -94,6 +94,8 @@ class EventPatternSpec:
 
     ``schema`` is the output as Spark's StructType JSON, in the order of ``outputs``. ``text`` is the pattern as the user
     wrote it. ``max_partial_matches``: a run that creates more is ended by an error (None: the engine's own limit).
+    ``statistics``: (variable, relative frequency) as the user gave them; where they cover a branch they replace the
+    counts in the choice of the order.
     """
 
     variables: tuple[str, ...]
@@ -111,3 +113,4 @@ class EventPatternSpec:
     engine: Engine = "auto"
     max_partial_matches: int | None = None
     negation: Negation = "auto"
+    statistics: tuple[tuple[str, float], ...] = ()

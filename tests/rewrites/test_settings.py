@@ -6,8 +6,9 @@ import pytest
 
 from rewrites.clause import MatchPatternClause
 from rewrites.dialect import find_sites, parse_clause
-from rewrites.settings import Evaluation, evaluation, hinted
+from rewrites.settings import Evaluation, evaluation, frequencies, hinted
 from sparkcep.errors import CepAnalysisError, CepSyntaxError
+from sparkcep.pattern.event import Element
 
 
 def clause(hints: str) -> tuple[MatchPatternClause, str]:
@@ -42,6 +43,7 @@ def test_hints_override_the_session() -> None:
         ("CEP_ENGINE(lazy)", "CEP_ENGINE is lazy", "it is one of auto, chain, tree, eager, stack"),
         ("CEP_ENGIN(chain)", "there is no hint CEP_ENGIN", "did you mean CEP_ENGINE?"),
         ("CEP_SHARD_LENGTH()", "CEP_SHARD_LENGTH is empty", "it is auto, or a length as in WITHIN"),
+        ("CEP_STATISTICS(A=often)", "CEP_STATISTICS is A=often", "A=0.01, B=0.5"),
         ("CEP_MAX_PARTIAL_MATCHES(0)", "CEP_MAX_PARTIAL_MATCHES is 0", "a whole number"),
     ],
 )
@@ -64,3 +66,16 @@ def test_unknown_settings_are_refused() -> None:
 def test_what_is_no_hint_is_a_syntax_error(hints: str) -> None:
     with pytest.raises(CepSyntaxError, match="a hint is written NAME"):
         clause(hints)
+
+
+def test_statistics_are_of_variables_or_of_their_types() -> None:
+    given = evaluation({"sparkcep.statistics": "A=0.5, 'B-1'=0.25,x=3, C=1"}.get).statistics
+    assert given == (("A", 0.5), ("B-1", 0.25), ("x", 3.0), ("C", 1.0))
+    variables = [
+        Element("a", ("A",)),
+        Element("b", ("A", "B-1")),
+        Element("x", ("A",)),
+        Element("d", ("A", "D")),
+        Element("e", ()),
+    ]
+    assert frequencies(variables, given) == (("a", 0.5), ("b", 0.75), ("x", 3.0))

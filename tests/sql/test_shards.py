@@ -165,3 +165,18 @@ def test_engines_are_settings_and_hints(streams: SparkSession) -> None:
     with pytest.raises(PySparkException, match="CEP_LIMIT"):
         session.sql("SET sparkcep.engine = auto")
         session.sql(query.format("/*+ CEP_ENGINE(chain), CEP_MAX_PARTIAL_MATCHES(1) */")).collect()
+
+
+def test_statistics_choose_the_order(streams: SparkSession) -> None:
+    query = "SELECT * FROM stream MATCH PATTERN ({} SEQ(A a, B b, C c) ORDER BY t WHERE a.x = b.x AND b.x < c.x + 1 WITHIN 15)"
+    given = plan(streams, query.format("/*+ CEP_STATISTICS(A=0.5, B=0.01, c=0.1) */"))
+    assert "binding       b, c, a: rarest first, as given (b 0.01, c 0.1, a 0.5)" in given
+    assert "(equality): a.x = b.x" in given
+    assert "(range): b.x < c.x + 1" in given
+    assert "counted in each task" in plan(streams, query.format("/*+ CEP_STATISTICS(A=0.5) */"))
+    assert "binding       c, b, a: the order of the pattern" in plan(streams, query.format("/*+ CEP_ENGINE(stack) */"))
+    answers = [
+        streams.sql(query.format(hint)).count()
+        for hint in ("", "/*+ CEP_STATISTICS(A=1, B=2, C=0.1) CEP_NEGATION(post) */")
+    ]
+    assert answers[0] == answers[1] > 0

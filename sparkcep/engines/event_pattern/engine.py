@@ -82,7 +82,9 @@ def orders(compiled: Plan, table: pa.Table) -> tuple[Order, ...]:
     events = load(table, spec.masks, spec.rank, spec.within)
     payload = Payload(table, events.positions)
     buffers = Buffers(events, payload)
-    return tuple(choose(branch, spec.engine, _indexes(spec), buffers) for branch in compiled.branches)
+    return tuple(
+        choose(branch, spec.engine, _indexes(spec), buffers, dict(spec.statistics)) for branch in compiled.branches
+    )
 
 
 def matches(
@@ -115,7 +117,7 @@ def _positive(
         branch_plan = replace(branch_plan, alternatives=((),))  # no fences
     if spec.engine == "tree":
         return trees.combinations(trees.Tree(branch_plan, indexes, buffers, refute), budget)
-    order = choose(branch_plan, spec.engine, indexes, buffers)
+    order = choose(branch_plan, spec.engine, indexes, buffers, dict(spec.statistics))
     states = chain(branch_plan, order.variables)
     prepared = replace(chains.prepare(branch_plan.branch, states, indexes, buffers), refute=refute)
     return chains.combinations(prepared, budget)

@@ -69,16 +69,24 @@ class Order:
     cost: float | None = None
 
 
-def choose(branch_plan: BranchPlan, engine: Engine, indexes: Mapping[str, int], buffers: Buffers) -> Order:
+def choose(
+    branch_plan: BranchPlan,
+    engine: Engine,
+    indexes: Mapping[str, int],
+    buffers: Buffers,
+    given: Mapping[str, float] | None = None,
+) -> Order:
     """``eager``: pattern order, the paper's baseline. ``stack``: pattern order, backwards. ``chain``: ascending frequency;
     so for ``tree``, that of the whole table. ``auto``: least expected cost, Kleene variables last, in ascending
-    frequency."""
+    frequency. ``given``: frequencies that replace the measured ones, where they cover the branch (``auto``, ``chain``)."""
     events, payload = buffers.events, buffers.payload
     counts = {name: int(events.taken_by(indexes[name]).sum()) for name in branch_plan.branch.variables}
     if engine == "eager":
         return Order("eager", branch_plan.branch.variables, counts)
     if engine == "stack":
         return Order("stack", branch_plan.branch.variables[::-1], counts)
+    if given and engine != "tree" and set(branch_plan.branch.variables) <= set(given):
+        return Order("chain", ascending(branch_plan, given), counts)
     rarest = ascending(branch_plan, counts)
     singles = [name for name in rarest if branch_plan.branch.closure(name) is None]
     if engine != "auto" or len(singles) < 2 or sum(counts.values()) < MIN_EVENTS:

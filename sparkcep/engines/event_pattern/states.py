@@ -80,7 +80,7 @@ class State:
     comparisons: tuple[Comparison, ...] = ()
 
 
-def ascending(branch_plan: BranchPlan, counts: Mapping[str, int]) -> tuple[str, ...]:
+def ascending(branch_plan: BranchPlan, counts: Mapping[str, float]) -> tuple[str, ...]:
     """Variables in ascending frequency (paper, section 4), Kleene variables last (section 4.5); ties keep the
     pattern's order."""
     branch = branch_plan.branch
