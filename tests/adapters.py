@@ -15,6 +15,7 @@ from typing import Any
 import pyarrow as pa
 
 from sparkcep.engines.event_pattern import engine as event_engine
+from sparkcep.engines.nfa_b import engine as nfa_engine
 from sparkcep.engines.row_pattern import run as run_rows
 from sparkcep.pattern import event as event_ir
 from sparkcep.pattern.row import variables as row_variables
@@ -29,13 +30,7 @@ from tests.reference.event_sql import equivalence
 from tests.reference.text import event_pattern, row_pattern
 
 ROW_REFUSED = {"match_dependent": "conditions over rows bound before"}
-EVENT_REFUSED = {
-    "next": "SKIP TILL NEXT MATCH",
-    "partition_contiguity": "PARTITION CONTIGUITY",
-    "strict_contiguity": "STRICT CONTIGUITY",
-    "non_overlapping": "NON OVERLAPPING MATCHES",
-    "aggregate": "aggregates over matches",
-}
+EVENT_REFUSED = {"aggregate": "aggregates over matches"}
 
 
 def row_gap(case: RowCase) -> str | None:
@@ -147,11 +142,14 @@ def event_matches(
     **options: int,
 ) -> list[tuple[Any, ...]]:
     """The engine's matches as event ids by variable; ``options`` go to ``engine.run``."""
-    plan = event_engine.compile(replace(event_pattern_spec(case), engine=engine, negation=negation))
+    runner: Any = event_engine if case.strategy == "any" else nfa_engine
+    plan = runner.compile(replace(event_pattern_spec(case), engine=engine, negation=negation))
+    if runner is nfa_engine:
+        options.pop("chunk", None)
     tables = list(event_tables(case))
     if tables and not split:
         tables = [pa.concat_tables(tables)]
-    lines = (line for table in tables for result in event_engine.run(plan, table, **options) for line in _lines(result))
+    lines = (line for table in tables for result in runner.run(plan, table, **options) for line in _lines(result))
     return [tuple(_ids(value) for value in line) for line in lines]
 
 
@@ -174,7 +172,7 @@ def event_pattern_spec(case: EventCase) -> EventPatternSpec:
     return EventPatternSpec(
         variables=tuple(element.variable for element in elements),
         pattern=pattern,
-        masks=_mask_names(len(elements)),
+        masks=_mask_names(len(elements) + 1),
         rank="rank",
         outputs=tuple(
             event_spec.Output(element.variable, event_spec.EventStruct(element.variable, (("id", "id"),)))
@@ -223,7 +221,17 @@ def _event_table(case: EventCase, members: Sequence[Any]) -> pa.Table:
         if isinstance(node, sql.Literal):
             columns[_constant(node)] = pa.array([node.value] * len(members), _event_type(case, [node.value]))
     held = [_event_holds(case, element, members) for element in event_ir.elements(event_pattern(case.pattern))]
+    held.append(_breaks(case, members))
     return pa.table(columns | _masks(held, [row == 0 for row in range(len(members))]))
+
+
+def _breaks(case: EventCase, members: Sequence[Any]) -> list[bool]:
+    """Whether the event is no neighbour of the one before it: under strict contiguity in the whole input."""
+    if case.strategy != "strict_contiguity":
+        return [False] * len(members)
+    line = sorted(case.events, key=lambda event: tuple(event[column] for column in case.order))
+    places = [next(place for place, event in enumerate(line) if event is member) for member in members]
+    return [after - before != 1 for before, after in zip([-2, *places], places, strict=False)]
 
 
 def _event_type(case: EventCase, values: Iterable[Any]) -> pa.DataType:

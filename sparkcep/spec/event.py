@@ -2,7 +2,8 @@
 
 Engine input: events of whole partitions, partition after partition, each in ORDER BY order. Bit 0 of the first mask column is set on
 the first row of a partition; bit ``1 + i`` of the masks (62 bits each, BIGINT) says that the event has a type of ``variables[i]`` and
-satisfies its local predicates. ``rank`` (INT or BIGINT) is one more than the number of events strictly earlier in the partition:
+satisfies its local predicates. Under the contiguity strategies the bit behind the variables' says that the event is no neighbour of
+the row before it: in the partition, or under strict contiguity in the whole input. ``rank`` (INT or BIGINT) is one more than the number of events strictly earlier in the partition:
 concurrent events share it.
 """
 
@@ -16,10 +17,12 @@ from sparkcep.spec.expression import Expression
 
 Strategy = Literal["any", "next", "partition_contiguity", "strict_contiguity"]
 MatchOutput = Literal["all", "non_overlapping", "compressed"]
-Engine = Literal["auto", "chain", "tree", "eager", "stack"]
+Engine = Literal["auto", "chain", "tree", "eager", "stack", "basic", "backtrack"]
 """``chain``: the lazy Chain NFA, rarest variable first; ``tree``: the order chosen again for each block of time; ``eager``:
 variables in pattern order, as events arrive; ``stack``: SASE's active instance stacks, scanned forwards and constructed
-backwards; ``auto``: the order of least expected cost. All give the same matches."""
+backwards; ``auto``: the order of least expected cost. All give the same matches.
+
+Under the other strategies: ``basic``: every run by itself; ``backtrack``: one run at a time; ``auto``: equivalent runs merged."""
 
 Negation = Literal["auto", "post", "first"]
 """When a negated event is looked for: ``post``: in complete matches (Post-Processing); ``first``: as soon as all it depends
@@ -77,7 +80,15 @@ class EventStruct:
     fields: tuple[tuple[str, str], ...]
 
 
-Source = FirstEvent | LastEvent | EventStruct
+@dataclass(frozen=True, slots=True)
+class BufferStruct:
+    """The match buffer below the last event (COMPRESSED MATCHES): a STRUCT of ARRAYs ``variable``, ``event`` (STRUCTs of
+    ``fields``), ``previous``, ``other``; see ``engines.nfa_b.compressed``."""
+
+    fields: tuple[tuple[str, str], ...]
+
+
+Source = FirstEvent | LastEvent | EventStruct | BufferStruct
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 
+import numpy as np
 import pyarrow as pa
 
 from sparkcep.engines.event_pattern import chain as chains
@@ -20,7 +21,8 @@ from sparkcep.engines.event_pattern.closures import Frame
 from sparkcep.engines.event_pattern.events import Events, load
 from sparkcep.engines.event_pattern.first_chance import FirstChance
 from sparkcep.engines.event_pattern.order import Order, choose
-from sparkcep.engines.event_pattern.output import OUTPUT_ROWS, tables
+from sparkcep.engines.event_pattern.output import OUTPUT_ROWS, Writer, found, tables
+from sparkcep.engines.event_pattern.overlap import non_overlapping
 from sparkcep.engines.event_pattern.plan import BranchPlan, Plan, plan
 from sparkcep.engines.event_pattern.scan import scanned
 from sparkcep.engines.event_pattern.states import chain
@@ -73,7 +75,14 @@ def run(
         for branch in compiled.branches
         for frame in matches(branch, spec, events, payload, budget)
     )
-    yield from tables(frames, spec, table, events.positions, output_rows)
+    if spec.matches == "all":
+        yield from tables(frames, spec, table, events.positions, output_rows)
+        return
+    partition = np.cumsum(table.column(spec.masks[0]).to_numpy() & 1)
+    ranks = table.column(spec.rank).to_numpy()
+    writer = Writer(spec, table)
+    for part in non_overlapping(found(frames, events.positions), ranks, partition, spec.variables):
+        yield writer.write(part)
 
 
 def orders(compiled: Plan, table: pa.Table) -> tuple[Order, ...]:

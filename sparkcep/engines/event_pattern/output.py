@@ -14,8 +14,9 @@ import pyarrow as pa
 
 from sparkcep.engines.event_pattern.closures import Closures, Frame, earliest, latest
 from sparkcep.engines.event_pattern.events import IntArray
+from sparkcep.errors import CepInternalError
 from sparkcep.pattern.event import elements
-from sparkcep.spec.event import EventPatternSpec, EventStruct, FirstEvent, Output
+from sparkcep.spec.event import BufferStruct, EventPatternSpec, EventStruct, FirstEvent, Output
 
 OUTPUT_ROWS = 1 << 16
 """Rows of one output table: small enough to bound memory for wide structs, large enough to hide the cost per table."""
@@ -37,6 +38,12 @@ class Lists:
         begin, end = (int(ends[at - 1]) if at else 0 for at in (start, min(stop, len(self.sizes))))
         return Lists(self.sizes[start:stop], self.rows[begin:end])
 
+    def chosen(self, numbers: IntArray) -> Lists:
+        """The closures with these numbers."""
+        sizes = self.sizes[numbers].astype(np.int64)
+        shift = (np.cumsum(self.sizes) - self.sizes)[numbers] - (np.cumsum(sizes) - sizes)
+        return Lists(sizes, self.rows[np.arange(sizes.sum()) + np.repeat(shift, sizes)])
+
 
 @dataclass(frozen=True, slots=True)
 class Matches:
@@ -49,6 +56,14 @@ class Matches:
 
     def __len__(self) -> int:
         return len(self.first)
+
+    def chosen(self, numbers: IntArray) -> Matches:
+        """The matches with these numbers."""
+        taken = {
+            name: column.chosen(numbers) if isinstance(column, Lists) else column[numbers]
+            for name, column in self.taken.items()
+        }
+        return Matches(self.first[numbers], self.last[numbers], taken, self.absent)
 
     @property
     def layout(self) -> tuple[object, ...]:
@@ -68,10 +83,15 @@ def tables(
     ``frames``: matches, and the Kleene variables that took no event in them. ``positions``: the table row of each
     candidate. Frames over different variables (branches) never share a table.
     """
-    writer = _Writer(spec, table)
-    matches = (_matches(frame, absent, positions) for frame, absent in frames)
-    for part in _resized((part for part in matches if len(part)), size):
+    writer = Writer(spec, table)
+    for part in _resized(found(frames, positions), size):
         yield writer.write(part)
+
+
+def found(frames: Iterable[tuple[Frame, tuple[str, ...]]], positions: IntArray) -> Iterator[Matches]:
+    """The matches of ``frames`` as table rows."""
+    parts = (_matches(frame, absent, positions) for frame, absent in frames)
+    return (part for part in parts if len(part))
 
 
 def _matches(frame: Frame, absent: tuple[str, ...], positions: IntArray) -> Matches:
@@ -142,7 +162,7 @@ def _cut(matches: Matches, size: int) -> Iterator[Matches]:
         yield Matches(matches.first[start:stop], matches.last[start:stop], taken, matches.absent)
 
 
-class _Writer:
+class Writer:
     """The output columns of one input table; each input column is made contiguous once."""
 
     def __init__(self, spec: EventPatternSpec, table: pa.Table) -> None:
@@ -158,15 +178,17 @@ class _Writer:
 
     def _output(self, output: Output, matches: Matches) -> pa.Array:
         source = output.source
+        if isinstance(source, BufferStruct):
+            raise CepInternalError("a match buffer is no column of a match")
         if not isinstance(source, EventStruct):
-            return self._take(source.column, matches.first if isinstance(source, FirstEvent) else matches.last)
+            return self.take(source.column, matches.first if isinstance(source, FirstEvent) else matches.last)
         if source.variable in self.kleene:
             return self._list(source, matches)
         taken = matches.taken.get(source.variable)
         if taken is None:
             return pa.nulls(len(matches), self._type(source))
         assert not isinstance(taken, Lists)
-        return self._struct(source, taken)
+        return self.struct(source, taken)
 
     def _list(self, source: EventStruct, matches: Matches) -> pa.ListArray:
         """The closure in event order; empty where it took none, NULL where its OR branch was not taken."""
@@ -178,18 +200,20 @@ class _Writer:
             taken = Lists(np.zeros(len(matches), dtype=np.int64), np.zeros(0, dtype=np.int64))
         assert isinstance(taken, Lists)
         offsets = np.concatenate([[0], np.cumsum(taken.sizes)]).astype(np.int32)
-        return pa.ListArray.from_arrays(pa.array(offsets), self._struct(source, taken.rows), type=data_type)
+        return pa.ListArray.from_arrays(pa.array(offsets), self.struct(source, taken.rows), type=data_type)
 
     def _type(self, source: EventStruct) -> pa.StructType:
         return pa.struct([pa.field(name, self.table.schema.field(column).type) for name, column in source.fields])
 
-    def _struct(self, source: EventStruct, rows: IntArray) -> pa.StructArray:
+    def struct(self, source: EventStruct, rows: IntArray) -> pa.StructArray:
+        """The events at ``rows``."""
         if not source.fields:
             return pa.array([{}] * len(rows), pa.struct([]))
-        arrays = [self._take(column, rows) for _, column in source.fields]
+        arrays = [self.take(column, rows) for _, column in source.fields]
         return pa.StructArray.from_arrays(arrays, fields=list(self._type(source)))
 
-    def _take(self, column: str, rows: IntArray) -> pa.Array:
+    def take(self, column: str, rows: IntArray) -> pa.Array:
+        """The column's values at ``rows``."""
         if column not in self.columns:
             self.columns[column] = _contiguous(self.table.column(column))
         taken = self.columns[column].take(pa.array(rows))

@@ -67,7 +67,7 @@ def plan(spec: EventPatternSpec) -> Plan:
         within=spec.within,
         predicates=spec.predicates,
     )
-    return Plan(spec, tuple(_branch_plan(branch, spec.predicates) for branch in branches(spec.pattern)))
+    return Plan(spec, tuple(branch_plan(branch, spec.predicates) for branch in branches(spec.pattern)))
 
 
 def equated(condition: Expression) -> tuple[Point, Point] | None:
@@ -106,7 +106,8 @@ def predicate_class(condition: Expression) -> PredicateClass:
     return "range" if compared(condition) is not None else "general"
 
 
-def _branch_plan(branch: Branch, predicates: tuple[Predicate, ...]) -> BranchPlan:
+def branch_plan(branch: Branch, predicates: tuple[Predicate, ...]) -> BranchPlan:
+    """The branch with the predicates that it can judge."""
     positive = [p for p in predicates if set(branch.variables).issuperset(variables(p.condition))]
     classed = [(predicate, _classed(predicate.condition)) for predicate in positive]
     return BranchPlan(

@@ -18,12 +18,6 @@ STRATEGY_NAMES = {
     "partition_contiguity": "PARTITION CONTIGUITY",
     "strict_contiguity": "STRICT CONTIGUITY",
 }
-OUTPUT_NAMES = {
-    "all": "ALL MATCHES",
-    "non_overlapping": "NON OVERLAPPING MATCHES",
-    "compressed": "COMPRESSED MATCHES",
-}
-
 
 def check(
     pattern: EventPattern,
@@ -40,6 +34,13 @@ def check(
     branches.
     """
     _check_strategy(strategy, matches)
+    check_parts(pattern, within, predicates)
+
+
+def check_parts(
+    pattern: EventPattern, within: WithinTime | WithinEvents | None, predicates: tuple[Predicate, ...]
+) -> None:
+    """What holds under every selection strategy. Raises as ``check`` does."""
     for node in walk(pattern):
         if isinstance(node, Not):
             _check_negation(node)
@@ -55,10 +56,13 @@ def check(
 def _check_strategy(strategy: Strategy, matches: MatchOutput) -> None:
     if strategy != "any":
         name = STRATEGY_NAMES[strategy]
-        raise CepUnsupportedError(f"{name} is not supported yet.", code=name.replace(" ", "_"))
-    if matches != "all":
-        name = OUTPUT_NAMES[matches]
-        raise CepUnsupportedError(f"{name} is not supported yet.", code=name.replace(" ", "_"))
+        raise CepUnsupportedError(f"{name} on the chain engine.", code=name.replace(" ", "_"))
+    if matches == "compressed":
+        raise CepUnsupportedError(
+            "COMPRESSED MATCHES under SKIP TILL ANY MATCH",
+            code="COMPRESSED_MATCHES",
+            hint="ask for ALL MATCHES, or for another selection strategy",
+        )
 
 
 def _check_negation(node: Not) -> None:

@@ -7,8 +7,10 @@ only the engine computes (COUNT, SUM). Results are Spark's under ANSI: overflow 
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -51,7 +53,7 @@ def assemble(defines: tuple[Define, ...], layout: Layout, kinds: Mapping[str, Ki
     Raises CepUnsupportedError for an operator on kinds that it is not made for.
     """
     by_variable = {define.variable: define for define in defines}
-    writer = _Writer(layout, kinds, pool)
+    writer = _DefineWriter(layout=layout, kinds=kinds, pool=pool)
     start = [0]
     for variable in layout.variables:
         if variable in by_variable:
@@ -65,16 +67,25 @@ def assemble(defines: tuple[Define, ...], layout: Layout, kinds: Mapping[str, Ki
 
 
 @dataclass(slots=True)
-class _Writer:
-    layout: Layout
-    kinds: Mapping[str, Kind]
-    pool: Pool
-    define: Define | None = None
+class Writer(ABC):
+    """Writes the operations of conditions one after another; subclasses say what a leaf is, and name the condition."""
+
     operations: list[Operation] = field(default_factory=list)
     leaves: int = 0
 
-    def condition(self, node: Condition) -> Kind:
-        """Writes ``node``; the kind of its value, which the operations leave on the stack."""
+    @abstractmethod
+    def _leaf(self, leaf: Any) -> Kind:
+        """Writes what pushes the leaf's value; the kind of the value."""
+
+    @abstractmethod
+    def _text(self) -> str:
+        """The condition, for messages."""
+
+    def condition(self, node: Any) -> Kind:
+        """Writes ``node``; the kind of its value, which the operations leave on the stack.
+
+        Raises CepUnsupportedError for an operator on kinds that it is not made for.
+        """
         if not isinstance(node, Call):
             self.leaves += 1
             return self._leaf(node)
@@ -104,49 +115,6 @@ class _Writer:
             self._write(BOOLEAN, codes.AND if both else codes.OR)
             self.operations[skip] = (codes.SKIP_IF, int(not both), len(self.operations))
         return BOOLEAN
-
-    def _leaf(self, leaf: Condition) -> Kind:
-        match leaf:
-            case CurrentRow(column=name):
-                self._write(LONG, codes.COLUMN, codes.CURRENT, 0, 0, 0, self.pool.column(name))
-                return self.kinds[name]
-            case ColumnAt(column=name, at=at):
-                where = self._place(self.layout.places[self._variable, at])
-                return self._write(self.kinds[name], codes.COLUMN, *where, at.physical, self.pool.column(name))
-            case ClassifierAt(at=at):
-                where = self._place(self.layout.places[self._variable, at])
-                members = frozenset(self.layout.variables if at.variables is None else at.variables)
-                return self._write(Kind("string"), codes.CLASSIFIER, *where, at.physical, self.pool.set(members))
-            case MatchNumber():
-                return self._write(LONG, codes.NUMBER)
-            case Aggregate():
-                return self._aggregate(leaf)
-        raise CepInternalError(f"unknown source {type(leaf).__name__} in the condition of {self._variable}")
-
-    @property
-    def _variable(self) -> str:
-        assert self.define is not None
-        return self.define.variable
-
-    def _place(self, place: Place) -> tuple[int, int, int]:
-        if place.word is None:
-            return codes.CURRENT, 0, 0
-        return codes.FIRST_OR_CURRENT if place.or_current else codes.SLOT, place.word, place.index
-
-    def _aggregate(self, source: Aggregate) -> Kind:
-        word = self.layout.totals[self.layout.total(source)].word
-        if source.function == "count":
-            return self._write(LONG, codes.TOTAL, word, -1)
-        kind = self.kinds[source.column or ""]
-        if source.function in ("min", "max"):
-            if kind.name == "opaque":
-                raise self._unsupported(f"{source.function.upper()}({source.column})")
-            return self._write(kind, codes.TOTAL, word, word + 2)
-        if kind.name == "float":
-            return self._write(DOUBLE, codes.FLOAT_SUM, word)
-        if kind.name not in ("integer", "decimal", "duration", "null"):
-            raise self._unsupported(f"SUM({source.column})")
-        return self._write(Kind(kind.name, scale=kind.scale), codes.INT_SUM, word)
 
     def _common(self, node: Call, left: Kind, right: Kind) -> Kind:
         """Brings the two operands on the stack to one kind."""
@@ -197,12 +165,65 @@ class _Writer:
         return self._write(result, _INTEGER[node.operator], result.bits)
 
     def _unsupported(self, what: str) -> CepUnsupportedError:
-        text = self.define.text if self.define and self.define.text else f"the condition of {self._variable}"
         return CepUnsupportedError(
-            f"{text} computes {what}",
+            f"{self._text()} computes {what}",
             code="CONDITION_TYPES",
             hint="compute what concerns one row on that row's side, so that Spark evaluates it",
         )
+
+
+@dataclass(slots=True)
+class _DefineWriter(Writer):
+    layout: Layout = field(kw_only=True)
+    kinds: Mapping[str, Kind] = field(kw_only=True)
+    pool: Pool = field(kw_only=True)
+    define: Define | None = None
+
+    def _text(self) -> str:
+        return self.define.text if self.define and self.define.text else f"the condition of {self._variable}"
+
+    def _leaf(self, leaf: Condition) -> Kind:
+        match leaf:
+            case CurrentRow(column=name):
+                self._write(LONG, codes.COLUMN, codes.CURRENT, 0, 0, 0, self.pool.column(name))
+                return self.kinds[name]
+            case ColumnAt(column=name, at=at):
+                where = self._place(self.layout.places[self._variable, at])
+                return self._write(self.kinds[name], codes.COLUMN, *where, at.physical, self.pool.column(name))
+            case ClassifierAt(at=at):
+                where = self._place(self.layout.places[self._variable, at])
+                members = frozenset(self.layout.variables if at.variables is None else at.variables)
+                return self._write(Kind("string"), codes.CLASSIFIER, *where, at.physical, self.pool.set(members))
+            case MatchNumber():
+                return self._write(LONG, codes.NUMBER)
+            case Aggregate():
+                return self._aggregate(leaf)
+        raise CepInternalError(f"unknown source {type(leaf).__name__} in the condition of {self._variable}")
+
+    @property
+    def _variable(self) -> str:
+        assert self.define is not None
+        return self.define.variable
+
+    def _place(self, place: Place) -> tuple[int, int, int]:
+        if place.word is None:
+            return codes.CURRENT, 0, 0
+        return codes.FIRST_OR_CURRENT if place.or_current else codes.SLOT, place.word, place.index
+
+    def _aggregate(self, source: Aggregate) -> Kind:
+        word = self.layout.totals[self.layout.total(source)].word
+        if source.function == "count":
+            return self._write(LONG, codes.TOTAL, word, -1)
+        kind = self.kinds[source.column or ""]
+        if source.function in ("min", "max"):
+            if kind.name == "opaque":
+                raise self._unsupported(f"{source.function.upper()}({source.column})")
+            return self._write(kind, codes.TOTAL, word, word + 2)
+        if kind.name == "float":
+            return self._write(DOUBLE, codes.FLOAT_SUM, word)
+        if kind.name not in ("integer", "decimal", "duration", "null"):
+            raise self._unsupported(f"SUM({source.column})")
+        return self._write(Kind(kind.name, scale=kind.scale), codes.INT_SUM, word)
 
 
 def _temporal(operator: str, left: Kind, right: Kind) -> Kind | None:

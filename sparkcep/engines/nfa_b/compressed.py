@@ -1,0 +1,62 @@
+"""COMPRESSED MATCHES: for each last event the part of the match buffer below it, as one row.
+
+In: ``Parts``. Out: tables of the spec's outputs. The buffer is a STRUCT of four arrays with one entry a node:
+
+* ``variable``: the number of the variable (in pattern order) whose event the node is; -1: the node is a union of two;
+* ``event``: that event as a STRUCT (NULL in a union);
+* ``previous``: the node before it, counted from 0 (NULL: the match starts here); of a union: one of its two nodes;
+* ``other``: the union's second node (else NULL).
+
+The last node is the root: each walk from it along ``previous`` (at a union: along either) is a match, last event first.
+Nodes come behind the nodes that they point to. See ``expansion`` for the way back.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import pyarrow as pa
+
+from sparkcep.engines.event_pattern.output import Writer
+from sparkcep.engines.nfa_b.codes import NOTHING, UNION
+from sparkcep.engines.nfa_b.compilation import Automaton
+from sparkcep.engines.nfa_b.matches import Parts
+from sparkcep.pattern.event import elements
+from sparkcep.spec.event import BufferStruct, EventPatternSpec, EventStruct
+
+
+class PartWriter:
+    """The output columns of one input table, for one automaton."""
+
+    def __init__(self, spec: EventPatternSpec, automaton: Automaton, table: pa.Table) -> None:
+        self.outputs = spec.outputs
+        self.writer = Writer(spec, table)
+        positive = [element.variable for element in elements(spec.pattern, negated=False)]
+        numbers = [positive.index(component.variable) for component in automaton.components]
+        self.numbers = np.array([*numbers, UNION], np.int8)
+
+    def write(self, part: Parts) -> pa.Table:
+        """The rows of ``part``. PARTITION BY columns are those of the last event: it is in the same partition."""
+        arrays = []
+        for output in self.outputs:
+            source = output.source
+            if isinstance(source, BufferStruct):
+                arrays.append(self._buffer(source, part))
+            else:
+                assert not isinstance(source, EventStruct)
+                arrays.append(self.writer.take(source.column, part.last))
+        return pa.Table.from_arrays(arrays, names=[output.name for output in self.outputs])
+
+    def _buffer(self, source: BufferStruct, part: Parts) -> pa.StructArray:
+        offsets = pa.array(np.concatenate([[0], np.cumsum(part.sizes)]).astype(np.int32))
+        unions = part.components == UNION
+        events = self.writer.struct(EventStruct("", source.fields), part.rows)
+        if unions.any():
+            events = pa.StructArray.from_arrays(events.flatten(), fields=list(events.type), mask=pa.array(unions))
+        links = [pa.array(part.links[:, i], mask=part.links[:, i] == NOTHING) for i in range(2)]
+        children = [pa.array(self.numbers[part.components]), events, *links]
+        names = ("variable", "event", "previous", "other")
+        lists = [
+            pa.ListArray.from_arrays(offsets, child, type=pa.list_(pa.field("element", child.type)))
+            for child in children
+        ]
+        return pa.StructArray.from_arrays(lists, names=list(names))

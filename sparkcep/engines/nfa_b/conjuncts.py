@@ -1,0 +1,157 @@
+"""Step 2 of the compilation (SASE+, section 3.2): WHERE in conjunctive normal form, each conjunct on one edge.
+
+In: predicates and a line of components. Out: for each conjunct the edge where its *last identifier* is instantiated:
+the begin edge of a component, the take edge of a closure, or the proceed edge that leaves it.
+
+A conjunct over the elements of a closure that is already behind (``a[i].x < b.x``, or ``a[i].x <= 2 * AVG(a.x)``) would
+need the elements again. Where its elements stand alone on one side of a comparison, it says the same of their minimum
+or maximum, which the value vector keeps; elsewhere it is refused by name.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import product
+from typing import Literal
+
+from sparkcep.engines.nfa_b.structure import Component
+from sparkcep.errors import CepLimitError, CepUnsupportedError
+from sparkcep.spec.event import Predicate
+from sparkcep.spec.expression import (
+    AggregateOf,
+    Call,
+    ElementOf,
+    Expression,
+    Function,
+    Operator,
+    looks_back,
+    moves,
+    terms,
+    variables,
+    walk,
+    walked,
+)
+
+EdgeKind = Literal["begin", "take", "proceed"]
+
+MAX_CONJUNCTS = 256
+"""Most conjuncts of one predicate's normal form, which can be exponential in its size."""
+
+_FLIPPED: dict[Operator, Operator] = {"lt": "gt", "le": "ge", "gt": "lt", "ge": "le", "eq": "eq"}
+_EXTREMES: dict[Operator, tuple[Function, ...]] = {
+    "lt": ("max",),
+    "le": ("max",),
+    "gt": ("min",),
+    "ge": ("min",),
+    "eq": ("min", "max"),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Conjunct:
+    """A condition on the edge ``kind`` of component ``at``. ``first``: on the begin edge it holds for a[1] too."""
+
+    kind: EdgeKind
+    at: int
+    condition: Expression
+    text: str
+    first: bool = True
+
+
+def placed(predicates: Sequence[Predicate], components: Sequence[Component]) -> tuple[Conjunct, ...]:
+    """The conjuncts over the line's variables; those over variables that it lacks (negated, not taken) are left out.
+
+    Raises CepUnsupportedError for a conjunct over the elements of a closure that is behind, CepLimitError past
+    ``MAX_CONJUNCTS``.
+    """
+    places = {component.variable: at for at, component in enumerate(components)}
+    found: list[Conjunct] = []
+    for predicate in predicates:
+        if not set(places).issuperset(variables(predicate.condition)):
+            continue
+        clauses = normal_form(predicate.condition, predicate.text)
+        for clause in clauses:
+            text = predicate.text if len(clauses) == 1 else str(clause)
+            found += _placed(clause, text, places, components)
+    return tuple(found)
+
+
+def normal_form(condition: Expression, text: str = "") -> tuple[Expression, ...]:
+    """The conjuncts whose AND is ``condition``, in three-valued logic too; NOT stands at comparisons only."""
+    return tuple(_clauses(condition, True, text or str(condition)))
+
+
+def _clauses(node: Expression, wanted: bool, text: str) -> list[Expression]:
+    if isinstance(node, Call) and node.operator == "not":
+        return _clauses(node.arguments[0], not wanted, text)
+    if not isinstance(node, Call) or node.operator not in ("and", "or"):
+        return [node if wanted else Call("not", (node,))]
+    parts = [_clauses(argument, wanted, text) for argument in node.arguments]
+    if (node.operator == "and") == wanted:
+        return [clause for part in parts for clause in part]
+    count = 1
+    for part in parts:
+        count *= len(part)
+    if count > MAX_CONJUNCTS:
+        raise CepLimitError(
+            f"The conjunctive normal form of {text} has more than {MAX_CONJUNCTS} conjuncts.",
+            code="CONJUNCTS",
+            hint="write the condition as a conjunction of smaller ones",
+        )
+    return [Call("or", tuple(_alternatives(choice))) for choice in product(*parts)]
+
+
+def _alternatives(choice: Sequence[Expression]) -> Iterator[Expression]:
+    for part in choice:
+        yield from part.arguments if isinstance(part, Call) and part.operator == "or" else (part,)
+
+
+def _placed(
+    clause: Expression, text: str, places: dict[str, int], components: Sequence[Component]
+) -> Iterator[Conjunct]:
+    at = max(places[name] for name in variables(clause))
+    last = components[at]
+    own = [term for term in terms(clause) if term.variable == last.variable]
+    running = walked(clause)
+    whole = any(_is_whole(term) for term in own)
+    if running == (last.variable,) and not whole:
+        yield Conjunct("take", at, clause, text, first=not any(looks_back(term) for term in own))
+        return
+    for condition in _folded(clause, text) if running else (clause,):
+        yield Conjunct("proceed" if last.kleene and whole else "begin", at, condition, text)
+
+
+def _is_whole(term: Expression) -> bool:
+    """Whether the term is known only when the closure is complete."""
+    if isinstance(term, AggregateOf):
+        return not term.prefix
+    return isinstance(term, ElementOf) and term.place == "last"
+
+
+def _folded(clause: Expression, text: str) -> Iterator[Expression]:
+    """``a[i].x < r`` for all i → ``MAX(a.x) < r`` and no ``a.x`` is NULL."""
+    sides = _element_side(clause)
+    if sides is None:
+        raise CepUnsupportedError(
+            f"{text} looks at every element of a closure that is complete",
+            code="CLOSURE_ELEMENTS",
+            hint="compare elements with what was taken before them, or use MIN, MAX, the first or the last element; "
+            "SKIP TILL ANY MATCH allows it",
+        )
+    element, operator, other = sides
+    for function in _EXTREMES[operator]:
+        yield Call(operator, (AggregateOf(function, element.variable, element.column), other))
+    sizes = AggregateOf("count", element.variable, element.column), AggregateOf("count", element.variable)
+    yield Call("eq", sizes)
+
+
+def _element_side(clause: Expression) -> tuple[ElementOf, Operator, Expression] | None:
+    if not isinstance(clause, Call) or clause.operator not in _EXTREMES:
+        return None
+    left, right = clause.arguments
+    for own, other, operator in ((left, right, clause.operator), (right, left, _FLIPPED[clause.operator])):
+        still = not any(moves(part) for part in walk(other) if not isinstance(part, Call))
+        if isinstance(own, ElementOf) and own.place == "each" and still:
+            return own, operator, other
+    return None

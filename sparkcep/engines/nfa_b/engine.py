@@ -1,0 +1,126 @@
+"""The engine's two functions: compile a clause once, run it over tables of whole partitions.
+
+In: an ``EventPatternSpec``; Arrow tables as its module describes them. Out: Arrow tables of matches. Spark is unknown
+here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+import numpy as np
+import pyarrow as pa
+
+from sparkcep.engines.event_pattern.output import OUTPUT_ROWS, Matches, Writer
+from sparkcep.engines.nfa_b import negation
+from sparkcep.engines.nfa_b.compilation import Automaton, automata
+from sparkcep.engines.nfa_b.compressed import PartWriter
+from sparkcep.engines.nfa_b.matches import matches, parts
+from sparkcep.engines.event_pattern.overlap import non_overlapping
+from sparkcep.engines.nfa_b.search import MAX_NODES, Algorithm, Search
+from sparkcep.engines.nfa_b.stream import Stream, load
+from sparkcep.engines.nfa_b.support import check
+from sparkcep.engines.nfa_b.vector import Program, conjunct_columns, program
+from sparkcep.engines.row_match import values
+from sparkcep.engines.row_match.values import Kind, Pool
+from sparkcep.engines.row_pattern.columns import Columns
+from sparkcep.spec.event import EventPatternSpec
+
+_ALGORITHMS: dict[str, Algorithm] = {"auto": "merging", "basic": "basic", "backtrack": "backtrack"}
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """A compiled clause. Holds no data; ``programs`` keeps what depends on the columns' types."""
+
+    spec: EventPatternSpec
+    automata: tuple[Automaton, ...]
+    programs: dict[tuple[int, tuple[Kind, ...]], tuple[Program, Pool]] = field(default_factory=dict, compare=False)
+
+
+def compile(spec: EventPatternSpec) -> Plan:
+    """The plan of a clause, made once per task. Raises what ``support.check`` raises."""
+    check(spec)
+    return Plan(spec, automata(spec))
+
+
+def run(
+    compiled: Plan, table: pa.Table, *, output_rows: int = OUTPUT_ROWS, max_nodes: int = MAX_NODES
+) -> Iterator[pa.Table]:
+    """All matches in ``table`` as tables of ``spec.outputs`` with at most ``output_rows`` rows.
+
+    ``table``: whole partitions, partition after partition, in ORDER BY order, with the columns the spec names. Order
+    of the result: automaton by automaton, in each by the last event.
+
+    Raises CepLimitError past ``max_nodes`` events in the match buffer, CepDataError for arithmetic errors in
+    conditions, CepUnsupportedError for column types that a condition cannot compare.
+    """
+    spec = compiled.spec
+    if not table.num_rows:
+        return
+    stream = load(table, spec)
+    if spec.matches == "compressed":
+        yield from _compressed(compiled, table, stream)
+        return
+    writer = Writer(spec, table)
+    found = (part for at in range(len(compiled.automata)) for part in _found(compiled, at, table, stream, output_rows))
+    if spec.matches == "non_overlapping" and not chooses(compiled):
+        place = np.arange(table.num_rows)
+        found = non_overlapping(found, place, np.cumsum(stream.starts()), spec.variables)
+    for part in found:
+        yield writer.write(part)
+
+
+def searches(compiled: Plan, table: pa.Table) -> Iterator[Search]:
+    """The searches of ``run``, one an automaton: for those who measure."""
+    stream = load(table, compiled.spec)
+    for at in range(len(compiled.automata)):
+        yield _search(compiled, at, table, stream)
+
+
+def chooses(compiled: Plan) -> bool:
+    """Whether matches that overlap are left out while runs are made: nothing decides on a match afterwards."""
+    single = len(compiled.automata) == 1 and compiled.automata[0].line.branch.alternatives == ((),)
+    return compiled.spec.matches == "non_overlapping" and single
+
+
+def _found(compiled: Plan, at: int, table: pa.Table, stream: Stream, output_rows: int) -> Iterator[Matches]:
+    line = compiled.automata[at].line
+    negated = negation.prepare(line.branch, compiled.spec, table)
+    for ends in _search(compiled, at, table, stream).ends():
+        for part in matches(ends, line, output_rows):
+            kept = part if negated is None else negated.unrefuted(part)
+            if len(kept):
+                yield kept
+
+
+def _compressed(compiled: Plan, table: pa.Table, stream: Stream) -> Iterator[pa.Table]:
+    for at, automaton in enumerate(compiled.automata):
+        writer = PartWriter(compiled.spec, automaton, table)
+        for ends in _search(compiled, at, table, stream).ends():
+            for part in parts(ends):
+                yield writer.write(part)
+
+
+def _search(compiled: Plan, at: int, table: pa.Table, stream: Stream, max_nodes: int = MAX_NODES) -> Search:
+    spec, automaton = compiled.spec, compiled.automata[at]
+    columns = Columns(table)
+    kinds = {name: values.kind_of(columns.type(name)) for name in conjunct_columns(automaton)}
+    key = (at, tuple(kinds.values()))
+    if key not in compiled.programs:
+        pool = Pool({}, {}, {})
+        compiled.programs[key] = (program(automaton, kinds, pool), pool)
+    compiled_program, pool = compiled.programs[key]
+    words, nullable, nulls, _, sets, labels = values.load(columns, pool, ()).arrays
+    data = (words, nullable, nulls, np.zeros(0, np.int16), sets, labels)
+    return Search(
+        automaton,
+        compiled_program,
+        stream.arrays(automaton.components),
+        data,
+        ignores=spec.strategy == "next",
+        algorithm=_ALGORITHMS[spec.engine],
+        chooses=chooses(compiled),
+        max_nodes=max_nodes,
+    )

@@ -1,0 +1,219 @@
+"""One automaton over one stream: the arrays of its runs and of the shared match buffer, kept large enough.
+
+In: a ``Program``, a ``Stream``, the values that formulas read. Out: ends of matches, a bounded number at a time, each
+with the buffer in which its matches are found. Between two of them the buffer is freed of what has left the window.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sparkcep.engines.nfa_b import codes
+from sparkcep.engines.nfa_b.advance_kernels import advance
+from sparkcep.engines.nfa_b.backtrack_kernels import backtrack
+from sparkcep.engines.nfa_b.compilation import Automaton
+from sparkcep.engines.nfa_b.match_kernels import compacted
+from sparkcep.engines.nfa_b.vector import Program
+from sparkcep.engines.row_match.codes import OVERFLOW
+from sparkcep.errors import CepDataError, CepInternalError, CepLimitError
+
+Algorithm = Literal["merging", "basic", "backtrack"]
+
+FIRST_RUNS, FIRST_NODES, MOST_ENDS = 1 << 6, 1 << 14, 1 << 15
+"""Rows to begin with. Ends are handed over when there are so many."""
+
+MAX_NODES = 1 << 27
+"""Most nodes of the match buffer (2.3 GB) before a query counts as run away."""
+
+MAX_RUNS = 1 << 22
+"""Most runs alive at once: each is looked at for every event."""
+
+Arrays = tuple[NDArray[Any], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Ends:
+    """``count`` ends of matches: ``arrays`` (event, node), over the buffer ``nodes``, of which ``used`` are in use."""
+
+    count: int
+    arrays: Arrays
+    nodes: Arrays
+    used: int
+
+
+@dataclass(frozen=True, slots=True)
+class Counters:
+    """What the search did: runs started, runs looked at for an event (steps), runs merged, runs postponed."""
+
+    started: int
+    steps: int
+    merged: int
+    postponed: int
+
+
+class Search:
+    """The state of one automaton's runs over one stream; ``ends`` goes through it once."""
+
+    def __init__(
+        self,
+        automaton: Automaton,
+        program: Program,
+        stream: Arrays,
+        data: Arrays,
+        *,
+        ignores: bool,
+        algorithm: Algorithm,
+        chooses: bool,
+        max_nodes: int = MAX_NODES,
+    ) -> None:
+        self.automaton, self.program, self.stream, self.data = automaton, program, stream, data
+        self.algorithm, self.chooses, self.max_nodes = algorithm, chooses, max_nodes
+        merges = algorithm == "merging" and not chooses
+        self.mode = (int(ignores), int(merges), int(chooses))
+        self.state = np.zeros(codes.S_SIZE, np.int64)
+        self.state[codes.S_BEST] = -1
+        self.runs = _runs(FIRST_RUNS, program.words)
+        self.table = _table(FIRST_RUNS)
+        self.nodes = _nodes(FIRST_NODES)
+        self.ends_arrays = (np.zeros(MOST_ENDS, np.int32), np.zeros(MOST_ENDS, np.int32))
+        self.stack = (np.zeros(program.depth, np.int64), np.zeros(program.depth, np.bool_))
+        length = len(stream[0]) + 1 if chooses else 0
+        self.paths = (np.zeros(length, np.int32), np.zeros(length, np.int32))
+
+    @property
+    def counters(self) -> Counters:
+        """What was done so far."""
+        slots = (codes.S_STARTED, codes.S_STEPS, codes.S_MERGED, codes.S_POSTPONED)
+        return Counters(*(int(self.state[slot]) for slot in slots))
+
+    def ends(self) -> Iterator[Ends]:
+        """The ends of all matches; what a match's end shows is valid until the next is asked for.
+
+        Raises CepDataError for a condition that overflows or divides by zero, CepLimitError past ``max_nodes``.
+        """
+        while True:
+            status = self._go_on()
+            if status == codes.FAULT:
+                raise self._fault()
+            pending = int(self.state[codes.S_BEST] >= 0)
+            count = int(self.state[codes.S_ENDS]) - pending
+            if count and status != codes.RUNS_FULL:
+                yield Ends(count, self.ends_arrays, self.nodes, int(self.state[codes.S_NODES]))
+                for array in self.ends_arrays:
+                    array[:pending] = array[count : count + pending]
+                self.state[codes.S_ENDS] = pending
+            if status == codes.DONE:
+                return
+            if status == codes.RUNS_FULL:
+                self._more_runs()
+            else:
+                self._compact(pending)
+
+    def _go_on(self) -> int:
+        shared = (self.runs, self.nodes, self.ends_arrays)
+        if self.algorithm == "backtrack":
+            return int(
+                backtrack(
+                    _arrays(self.automaton, self.program), self.stream, self.data, *shared, self.stack, *self.paths,
+                    self.mode, self.state,
+                )
+            )  # fmt: skip
+        return int(
+            advance(
+                _arrays(self.automaton, self.program), self.stream, self.data, *shared, self.table, self.stack,
+                *self.paths, self.mode, self.state,
+            )
+        )  # fmt: skip
+
+    def _more_runs(self) -> None:
+        size = 2 * len(self.runs[0])
+        if size > MAX_RUNS:
+            raise CepLimitError(
+                f"More than {MAX_RUNS // 2} partial matches are open at once.",
+                code="RUNS",
+                hint="add WITHIN, a narrower one, or conditions that fewer events satisfy",
+            )
+        bigger = _runs(size, self.program.words)
+        for new, old in zip(bigger, self.runs, strict=True):
+            new[: len(old)] = old
+        self.runs, self.table = bigger, _table(size)
+        self.state[codes.S_EPOCH] = 0
+        for array in self.ends_arrays:
+            if len(array) < 4 * size:
+                self._more_ends(4 * size)
+                break
+
+    def _more_ends(self, size: int) -> None:
+        bigger = (np.zeros(size, np.int32), np.zeros(size, np.int32))
+        for new, old in zip(bigger, self.ends_arrays, strict=True):
+            new[: len(old)] = old
+        self.ends_arrays = bigger
+
+    def _compact(self, pending: int) -> None:
+        """Free what has left the window; more room where that was not half of it, or one event may need more."""
+        runs, used = int(self.state[codes.S_RUNS]), int(self.state[codes.S_NODES])
+        versions = np.concatenate([self.runs[2][:runs], self.ends_arrays[1][:pending]])
+        event = int(self.state[codes.S_EVENT]) if self.algorithm != "backtrack" else -1
+        place = np.empty(used, np.int32)
+        left = int(compacted(used, event, len(versions), versions, self.nodes, place))
+        self.runs[2][:runs], self.ends_arrays[1][:pending] = versions[:runs], versions[runs:]
+        self.state[codes.S_NODES] = left
+        size = len(self.nodes[0])
+        while left + 8 * runs + 8 > size // 2:
+            size *= 2
+        if size > self.max_nodes:
+            raise CepLimitError(
+                f"The match buffer holds more than {self.max_nodes} events of partial matches.",
+                code="MATCH_BUFFER",
+                hint="add WITHIN, a narrower one, or conditions that fewer events satisfy",
+            )
+        if size > len(self.nodes[0]):
+            bigger = _nodes(size)
+            for new, old in zip(bigger, self.nodes, strict=True):
+                new[:left] = old[:left]
+            self.nodes = bigger
+
+    def _fault(self) -> CepDataError:
+        conjunct = self.program.conjuncts[int(self.state[codes.S_CONJUNCT])]
+        overflow = int(self.state[codes.S_KIND]) == OVERFLOW
+        return CepDataError(
+            f"The condition {conjunct.text} {'overflows' if overflow else 'divides by zero'}.",
+            code="ARITHMETIC_OVERFLOW" if overflow else "DIVIDE_BY_ZERO",
+            hint="cast its operands to a wider type, or exclude such events with an earlier condition",
+        )
+
+
+def _arrays(automaton: Automaton, program: Program) -> Arrays:
+    """The kernels' AUTOMATON."""
+    components = automaton.components
+    if not components:
+        raise CepInternalError("an automaton without components")
+    return (
+        np.array([component.low for component in components], np.int64),
+        np.array([-1 if component.high is None else component.high for component in components], np.int64),
+        np.array([component.kleene for component in components], np.bool_),
+        program.edges,
+        program.starts,
+        program.operations,
+        program.update_starts,
+        program.updates,
+        program.masks,
+    )
+
+
+def _runs(size: int, words: int) -> Arrays:
+    return (*(np.zeros(size, np.int32) for _ in range(5)), np.zeros((size, words), np.int64))
+
+
+def _table(size: int) -> Arrays:
+    return np.zeros(4 * size, np.int32), np.zeros(4 * size, np.int32)
+
+
+def _nodes(size: int) -> Arrays:
+    events, left, right, reach = (np.zeros(size, np.int32) for _ in range(4))
+    return events, np.zeros(size, np.int8), left, right, reach

@@ -1,0 +1,217 @@
+"""The value vector V of a run (SASE+, section 5.2.1): what later formulas need of the events taken so far.
+
+In: the conjuncts of an automaton and the kinds of their columns. Out: a ``Program``: the slots of V, what an event does
+to them, the conjuncts as operations of the stack machine in ``row_match.condition_kernels``, and for each state the
+words of V that still matter, by which runs are merged (section 5.2.2). Aggregates are kept incrementally.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sparkcep.engines.nfa_b.codes import (
+    COUNT,
+    FLOAT_SUM,
+    GREATEST,
+    INT_SUM,
+    LEAST,
+    SET,
+    SLOT_WORDS,
+    WIDENED_SUM,
+)
+from sparkcep.engines.nfa_b.compilation import Automaton
+from sparkcep.engines.nfa_b.conjuncts import Conjunct
+from sparkcep.engines.row_match import codes as machine
+from sparkcep.engines.row_match.bytecode import Writer
+from sparkcep.engines.row_match.values import Kind, Pool
+from sparkcep.errors import CepUnsupportedError
+from sparkcep.spec.expression import AggregateOf, ColumnOf, ElementOf, Term, terms
+
+EDGES = ("begin", "take", "proceed")
+Key = tuple[str, str, str | None]
+"""A slot: what it keeps (``first``, ``last``, an aggregate), of which variable, of which column."""
+
+
+@dataclass(frozen=True, slots=True)
+class Program:
+    """An automaton for the kernels.
+
+    ``edges`` [3 n + 1]: the conjuncts of each edge; ``starts`` [conjuncts + 1] and ``operations`` [m, 6]: their
+    operations, which need a stack of ``depth``. ``update_starts`` [2 n + 1] and ``updates`` [u, 4] (kind, word, column
+    or -1, whether the slot is emptied first). ``masks`` [2 n, words]: what matters in state 2 k (waiting for component
+    k) and 2 k + 1 (inside its closure). ``conjuncts``: for messages.
+    """
+
+    words: int
+    edges: NDArray[np.int32]
+    starts: NDArray[np.int32]
+    operations: NDArray[np.int64]
+    depth: int
+    update_starts: NDArray[np.int32]
+    updates: NDArray[np.int64]
+    masks: NDArray[np.bool_]
+    conjuncts: tuple[Conjunct, ...]
+
+
+def program(automaton: Automaton, kinds: Mapping[str, Kind], pool: Pool) -> Program:
+    """What the kernels run; the columns that they read are added to ``pool``.
+
+    Raises CepUnsupportedError for operators and aggregates on kinds that they are not made for.
+    """
+    writer = _Writer(kinds, pool)
+    edges, starts, used, conjuncts = [0], [0], [], []
+    for at, component in enumerate(automaton.components):
+        for edge in EDGES:
+            for conjunct in automaton.conjuncts(edge, at):  # type: ignore[arg-type]
+                used.append((at * len(EDGES) + EDGES.index(edge), writer.conjunct(conjunct, edge, component.variable)))
+                starts.append(len(writer.operations))
+                conjuncts.append(conjunct)
+            edges.append(len(conjuncts))
+    update_starts, updates = _updates(automaton, writer)
+    operations = np.zeros((len(writer.operations), 6), np.int64)
+    for i, operation in enumerate(writer.operations):
+        operations[i, : len(operation)] = operation
+    words = len(writer.slots) * SLOT_WORDS
+    return Program(
+        words,
+        np.array(edges, np.int32),
+        np.array(starts, np.int32),
+        operations,
+        writer.leaves + 1,
+        update_starts,
+        updates,
+        _masks(used, automaton, writer.slots),
+        tuple(conjuncts),
+    )
+
+
+class _Writer(Writer):
+    """The operations of all conjuncts, and the slots that they read."""
+
+    __slots__ = ("edge", "kinds", "pool", "read", "slots", "text", "variable")
+
+    def __init__(self, kinds: Mapping[str, Kind], pool: Pool) -> None:
+        Writer.__init__(self)
+        self.kinds, self.pool = kinds, pool
+        self.slots: dict[Key, int] = {}
+        self.read: list[int] = []
+        self.edge = self.variable = self.text = ""
+
+    def conjunct(self, conjunct: Conjunct, edge: str, variable: str) -> list[int]:
+        """Writes a conjunct of ``edge`` of the component ``variable``; the words of V that it reads."""
+        self.edge, self.variable, self.text, self.read = edge, variable, conjunct.text, []
+        self.condition(conjunct.condition)
+        return self.read
+
+    def _text(self) -> str:
+        return self.text
+
+    def _leaf(self, leaf: Term) -> Kind:
+        if not isinstance(leaf, AggregateOf):
+            kind = self.kinds[leaf.column]
+            if self._is_current(leaf):
+                return self._write(kind, machine.COLUMN, machine.CURRENT, 0, 0, 0, self.pool.column(leaf.column))
+            back = isinstance(leaf, ElementOf) and leaf.place in ("previous", "last")
+            word = self._slot(("last" if back else "first", leaf.variable, leaf.column))
+            return self._write(kind, machine.TOTAL, word, word + 2)
+        if leaf.function == "avg":
+            return self._average(leaf)
+        word = self._slot((leaf.function, leaf.variable, leaf.column))
+        if leaf.function == "count":
+            return self._write(Kind("integer"), machine.TOTAL, word, -1)
+        kind = self.kinds[leaf.column or ""]
+        if leaf.function in ("min", "max") and kind.name != "opaque":
+            return self._write(kind, machine.TOTAL, word, word + 2)
+        if leaf.function == "sum" and kind.name == "float":
+            return self._write(Kind("float"), machine.FLOAT_SUM, word)
+        if leaf.function == "sum" and kind.name in ("integer", "decimal", "duration"):
+            return self._write(Kind(kind.name, scale=kind.scale), machine.INT_SUM, word)
+        raise self._refused(leaf)
+
+    def _is_current(self, leaf: ColumnOf | ElementOf) -> bool:
+        """Whether the event under test is what the term looks at."""
+        if leaf.variable != self.variable or self.edge == "proceed":
+            return False
+        place = leaf.place if isinstance(leaf, ElementOf) else "each"
+        return place == "each" or (place == "first" and self.edge == "begin")
+
+    def _average(self, leaf: AggregateOf) -> Kind:
+        """Spark's AVG is the sum as a DOUBLE by the number of values."""
+        if self.kinds[leaf.column or ""].name not in ("integer", "float"):
+            raise self._refused(leaf)
+        self.leaves += 1
+        self._write(Kind("float"), machine.FLOAT_SUM, self._slot(("avg", leaf.variable, leaf.column)))
+        count = self._slot(("count", leaf.variable, leaf.column))
+        self._write(Kind("integer"), machine.TOTAL, count, count + 2)
+        self._write(Kind("float"), machine.TO_FLOAT, 0, 0)
+        return self._write(Kind("float"), machine.FLOAT_DIV, 64)
+
+    def _slot(self, key: Key) -> int:
+        word = self.slots.setdefault(key, len(self.slots) * SLOT_WORDS)
+        self.read.append(word)
+        return word
+
+    def _refused(self, leaf: AggregateOf) -> CepUnsupportedError:
+        kind = self.kinds[leaf.column or ""]
+        return CepUnsupportedError(
+            f"{leaf} over {kind.name} values in {self.text}",
+            code="AGGREGATE",
+            hint="cast the column to DOUBLE or to a shorter decimal",
+        )
+
+
+def _updates(automaton: Automaton, writer: _Writer) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
+    """What an event does to V: on a begin edge slots are emptied, then filled."""
+    rows: list[tuple[int, int, int, int]] = []
+    starts = [0]
+    for component in automaton.components:
+        own = [(key, word) for key, word in writer.slots.items() if key[1] == component.variable]
+        for begins in (True, False):
+            for (what, _, column), word in own:
+                if begins or what != "first":
+                    number = -1 if column is None else writer.pool.column(column)
+                    rows.append((_update(what, column, writer.kinds), word, number, int(begins)))
+            starts.append(len(rows))
+    return np.array(starts, np.int32), np.array(rows, np.int64).reshape(-1, 4)
+
+
+def _update(what: str, column: str | None, kinds: Mapping[str, Kind]) -> int:
+    if what in ("first", "last"):
+        return SET
+    if what == "count":
+        return COUNT
+    if what in ("min", "max"):
+        return LEAST if what == "min" else GREATEST
+    floating = kinds[column or ""].name == "float"
+    if what == "avg":
+        return FLOAT_SUM if floating else WIDENED_SUM
+    return FLOAT_SUM if floating else INT_SUM
+
+
+def _masks(used: list[tuple[int, list[int]]], automaton: Automaton, slots: Mapping[Key, int]) -> NDArray[np.bool_]:
+    """Words that were filled before the state and that an edge ahead of it still reads.
+
+    A run that waits for component k may have come from a full closure k - 1, whose proceed formula is tested together
+    with k's begin: it is ahead of the waiting state.
+    """
+    places = {component.variable: at for at, component in enumerate(automaton.components)}
+    filled = {word: 2 * places[variable] + 1 for (_, variable, _), word in slots.items()}
+    masks = np.zeros((2 * len(places), len(slots) * SLOT_WORDS), np.bool_)
+    for state in range(len(masks)):
+        ahead = 3 * (state // 2) + (1 if state % 2 else -1)
+        for edge, read in used:
+            for word in read if edge >= ahead else ():
+                masks[state, word : word + SLOT_WORDS] |= filled[word] <= state
+    return masks
+
+
+def conjunct_columns(automaton: Automaton) -> tuple[str, ...]:
+    """The input columns that the formulas read."""
+    found = dict.fromkeys(
+        term.column for edge in automaton.edges for c in edge.conjuncts for term in terms(c.condition) if term.column
+    )
+    return tuple(found)
