@@ -3,9 +3,9 @@
 In: ``Parts``. Out: tables of the spec's outputs. The buffer is a STRUCT of four arrays with one entry a node:
 
 * ``variable``: the number of the variable (in pattern order) whose event the node is; -1: the node is a union of two;
-* ``event``: that event as a STRUCT (NULL in a union);
-* ``previous``: the node before it, counted from 0 (NULL: the match starts here); of a union: one of its two nodes;
-* ``other``: the union's second node (else NULL).
+* ``event``: that event as a STRUCT (in a union: that of its first node);
+* ``previous``: the node before it, counted from 0 (-1: the match starts here); of a union: the first of its two nodes;
+* ``other``: the union's second node (else -1).
 
 The last node is the root: each walk from it along ``previous`` (at a union: along either) is a match, last event first.
 Nodes come behind the nodes that they point to. See ``expansion`` for the way back.
@@ -17,7 +17,7 @@ import numpy as np
 import pyarrow as pa
 
 from sparkcep.engines.event_pattern.output import Writer
-from sparkcep.engines.nfa_b.codes import NOTHING, UNION
+from sparkcep.engines.nfa_b.codes import UNION
 from sparkcep.engines.nfa_b.compilation import Automaton
 from sparkcep.engines.nfa_b.matches import Parts
 from sparkcep.pattern.event import elements
@@ -48,12 +48,8 @@ class PartWriter:
 
     def _buffer(self, source: BufferStruct, part: Parts) -> pa.StructArray:
         offsets = pa.array(np.concatenate([[0], np.cumsum(part.sizes)]).astype(np.int32))
-        unions = part.components == UNION
         events = self.writer.struct(EventStruct("", source.fields), part.rows)
-        if unions.any():
-            events = pa.StructArray.from_arrays(events.flatten(), fields=list(events.type), mask=pa.array(unions))
-        links = [pa.array(part.links[:, i], mask=part.links[:, i] == NOTHING) for i in range(2)]
-        children = [pa.array(self.numbers[part.components]), events, *links]
+        children = [pa.array(self.numbers[part.components]), events, pa.array(part.previous), pa.array(part.others)]
         names = ("variable", "event", "previous", "other")
         lists = [
             pa.ListArray.from_arrays(offsets, child, type=pa.list_(pa.field("element", child.type)))

@@ -26,9 +26,9 @@ WALK = types.Tuple((I32, I32, I32, I8))
 MATCHES = types.Tuple((I32, I32X2))
 """events [rows], match after match, in order; sizes [matches, components]."""
 
-PARTS = types.Tuple((I32, I32, I8, I32, I32))
-"""Per last event: the event, nodes so far; per node: component (or UNION), event, and in ``links`` two numbers: the
-nodes before it, counted from the first of its last event (NOTHING: none)."""
+PARTS = types.Tuple((I32, I32, I8, I32, I32, I32))
+"""Per last event: the event, how many nodes; per node: component (or UNION), event, the node before it, and the second
+one of a union: both counted from the first node of its last event (NOTHING: none)."""
 
 
 @nb.njit(nb.int64(nb.int64, ENDS, NODES, WALK, MATCHES, I64), **LEAN)
@@ -85,7 +85,7 @@ def _write_below(root, last, first, nodes, number, todo, parts, filled, mark):  
     ``number[i]``: the place of node i among those written, from ``mark`` on (so that it need not be cleared).
     """
     events, components, left, right, reaches = nodes
-    _, _, names, rows, links = parts
+    _, _, names, rows, previous, others = parts
     top = 1
     todo[0] = root
     while top:
@@ -93,28 +93,30 @@ def _write_below(root, last, first, nodes, number, todo, parts, filled, mark):  
         if number[at] >= mark:
             top -= 1
             continue
-        one, other = nb.int64(left[at]), nb.int64(right[at])
-        if components[at] == UNION and reaches[other] <= last:
-            other = NOTHING
-        ready = True
-        if one >= 0 and number[one] < mark:
-            todo[top] = one
+        one = nb.int64(left[at])
+        while components[at] != UNION and one >= 0 and number[one] < mark:
+            at = one
+            todo[top] = at
             top += 1
-            ready = False
-        if other >= 0 and number[other] < mark:
-            todo[top] = other
-            top += 1
-            ready = False
-        if not ready:
-            continue
+            one = nb.int64(left[at])
+        other = NOTHING
+        if components[at] == UNION:
+            other = nb.int64(right[at]) if reaches[right[at]] > last else NOTHING
+            wait = top
+            for below in (one, other):
+                if below >= 0 and number[below] < mark:
+                    todo[top] = below
+                    top += 1
+            if top > wait:
+                continue
         top -= 1
         if components[at] == UNION and other < 0:
             number[at] = number[one]
             continue
         names[filled] = components[at]
         rows[filled] = events[at]
-        links[2 * filled] = number[one] - mark if one >= 0 else NOTHING
-        links[2 * filled + 1] = number[other] - mark if other >= 0 else NOTHING
+        previous[filled] = number[one] - mark if one >= 0 else NOTHING
+        others[filled] = number[other] - mark if other >= 0 else NOTHING
         number[at] = mark + filled - first
         filled += 1
     return filled
@@ -126,7 +128,7 @@ def write_parts(count, ends, nodes, number, todo, parts, state):  # type: ignore
 
     ``number`` [nodes]: less than ``state[W_DEPTH]`` everywhere. ``todo``: room for twice the nodes.
     """
-    last_events, sizes, names, rows, links = parts
+    last_events, sizes, names, rows, previous, others = parts
     end, written, filled, mark = state[W_END], 0, 0, state[W_DEPTH]
     room = nb.int64(len(names))
     result = DONE
@@ -141,7 +143,7 @@ def write_parts(count, ends, nodes, number, todo, parts, state):  # type: ignore
             this = nb.int64(number[ends[1][end]]) - mark
             if root >= 0 and root != this:
                 names[filled], rows[filled] = UNION, last
-                links[2 * filled], links[2 * filled + 1] = root, this
+                previous[filled], others[filled] = root, this
                 this = filled - first
                 filled += 1
             root = this

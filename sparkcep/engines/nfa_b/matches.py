@@ -24,13 +24,14 @@ IntArray = NDArray[np.int32]
 @dataclass(frozen=True, slots=True)
 class Parts:
     """For each last event (``last``) a part of the buffer: ``sizes`` nodes of ``components`` (UNION: none), ``rows``,
-    and ``links`` [nodes, 2]: the nodes before it, counted in its part (NOTHING: none). The last node is the root."""
+    ``previous`` and ``others``: the nodes before it, counted in its part (NOTHING: none). The last node is the root."""
 
     last: IntArray
     sizes: IntArray
     components: NDArray[np.int8]
     rows: IntArray
-    links: IntArray
+    previous: IntArray
+    others: IntArray
 
     def __len__(self) -> int:
         return len(self.last)
@@ -55,11 +56,10 @@ def parts(ends: Ends) -> Iterator[Parts]:
             np.empty(ends.count, np.int32),
             np.empty(ends.count, np.int32),
             np.empty(room, np.int8),
-            np.empty(room, np.int32),
-            np.empty(2 * room, np.int32),
+            *(np.empty(room, np.int32) for _ in range(3)),
         )
         number[:], state[kernels.W_DEPTH] = 0, 1
-        arrays = (found.last, found.sizes, found.components, found.rows, found.links)
+        arrays = (found.last, found.sizes, found.components, found.rows, found.previous, found.others)
         status = kernels.write_parts(ends.count, ends.arrays, ends.nodes, number, todo, arrays, state)
         count, filled = int(state[kernels.W_MATCHES]), int(state[kernels.W_ROWS])
         if count:
@@ -68,7 +68,8 @@ def parts(ends: Ends) -> Iterator[Parts]:
                 found.sizes[:count],
                 found.components[:filled],
                 found.rows[:filled],
-                found.links[: 2 * filled].reshape(filled, 2),
+                found.previous[:filled],
+                found.others[:filled],
             )
 
 
