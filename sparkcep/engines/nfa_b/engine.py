@@ -61,10 +61,10 @@ def run(
         return
     stream = load(table, spec)
     if spec.matches == "compressed":
-        yield from _compressed(compiled, table, stream)
+        yield from _compressed(compiled, table, stream, max_nodes)
         return
     writer = Writer(spec, table)
-    found = (part for at in range(len(compiled.automata)) for part in _found(compiled, at, table, stream, output_rows))
+    found = (part for at in range(len(compiled.automata)) for part in _found(compiled, at, table, stream, output_rows, max_nodes))
     if spec.matches == "non_overlapping" and not chooses(compiled):
         place = np.arange(table.num_rows)
         found = non_overlapping(found, place, np.cumsum(stream.starts()), spec.variables)
@@ -85,20 +85,22 @@ def chooses(compiled: Plan) -> bool:
     return compiled.spec.matches == "non_overlapping" and single
 
 
-def _found(compiled: Plan, at: int, table: pa.Table, stream: Stream, output_rows: int) -> Iterator[Matches]:
+def _found(
+    compiled: Plan, at: int, table: pa.Table, stream: Stream, output_rows: int, max_nodes: int
+) -> Iterator[Matches]:
     line = compiled.automata[at].line
     negated = negation.prepare(line.branch, compiled.spec, table)
-    for ends in _search(compiled, at, table, stream).ends():
+    for ends in _search(compiled, at, table, stream, max_nodes).ends():
         for part in matches(ends, line, output_rows):
             kept = part if negated is None else negated.unrefuted(part)
             if len(kept):
                 yield kept
 
 
-def _compressed(compiled: Plan, table: pa.Table, stream: Stream) -> Iterator[pa.Table]:
+def _compressed(compiled: Plan, table: pa.Table, stream: Stream, max_nodes: int) -> Iterator[pa.Table]:
     for at, automaton in enumerate(compiled.automata):
         writer = PartWriter(compiled.spec, automaton, table)
-        for ends in _search(compiled, at, table, stream).ends():
+        for ends in _search(compiled, at, table, stream, max_nodes).ends():
             for part in parts(ends):
                 yield writer.write(part)
 
