@@ -95,6 +95,11 @@ def _run(spec: Any) -> Engine:
 
             plan = event_pattern.compile(spec)
             return lambda table: event_pattern.run(plan, table)
+        case "nfa_b":
+            from sparkcep.engines.nfa_b import engine as nfa_b
+
+            runs = nfa_b.compile(spec)
+            return lambda table: nfa_b.run(runs, table)
         case "aseq":
             from sparkcep.engines.aseq import engine as aseq
 

@@ -158,11 +158,24 @@ class _Where:
             condition = translator.translate(conjunct) if seen else None
             if condition is None:
                 self._require_positive(conjunct, seen, tree)
+                self._require_filter(conjunct)
                 self._require_boolean(conjunct)
                 residual.append(conjunct)
             else:
                 engine.append(event.Predicate(condition, self.source.text(conjunct.span)))
         return tuple(engine), tuple(residual)
+
+    def _require_filter(self, conjunct: Expr) -> None:
+        """Only under SKIP TILL ANY MATCH is WHERE a filter on matches, and NON OVERLAPPING chooses among filtered ones."""
+        if self.clause.strategy == "any" and self.clause.matches == "all":
+            return
+        raise CepUnsupportedError(
+            "a condition of this form where it decides which events are selected",
+            code="CONDITION",
+            span=conjunct.span,
+            hint="comparison, +, -, * and AND, OR, NOT between columns of the same type can be used; or ask for ALL MATCHES under "
+            "SKIP TILL ANY MATCH",
+        )
 
     def _require_boolean(self, conjunct: Expr) -> None:
         """A residual conjunct; one that takes a whole event (``to_json(a)``) has no type over the input."""

@@ -17,13 +17,16 @@ from rewrites.bind.names import Variables, reference
 from rewrites.bind.within import NOT_POSITIVE
 from rewrites.builder import match_call, named, over, quoted, raw, select, string, text_of
 from rewrites.dialect import span_of
+from rewrites.emit.buffers import buffer_output
 from rewrites.emit.masks import ROW_NUMBER, mask_columns
+from rewrites.emit.neighbours import APART, Line, is_contiguous, neighbours
 from rewrites.emit.shards import OWN, SHARD, offered, own, sharded
 from rewrites.rules.time_shards import Shards
 from rewrites.source import Source, replaced
 from rewrites.transport import carried_schema, decoded_columns, encoded
 from sparkcep.pattern.event import Element, elements
 from sparkcep.spec.event import (
+    BufferStruct,
     EventPatternSpec,
     EventStruct,
     FirstEvent,
@@ -33,6 +36,7 @@ from sparkcep.spec.event import (
     WithinTime,
 )
 from sparkcep.spec.expression import terms
+from sparkcep.spec.row import MASK_BITS
 
 RANK, TIME, DEADLINE = "__cep_rank", "__cep_time", "__cep_deadline"
 Fields = Mapping[str, tuple[str, ...]]
@@ -105,7 +109,8 @@ def engine_input(
     types |= {_key_column(bound, i): key.data_type for i, key in enumerate(bound.keys)}
     columns = [named(encoded(quoted(name), types[name]) if name in types else quoted(name), name) for name in names]
     columns = [own() if name == OWN else column for name, column in zip(names, columns, strict=True)]
-    columns += [named(_mask_with_start(name, i, shards), name) for i, (_, name) in enumerate(_masks(bound))]
+    marked = len(bound.variables) + 1 if is_contiguous(bound) else None
+    columns += [named(_mask_with_start(name, i, shards, marked), name) for i, (_, name) in enumerate(_masks(bound))]
     return select(columns, events)
 
 
@@ -130,11 +135,12 @@ def _events(bound: BoundEventPattern, keep_null_time: bool) -> exp.Select:
 
 
 def _scan_tests(bound: BoundEventPattern, keep_null_time: bool) -> list[str]:
-    """What every event of a match satisfies, written so that Spark can push it into the scan."""
-    tests = [f"{quoted(column)} IS NOT NULL" for column in bound.equivalences]
+    """What every event of a match (and, under contiguity, between its events) satisfies, written so that Spark can push it into the scan."""
+    strict = bound.strategy == "strict_contiguity"
+    tests = [] if strict else [f"{quoted(column)} IS NOT NULL" for column in bound.equivalences]
     if not keep_null_time:
         tests.append(f"({bound.time}) IS NOT NULL")
-    if bound.types and bound.type_column and not _counts_events(bound):
+    if bound.types and bound.type_column and not (_counts_events(bound) or is_contiguous(bound)):
         tests.append(type_in(bound.type_column, bound.types))
     return tests
 
@@ -149,6 +155,10 @@ def _windowed(bound: BoundEventPattern, events: exp.Select, shards: Shards | Non
     rank = named(over("RANK()", partition, order), RANK)
     row_number = named(over("ROW_NUMBER()", partition, order), ROW_NUMBER)
     any_bit = " OR ".join(f"{quoted(name)} <> 0" for _, name in _masks(bound))
+    if is_contiguous(bound):
+        attributes = [quoted(column) for column in bound.equivalences]
+        strict = bound.strategy == "strict_contiguity"
+        return neighbours(events, Line(partition, order, rank, any_bit, strict, attributes))
     if not _counts_events(bound):
         taking_part = select([exp.Star()], events).where(raw(any_bit))
         for key in inferred:
@@ -166,11 +176,15 @@ def _counts_events(bound: BoundEventPattern) -> bool:
 
 
 def _masks(bound: BoundEventPattern) -> list[tuple[str, str]]:
-    return mask_columns([bound.tests[variable] for variable in bound.variables], start="FALSE")
+    """A bit for each variable, under contiguity one more (see ``neighbours``)."""
+    tests = [bound.tests[variable] for variable in bound.variables]
+    return mask_columns([*tests, "FALSE"] if is_contiguous(bound) else tests, start="FALSE")
 
 
-def _mask_with_start(name: str, i: int, shards: Shards | None) -> str:
+def _mask_with_start(name: str, i: int, shards: Shards | None, marked: int | None) -> str:
     mask = offered(name, i, shards)
+    if marked is not None and marked // MASK_BITS == i:
+        mask += f" + CASE WHEN {quoted(APART)} THEN {1 << marked % MASK_BITS} ELSE 0 END"
     return mask if i else f"{mask} + CASE WHEN {quoted(ROW_NUMBER)} = 1 THEN 1 ELSE 0 END"
 
 
@@ -198,6 +212,8 @@ def _key_column(bound: BoundEventPattern, i: int) -> str:
 
 def _outputs(bound: BoundEventPattern, fields: Fields, shards: Shards | None) -> list[tuple[Output, DataType]]:
     """The result's columns with the types that they have for the user."""
+    if bound.matches == "compressed":
+        return [*_key_outputs(bound), _time_outputs(bound)[1], buffer_output(bound)]
     outputs = [*_key_outputs(bound), *_time_outputs(bound), *_event_outputs(bound, fields)]
     return [*outputs, (Output(OWN, FirstEvent(OWN)), BooleanType())] if _flagged(shards) else outputs
 
@@ -232,7 +248,10 @@ def needed(bound: BoundEventPattern, spec: EventPatternSpec) -> list[str]:
     columns += [term.column for predicate in bound.conditions for term in terms(predicate.condition) if term.column]
     for output in spec.outputs:
         source = output.source
-        columns += [column for _, column in source.fields] if isinstance(source, EventStruct) else [source.column]
+        if isinstance(source, EventStruct | BufferStruct):
+            columns += [column for _, column in source.fields]
+        else:
+            columns.append(source.column)
     return list(dict.fromkeys(columns))
 
 

@@ -4,6 +4,7 @@
 * ``row_match``: some condition looks at other rows of the match. A search with backtracking that remembers what failed.
 * ``chain``, ``tree``, ``eager``, ``stack``: the event pattern engines, as the user asked; ``chain`` (in the order of least expected cost)
   where the user leaves the choice.
+* ``nfa_b``: the NFA^b of SASE+, for the selection strategies other than skip till any match.
 * ``aseq``: prefix counting, where only aggregates over the matches are wanted.
 """
 
@@ -16,7 +17,7 @@ from typing import Literal
 from sparkcep.spec import AggregateSpec, EventPatternSpec, MatchSpec
 from sparkcep.spec.event import Engine
 
-EngineName = Literal["row_pattern", "row_match", "chain", "tree", "eager", "stack", "aseq"]
+EngineName = Literal["row_pattern", "row_match", "chain", "tree", "eager", "stack", "nfa_b", "aseq"]
 
 CHAIN = "lazy Chain NFA: in each batch the variable with the fewest events goes first"
 
@@ -29,6 +30,11 @@ REASONS: Mapping[Engine, tuple[EngineName, str]] = {
         "stack",
         "active instance stacks, asked for: scanned forwards, constructed backwards from the last variable",
     ),
+}
+
+RUNS: Mapping[Engine, str] = {
+    "basic": "NFA^b, asked for: every run by itself",
+    "backtrack": "NFA^b, asked for: one run at a time, the others postponed",
 }
 
 
@@ -45,7 +51,9 @@ def choose(spec: MatchSpec) -> Choice:
     if isinstance(spec, AggregateSpec):
         return Choice("aseq", "A-Seq: the query only aggregates the matches, so none is built")
     if isinstance(spec, EventPatternSpec):
-        return Choice(*REASONS[spec.engine])
+        if spec.strategy != "any":
+            return Choice("nfa_b", RUNS.get(spec.engine, "NFA^b: runs with equal futures are merged"))
+        return Choice(*REASONS.get(spec.engine, REASONS["auto"]))
     if not spec.defines:
         return Choice("row_pattern", "linear: every condition looks at its row and the row's neighbours only")
     names = ", ".join(define.variable for define in spec.defines)

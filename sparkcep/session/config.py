@@ -30,6 +30,7 @@ from rewrites import Options
 from rewrites.settings import evaluation
 from sparkcep.engines.aseq.sequences import check as check_aggregates
 from sparkcep.engines.event_pattern.support import check as check_event_pattern
+from sparkcep.engines.nfa_b.support import check as check_nfa_b
 from sparkcep.errors import CepAnalysisError
 from sparkcep.spec import AggregateSpec, EventPatternSpec, MatchSpec
 
@@ -70,7 +71,9 @@ def options(setting: Callable[[str], str | None]) -> Options:
 
 def check_supported(spec: MatchSpec) -> None:
     """Raise for a MatchSpec that no engine runs."""
-    if isinstance(spec, EventPatternSpec):
+    if isinstance(spec, EventPatternSpec) and spec.strategy != "any":
+        check_nfa_b(spec)
+    elif isinstance(spec, EventPatternSpec):
         check_event_pattern(
             spec.pattern, strategy=spec.strategy, matches=spec.matches, within=spec.within, predicates=spec.predicates
         )

@@ -3,7 +3,8 @@
 Engine input: events of whole partitions, partition after partition, each in ORDER BY order. Bit 0 of the first mask column is set on
 the first row of a partition; bit ``1 + i`` of the masks (62 bits each, BIGINT) says that the event has a type of ``variables[i]`` and
 satisfies its local predicates. Under the contiguity strategies the bit behind the variables' says that the event is no neighbour of
-the row before it: in the partition, or under strict contiguity in the whole input. ``rank`` (INT or BIGINT) is one more than the number of events strictly earlier in the partition:
+the row before it: in the partition, or under strict contiguity in the whole input.
+``rank`` (INT or BIGINT) is one more than the number of events strictly earlier in the partition:
 concurrent events share it.
 """
 

@@ -5,14 +5,13 @@ from typing import Any
 
 import pytest
 
-from sparkcep.errors import CepError, CepUnsupportedError
+from sparkcep.errors import CepError
 from sparkcep.spec.row import Aggregate, ClassifierAt, ColumnAt, CurrentRow, MatchNumber, Navigation, Output
 from tests.adapters import event_gap, event_matches, measure_outputs, row_gap, row_outputs
 from tests.corpus import EventCase, RowCase, event_cases, row_cases
 
 ROW_CASES = [case for case in row_cases() if row_gap(case) is None]
 EVENT_CASES = [case for case in event_cases() if event_gap(case) is None]
-EVENT_GAPS = [case for case in event_cases() if event_gap(case) is not None]
 
 ID = ColumnAt("id", Navigation(last=False))
 MATCH_ROWS = [
@@ -71,15 +70,6 @@ def test_event_error(case: EventCase) -> None:
     with pytest.raises(CepError) as raised:
         event_matches(case)
     assert raised.value.code.startswith(str(case.error))
-
-
-@pytest.mark.parametrize(
-    "case", [case for case in EVENT_GAPS if not case.needs & {"kleene_predicate"} and case.matches is not None], ids=str
-)
-def test_event_gap_is_refused(case: EventCase) -> None:
-    """What is skipped is refused by name, so that a skip cannot outlive its reason."""
-    with pytest.raises(CepUnsupportedError):
-        event_matches(case)
 
 
 def _expected_rows(case: RowCase) -> Any:

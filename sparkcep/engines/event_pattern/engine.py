@@ -41,6 +41,8 @@ def compile(spec: EventPatternSpec) -> Plan:
 
     Raises what ``support.check`` raises: CepUnsupportedError, CepAnalysisError, CepLimitError.
     """
+    if spec.engine in ("basic", "backtrack"):  # settings for the other strategies
+        spec = replace(spec, engine="auto")
     return plan(spec)
 
 

@@ -8,15 +8,20 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
+from numpy.typing import NDArray
 
 from sparkcep.engines.event_pattern.closures import Closures, Frame, earliest, latest
 from sparkcep.engines.event_pattern.events import IntArray
 from sparkcep.errors import CepInternalError
 from sparkcep.pattern.event import elements
 from sparkcep.spec.event import BufferStruct, EventPatternSpec, EventStruct, FirstEvent, Output
+
+Rows = NDArray[np.signedinteger[Any]]
+"""Rows of the table, or sizes."""
 
 OUTPUT_ROWS = 1 << 16
 """Rows of one output table: small enough to bound memory for wide structs, large enough to hide the cost per table."""
@@ -29,8 +34,8 @@ OUTPUT_EVENTS = 1 << 20
 class Lists:
     """Closures of any sizes, flat: closure i has ``sizes[i]`` of ``rows``."""
 
-    sizes: IntArray
-    rows: IntArray
+    sizes: Rows
+    rows: Rows
 
     def cut(self, start: int, stop: int) -> Lists:
         """Closures ``[start, stop)``."""
@@ -38,7 +43,7 @@ class Lists:
         begin, end = (int(ends[at - 1]) if at else 0 for at in (start, min(stop, len(self.sizes))))
         return Lists(self.sizes[start:stop], self.rows[begin:end])
 
-    def chosen(self, numbers: IntArray) -> Lists:
+    def chosen(self, numbers: Rows) -> Lists:
         """The closures with these numbers."""
         sizes = self.sizes[numbers].astype(np.int64)
         shift = (np.cumsum(self.sizes) - self.sizes)[numbers] - (np.cumsum(sizes) - sizes)
@@ -49,15 +54,15 @@ class Lists:
 class Matches:
     """Complete matches as table rows. ``absent``: Kleene variables that took no event."""
 
-    first: IntArray
-    last: IntArray
-    taken: Mapping[str, IntArray | Lists]
+    first: Rows
+    last: Rows
+    taken: Mapping[str, Rows | Lists]
     absent: tuple[str, ...]
 
     def __len__(self) -> int:
         return len(self.first)
 
-    def chosen(self, numbers: IntArray) -> Matches:
+    def chosen(self, numbers: Rows) -> Matches:
         """The matches with these numbers."""
         taken = {
             name: column.chosen(numbers) if isinstance(column, Lists) else column[numbers]
@@ -96,7 +101,7 @@ def found(frames: Iterable[tuple[Frame, tuple[str, ...]]], positions: IntArray) 
 
 def _matches(frame: Frame, absent: tuple[str, ...], positions: IntArray) -> Matches:
     names = tuple(frame)
-    taken: dict[str, IntArray | Lists] = {}
+    taken: dict[str, Rows | Lists] = {}
     for name, column in frame.items():
         if isinstance(column, Closures):
             sizes = np.full(len(column), column.size, dtype=np.int64)
@@ -140,7 +145,7 @@ def _joined(parts: list[Matches]) -> Matches:
     )
 
 
-def _joined_column(columns: Sequence[IntArray | Lists]) -> IntArray | Lists:
+def _joined_column(columns: Sequence[Rows | Lists]) -> Rows | Lists:
     lists = [column for column in columns if isinstance(column, Lists)]
     if lists:
         return Lists(
@@ -205,14 +210,14 @@ class Writer:
     def _type(self, source: EventStruct) -> pa.StructType:
         return pa.struct([pa.field(name, self.table.schema.field(column).type) for name, column in source.fields])
 
-    def struct(self, source: EventStruct, rows: IntArray) -> pa.StructArray:
+    def struct(self, source: EventStruct, rows: Rows) -> pa.StructArray:
         """The events at ``rows``."""
         if not source.fields:
             return pa.array([{}] * len(rows), pa.struct([]))
         arrays = [self.take(column, rows) for _, column in source.fields]
         return pa.StructArray.from_arrays(arrays, fields=list(self._type(source)))
 
-    def take(self, column: str, rows: IntArray) -> pa.Array:
+    def take(self, column: str, rows: Rows) -> pa.Array:
         """The column's values at ``rows``."""
         if column not in self.columns:
             self.columns[column] = _contiguous(self.table.column(column))

@@ -32,7 +32,7 @@ def non_overlapping(
     start, end, group = place[first][order], place[last][order], partition[first][order]
     kept: list[NDArray[np.int64]] = [np.zeros(0, np.int64)]
     for tied in _candidates(start, end, group):
-        choice = min(order[tied], key=lambda i: _preference(parts[owner[i]], number[i], place, variables))
+        choice = min(order[tied], key=lambda i: _preference(parts[owner[i]], int(number[i]), place, variables))
         kept.append(np.array([choice]))
     chosen = np.concatenate(kept)
     for at, part in enumerate(parts):

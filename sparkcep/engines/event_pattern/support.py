@@ -19,6 +19,7 @@ STRATEGY_NAMES = {
     "strict_contiguity": "STRICT CONTIGUITY",
 }
 
+
 def check(
     pattern: EventPattern,
     *,

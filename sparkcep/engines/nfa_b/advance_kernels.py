@@ -150,7 +150,9 @@ def merged(total, automaton, runs, nodes, table, state):  # type: ignore[no-unty
         place = (key ^ (key >> 17)) & limit
         while stamp[place] == epoch:
             other = nb.int64(slot[place])
-            same = at[other] == k and (taken == count[other] or (taken == low[k] and high[k] < 0 and count[other] > taken))
+            same = at[other] == k and (
+                taken == count[other] or (taken == low[k] and high[k] < 0 and count[other] > taken)
+            )
             if same:
                 for w in range(vectors.shape[1]):
                     if masks[which, w] and vectors[run, w] != vectors[other, w]:
@@ -180,7 +182,7 @@ def advance(  # type: ignore[no-untyped-def]
 ):
     """Read events from ``state[S_EVENT]`` on. Why it stops: see ``codes``."""
     fit, cut, _, _, _ = stream
-    at, count, tail, reach, _, _ = runs
+    at, _, tail, reach, _, _ = runs
     ignores, merges, chooses = mode
     for event in range(state[S_EVENT], len(fit)):
         total = state[S_RUNS]

@@ -125,7 +125,8 @@ def with_early_window(automaton: Automaton, spec: EventPatternSpec) -> Automaton
     start = automaton.components[0].states[0]
     early = ("begin", "take", "ignore")
     return _changed(
-        automaton, lambda edge: _windowed(edge, automaton, spec) if edge.kind in early and edge.source != start else edge
+        automaton,
+        lambda edge: _windowed(edge, automaton, spec) if edge.kind in early and edge.source != start else edge,
     )
 
 

@@ -1,6 +1,7 @@
 """COMPRESSED MATCHES: for each last event the part of the match buffer below it, as one row.
 
-In: ``Parts``. Out: tables of the spec's outputs. The buffer is a STRUCT of four arrays with one entry a node:
+In: ``Parts``. Out: tables of the spec's outputs. The buffer is a STRUCT of four arrays with one entry a node (and ``variables``, NULL,
+whose type names the variables, an ARRAY for a closure):
 
 * ``variable``: the number of the variable (in pattern order) whose event the node is; -1: the node is a union of two;
 * ``event``: that event as a STRUCT (in a union: that of its first node);
@@ -33,6 +34,10 @@ class PartWriter:
         positive = [element.variable for element in elements(spec.pattern, negated=False)]
         numbers = [positive.index(component.variable) for component in automaton.components]
         self.numbers = np.array([*numbers, UNION], np.int8)
+        kinds = {element.variable: element.kleene for element in elements(spec.pattern, negated=False)}
+        self.variables = pa.struct(
+            [pa.field(name, pa.list_(pa.int8()) if kleene else pa.int8()) for name, kleene in kinds.items()]
+        )
 
     def write(self, part: Parts) -> pa.Table:
         """The rows of ``part``. PARTITION BY columns are those of the last event: it is in the same partition."""
@@ -50,9 +55,9 @@ class PartWriter:
         offsets = pa.array(np.concatenate([[0], np.cumsum(part.sizes)]).astype(np.int32))
         events = self.writer.struct(EventStruct("", source.fields), part.rows)
         children = [pa.array(self.numbers[part.components]), events, pa.array(part.previous), pa.array(part.others)]
-        names = ("variable", "event", "previous", "other")
+        names = ["variable", "event", "previous", "other", "variables"]
         lists = [
             pa.ListArray.from_arrays(offsets, child, type=pa.list_(pa.field("element", child.type)))
             for child in children
         ]
-        return pa.StructArray.from_arrays(lists, names=list(names))
+        return pa.StructArray.from_arrays([*lists, pa.nulls(len(part), self.variables)], names=names)

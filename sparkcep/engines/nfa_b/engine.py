@@ -13,11 +13,11 @@ import numpy as np
 import pyarrow as pa
 
 from sparkcep.engines.event_pattern.output import OUTPUT_ROWS, Matches, Writer
+from sparkcep.engines.event_pattern.overlap import non_overlapping
 from sparkcep.engines.nfa_b import negation
 from sparkcep.engines.nfa_b.compilation import Automaton, automata
 from sparkcep.engines.nfa_b.compressed import PartWriter
 from sparkcep.engines.nfa_b.matches import matches, parts
-from sparkcep.engines.event_pattern.overlap import non_overlapping
 from sparkcep.engines.nfa_b.search import MAX_NODES, Algorithm, Search
 from sparkcep.engines.nfa_b.stream import Stream, load
 from sparkcep.engines.nfa_b.support import check
@@ -27,7 +27,8 @@ from sparkcep.engines.row_match.values import Kind, Pool
 from sparkcep.engines.row_pattern.columns import Columns
 from sparkcep.spec.event import EventPatternSpec
 
-_ALGORITHMS: dict[str, Algorithm] = {"auto": "merging", "basic": "basic", "backtrack": "backtrack"}
+_ALGORITHMS: dict[str, Algorithm] = {"basic": "basic", "backtrack": "backtrack"}
+"""What may be asked for; all else (settings for SKIP TILL ANY MATCH) is merging."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,7 +65,11 @@ def run(
         yield from _compressed(compiled, table, stream, max_nodes)
         return
     writer = Writer(spec, table)
-    found = (part for at in range(len(compiled.automata)) for part in _found(compiled, at, table, stream, output_rows, max_nodes))
+    found: Iterator[Matches] = (
+        part
+        for at in range(len(compiled.automata))
+        for part in _found(compiled, at, table, stream, output_rows, max_nodes)
+    )
     if spec.matches == "non_overlapping" and not chooses(compiled):
         place = np.arange(table.num_rows)
         found = non_overlapping(found, place, np.cumsum(stream.starts()), spec.variables)
@@ -122,7 +127,7 @@ def _search(compiled: Plan, at: int, table: pa.Table, stream: Stream, max_nodes:
         stream.arrays(automaton.components),
         data,
         ignores=spec.strategy == "next",
-        algorithm=_ALGORITHMS[spec.engine],
+        algorithm=_ALGORITHMS.get(spec.engine, "merging"),
         chooses=chooses(compiled),
         max_nodes=max_nodes,
     )

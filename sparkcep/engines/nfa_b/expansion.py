@@ -15,7 +15,11 @@ Match = tuple[Any, ...]
 
 
 def expand(
-    variables: Sequence[int], events: Sequence[Any], previous: Sequence[int], other: Sequence[int], kleene: Sequence[bool]
+    variables: Sequence[int],
+    events: Sequence[Any],
+    previous: Sequence[int],
+    other: Sequence[int],
+    kleene: Sequence[bool],
 ) -> Iterator[Match]:
     """The matches of one buffer: per variable an event, or where ``kleene`` a list of events."""
     open_walks: list[tuple[int, tuple[Any, ...] | None]] = [(len(variables) - 1, None)]

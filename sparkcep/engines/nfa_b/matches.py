@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from sparkcep.engines.event_pattern.output import OUTPUT_EVENTS, Lists, Matches
+from sparkcep.engines.event_pattern.output import OUTPUT_EVENTS, Lists, Matches, Rows
 from sparkcep.engines.nfa_b import codes
 from sparkcep.engines.nfa_b import match_kernels as kernels
 from sparkcep.engines.nfa_b.search import Arrays, Ends
@@ -73,13 +73,8 @@ def parts(ends: Ends) -> Iterator[Parts]:
             )
 
 
-def walked(ends: Ends, components: int, longest: int) -> Iterator[tuple[IntArray, NDArray[np.int32]]]:
-    """Every match: events in order, and how many of them each component took."""
-    return _written(ends, components, 1 << 16, OUTPUT_EVENTS, longest)
-
-
 def _written(
-    ends: Ends, components: int, output_rows: int, output_events: int, longest: int | None = None
+    ends: Ends, components: int, output_rows: int, output_events: int
 ) -> Iterator[tuple[IntArray, NDArray[np.int32]]]:
     walk, state = _walk(ends.used), np.zeros(kernels.W_SIZE, np.int64)
     status = codes.ROWS_FULL
@@ -103,7 +98,7 @@ def _matches(rows: IntArray, sizes: NDArray[np.int32], line: Line) -> Matches:
     lengths = sizes.sum(axis=1)
     ends = np.cumsum(lengths)
     begins = ends - lengths
-    taken: dict[str, NDArray[np.int64] | Lists] = {}
+    taken: dict[str, Rows | Lists] = {}
     at = begins
     owner = None
     for k, component in enumerate(line.components):

@@ -16,9 +16,10 @@ from numpy.typing import NDArray
 from sparkcep.engines.event_pattern import negation as absences
 from sparkcep.engines.event_pattern.branches import Branch
 from sparkcep.engines.event_pattern.budget import Budget
+from sparkcep.engines.event_pattern.buffer import Buffers
 from sparkcep.engines.event_pattern.closures import Closures, Frame
 from sparkcep.engines.event_pattern.events import load
-from sparkcep.engines.event_pattern.output import Lists, Matches
+from sparkcep.engines.event_pattern.output import Lists, Matches, Rows
 from sparkcep.engines.event_pattern.plan import branch_plan
 from sparkcep.engines.event_pattern.values import Payload
 from sparkcep.spec.event import EventPatternSpec
@@ -57,7 +58,7 @@ class Negation:
         for rows in np.split(np.argsort(group.ravel(), kind="stable"), np.cumsum(counts)[:-1]):
             yield self._frame(matches, rows, offsets)
 
-    def _frame(self, matches: Matches, rows: NDArray[np.int64], offsets: dict[str, NDArray[np.int64]]) -> Frame:
+    def _frame(self, matches: Matches, rows: NDArray[np.int64], offsets: dict[str, Rows]) -> Frame:
         frame: Frame = {}
         for name, column in matches.taken.items():
             if isinstance(column, Lists):
@@ -68,7 +69,7 @@ class Negation:
         frame[ROW] = rows
         return frame
 
-    def _candidates(self, rows: NDArray[np.int32]) -> NDArray[np.int64]:
+    def _candidates(self, rows: Rows) -> NDArray[np.int64]:
         return np.searchsorted(self.positions, rows)
 
 
@@ -79,10 +80,9 @@ def prepare(branch: Branch, spec: EventPatternSpec, table: pa.Table) -> Negation
     events = load(table, spec.masks, spec.rank, spec.within)
     order = np.arange(len(events))
     events = replace(events, tie_start=order, tie_end=order + 1)
-    payload = Payload(table, events.positions)
     indexes = {name: i for i, name in enumerate(spec.variables)}
     alternatives = branch_plan(branch, spec.predicates).alternatives
-    prepared = absences.prepare(branch, alternatives, indexes, events, payload)
+    prepared = absences.prepare(branch, alternatives, indexes, Buffers(events, Payload(table, events.positions)))
     return Negation(events.positions, prepared, Budget(MAX_PAIRS, MAX_PAIRS, CHUNK))
 
 

@@ -6,14 +6,11 @@ Polars, so that a driver may ask before it ships a query.
 
 from __future__ import annotations
 
-from sparkcep.engines.event_pattern.support import STRATEGY_NAMES
 from sparkcep.engines.event_pattern.support import check_parts as check_event_parts
 from sparkcep.engines.nfa_b.compilation import automata
-from sparkcep.errors import CepAnalysisError, CepUnsupportedError
+from sparkcep.errors import CepUnsupportedError
 from sparkcep.pattern.event import Not, Or, elements, walk
 from sparkcep.spec.event import EventPatternSpec
-
-ENGINES = ("auto", "basic", "backtrack")
 
 
 def check(spec: EventPatternSpec) -> None:
@@ -23,10 +20,6 @@ def check(spec: EventPatternSpec) -> None:
     wrong, CepLimitError for too many lines, variables or conjuncts.
     """
     check_event_parts(spec.pattern, spec.within, spec.predicates)
-    if spec.engine not in ENGINES:
-        raise CepAnalysisError(
-            f"the engine {spec.engine} runs SKIP TILL ANY MATCH only", code="ENGINE", hint=f"one of {', '.join(ENGINES)}"
-        )
     automata(spec)
     if spec.matches == "compressed":
         _check_compressed(spec)
@@ -34,6 +27,12 @@ def check(spec: EventPatternSpec) -> None:
 
 def _check_compressed(spec: EventPatternSpec) -> None:
     """A buffer shows all its paths: none of them can be struck out by a negated event."""
+    if spec.engine == "backtrack":
+        raise CepUnsupportedError(
+            "COMPRESSED MATCHES by the backtrack algorithm",
+            code="COMPRESSED_BACKTRACK",
+            hint="leave the engine to auto",
+        )
     if any(isinstance(node, Not) for node in walk(spec.pattern)):
         raise CepUnsupportedError(
             "COMPRESSED MATCHES of a pattern with NOT", code="COMPRESSED_NOT", hint="ask for ALL MATCHES"
@@ -43,8 +42,3 @@ def _check_compressed(spec: EventPatternSpec) -> None:
         raise CepUnsupportedError(
             "COMPRESSED MATCHES of a pattern with OR, ? or *", code="COMPRESSED_OR", hint="ask for ALL MATCHES"
         )
-
-
-def strategy_name(spec: EventPatternSpec) -> str:
-    """The strategy as SQL."""
-    return STRATEGY_NAMES[spec.strategy]

@@ -1,0 +1,48 @@
+"""Contiguity as a bit: which events are no neighbours of the event before them.
+
+In: the events of a clause, all of them. Out: those that can take part, each with its number in its partition and the flag ``APART``:
+something that is not there lies between it and the one before. So the engine never sees what only stands in the way.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from sqlglot import exp
+
+from rewrites.bind.event_pattern import BoundEventPattern
+from rewrites.builder import named, over, quoted, raw, select
+from rewrites.emit.masks import ROW_NUMBER
+
+PLACE, APART = "__cep_place", "__cep_apart"
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """``partition`` and ``order`` as SQL; ``rank``: the RANK column; ``any_bit``: which events can take part; ``strict``: neighbours
+    are neighbours in the whole input. ``not_null``: columns without which an event is in no partition."""
+
+    partition: list[str]
+    order: list[str]
+    rank: exp.Expression
+    any_bit: str
+    strict: bool
+    not_null: list[str]
+
+
+def is_contiguous(bound: BoundEventPattern) -> bool:
+    """Whether what lies between two events matters."""
+    return bound.strategy in ("partition_contiguity", "strict_contiguity")
+
+
+def neighbours(events: exp.Select, line: Line) -> exp.Select:
+    """Places are numbered in one order (of the partition, or of the input), so that ties fall the same way everywhere."""
+    place = named(over("ROW_NUMBER()", [] if line.strict else line.partition, line.order), PLACE)
+    placed = select([exp.Star(), line.rank, place], events)
+    taking_part = select([exp.Star()], placed).where(raw(line.any_bit))
+    for column in line.not_null:
+        taking_part = taking_part.where(raw(f"{column} IS NOT NULL"))
+    before = over(f"LAG({quoted(PLACE)})", line.partition, [quoted(PLACE)])
+    apart = named(f"COALESCE({quoted(PLACE)} - {before} <> 1, TRUE)", APART)
+    row_number = named(over("ROW_NUMBER()", line.partition, [quoted(PLACE)]), ROW_NUMBER)
+    return select([exp.Star(), apart, row_number], taking_part)
