@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from sparkcep.engines.nfa_b.compilation import FINAL, automata
 from sparkcep.engines.row_pattern.graph import (
     ACCEPT,
     ACCEPT_AT_END,
@@ -96,9 +97,26 @@ def _closure(graph: Graph, node: int) -> list[tuple[int, str]]:
     return list(found)
 
 
+def formulas(spec: MatchSpec) -> list[str]:
+    """Of an NFA^b: every edge with its formula; where there are several automata, one after another."""
+    if not isinstance(spec, EventPatternSpec) or spec.strategy == "any":
+        return []
+    found = [str(edge) for automaton in automata(spec) for edge in automaton.edges]
+    return found if len(found) <= MAX_EDGES else [f"{len(found)} edges"]
+
+
 def _event_edges(spec: EventPatternSpec | AggregateSpec) -> list[Edge]:
+    if isinstance(spec, EventPatternSpec) and spec.strategy != "any":
+        return _nfa_edges(spec)
     first, last, found = _order(spec.pattern)
     return [*(Edge(START, name) for name in first), *found, *(Edge(name, END) for name in last)]
+
+
+def _nfa_edges(spec: EventPatternSpec) -> list[Edge]:
+    """The states of NFA^b; the automata of several lines share those of the same name."""
+    found = [edge for automaton in automata(spec) for edge in automaton.edges]
+    steps = dict.fromkeys(Edge(edge.source, END if edge.target == FINAL else edge.target, edge.kind) for edge in found)
+    return list(steps)
 
 
 def _order(item: EventItem) -> tuple[list[str], list[str], list[Edge]]:

@@ -14,7 +14,7 @@ from rewrites.clause import MatchRecognizeClause
 from rewrites.rules.time_shards import Shards
 from sparkcep.engines.choice import choose
 from sparkcep.engines.event_pattern.plan import predicate_class
-from sparkcep.explain.automaton import edges, mermaid, text_lines
+from sparkcep.explain.automaton import edges, formulas, mermaid, text_lines
 from sparkcep.pattern.event import elements
 from sparkcep.spec import EventPatternSpec, RowPatternSpec
 from sparkcep.spec.event import WithinEvents
@@ -62,6 +62,7 @@ def _clause_lines(text: str, part: RewrittenClause) -> Iterator[str]:
     yield from _table("engine", [f"{choice.engine}: {choice.reason}"])
     yield from _table("not aseq", [part.pushdown] if part.pushdown and isinstance(part.pushdown, str) else [])
     yield from _table("notice", [str(notice) for notice in part.notices])
+    yield from _table("formulas", formulas(part.spec))
     found = edges(part.spec)
     yield from _table("automaton", text_lines(found))
     yield from _table("Mermaid", mermaid(found))

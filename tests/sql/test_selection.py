@@ -1,0 +1,100 @@
+"""Selection strategies and outputs of MATCH PATTERN, through the whole way: corpus cases as SQL, and what is refused."""
+
+from __future__ import annotations
+
+import pytest
+from pyspark.sql import SparkSession
+
+from sparkcep.errors import CepUnsupportedError
+from tests.corpus import EventCase, event_cases
+from tests.reference.text import event_pattern
+from tests.sql.test_corpus import literal
+
+STRATEGIES = {
+    "any": "SKIP TILL ANY MATCH",
+    "next": "SKIP TILL NEXT MATCH",
+    "partition_contiguity": "PARTITION CONTIGUITY",
+    "strict_contiguity": "STRICT CONTIGUITY",
+}
+NAMES = (
+    "next: rising closure ignores what does not rise",
+    "next: a condition on the whole closure holds the run until it is true",
+    "next: at least two",
+    "next: AND stands for its orders",
+    "contiguity: partition: events of other partitions lie between",
+    "contiguity: strict: events of other partitions break it",
+    "contiguity: strict: neighbours of unequal partitions are no match",
+    "contiguity: strict without partitions",
+    "contiguity: [attr] partitions like PARTITION BY",
+    "contiguity: negation between neighbours is always true",
+    "non_overlapping: ends first",
+    "non_overlapping: in each partition",
+    "non_overlapping: under next",
+)
+CASES = [case for case in event_cases() if case.name in NAMES]
+
+
+def test_every_case_is_there() -> None:
+    assert len(CASES) == len(NAMES)
+
+
+@pytest.mark.spark
+@pytest.mark.parametrize("case", CASES, ids=str)
+def test_matches(spark: SparkSession, case: EventCase) -> None:
+    rows = spark.sql(query(case)).collect()
+    found = [tuple(tuple(value) if isinstance(value, list) else value for value in row) for row in rows]
+    assert sorted(found, key=repr) == sorted(case.matches or (), key=repr)
+
+
+def query(case: EventCase) -> str:
+    """The case as a statement: for each variable the ids of its events."""
+    variables = [element for element in event_pattern(case.pattern).items]  # type: ignore[union-attr]
+    names = [element.variable for element in variables if hasattr(element, "variable")]
+    within = [f"WITHIN {case.within}"] if case.within is not None else []
+    return f"""
+        SELECT {", ".join(f"{name}.id" for name in names)} FROM ({table(case)}) AS t MATCH PATTERN (
+          {case.pattern}
+          {"PARTITION BY " + ", ".join(case.partition) if case.partition else ""} ORDER BY {", ".join(case.order)}
+          {STRATEGIES[case.strategy]}
+          {"WHERE " + " AND ".join(case.where) if case.where else ""} {" ".join(within)}
+          {"NON OVERLAPPING MATCHES" if case.non_overlapping else ""})"""
+
+
+def table(case: EventCase) -> str:
+    """The events as a query."""
+    names = list(dict.fromkeys(name for event in case.events for name in event))
+    lines = ", ".join(f"({', '.join(literal(event.get(name)) for name in names)})" for event in case.events)
+    return f"SELECT * FROM VALUES {lines} AS t({', '.join(names)})"
+
+
+EVENTS = """(SELECT * FROM VALUES
+  (1, 'A', 5), (2, 'A', 7), (3, 'B', 1), (4, 'A', 6), (5, 'A', 8), (6, 'B', 3) AS t(ts, type, x)) AS t"""
+
+
+@pytest.mark.spark
+@pytest.mark.parametrize(
+    ("clause", "code"),
+    [
+        ("SEQ(A a, B b) ORDER BY ts SKIP TILL NEXT MATCH WHERE sqrt(a.x + b.x) > 2", "CONDITION"),
+        ("SEQ(A a, B b) ORDER BY ts WHERE sqrt(a.x + b.x) > 2 NON OVERLAPPING MATCHES", "CONDITION"),
+        ("SEQ(A a, B b) ORDER BY ts COMPRESSED MATCHES", "COMPRESSED_MATCHES"),
+        ("AND(A+ a, B b) ORDER BY ts SKIP TILL NEXT MATCH", "KLEENE_IN_AND"),
+        ("SEQ(A+ a, B b) ORDER BY ts SKIP TILL NEXT MATCH WHERE a[i].x <> b.x", "CLOSURE_ELEMENTS"),
+    ],
+)
+def test_refused_by_name(spark: SparkSession, clause: str, code: str) -> None:
+    with pytest.raises(CepUnsupportedError) as raised:
+        spark.sql(f"SELECT * FROM {EVENTS} MATCH PATTERN ({clause}) AS m")
+    assert raised.value.code == f"CEP_UNSUPPORTED_{code}"
+
+
+@pytest.mark.spark
+def test_explain_shows_the_formulas(spark: SparkSession) -> None:
+    rows = spark.sql(
+        f"EXPLAIN PATTERN SELECT * FROM {EVENTS} MATCH PATTERN (SEQ(A+ a, B b) ORDER BY ts SKIP TILL NEXT MATCH "
+        "WHERE a[i].x > a[i-1].x WITHIN 5) AS m"
+    ).collect()
+    text = "\n".join(row[0] for row in rows)
+    assert "nfa_b" in text
+    assert "a[i] -take-> a[i]: a[i] is A AND a[i].x > a[i-1].x AND time < a[1].time + WITHIN" in text
+    assert "a[i] -ignore-> a[i]: NOT (a[i] is A AND a[i].x > a[i-1].x) AND time < a[1].time + WITHIN" in text
