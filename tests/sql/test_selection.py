@@ -48,7 +48,7 @@ def test_matches(spark: SparkSession, case: EventCase) -> None:
 
 def query(case: EventCase) -> str:
     """The case as a statement: for each variable the ids of its events."""
-    variables = [element for element in event_pattern(case.pattern).items]  # type: ignore[union-attr]
+    variables = list(event_pattern(case.pattern).items)  # type: ignore[union-attr]
     names = [element.variable for element in variables if hasattr(element, "variable")]
     within = [f"WITHIN {case.within}"] if case.within is not None else []
     return f"""
