@@ -11,6 +11,7 @@ import pyarrow as pa
 import pytest
 
 from sparkcep.engines.aseq import engine
+from sparkcep.engines.aseq.baselines import dpc, sem
 from sparkcep.engines.aseq.events import code, read
 from sparkcep.engines.aseq.passes import Passes, Weighing
 from sparkcep.engines.aseq.sequences import EITHER, STRICT, TIED, sequences
@@ -222,3 +223,30 @@ def test_empty_and_matchless_tables() -> None:
     (table,) = event_tables(case)
     assert list(engine.run(plan, table.slice(0, 0))) == []
     assert code(read(table, plan.spec), plan.spec.variables, plan.sequences[0]).row.tolist() == [0, 1]
+
+
+@pytest.mark.parametrize("pattern", ["A a", "SEQ(A a, B b, C c)", "SEQ(A a, !D n, B b, C c)", "SEQ(A a, A b, B c, A d)"])
+@pytest.mark.parametrize("within", [None, 4, 25])
+def test_the_papers_own_algorithms(pattern: str, within: int | None) -> None:
+    """DPC and SEM on random streams with ties, in two partitions."""
+    for seed in range(5):
+        choose = random.Random(f"{pattern} {within} {seed}")
+        events = tuple(
+            {"id": i, "type": choose.choice("AABBCD"), "ts": choose.randrange(60), "x": 1, "k": i % 2} for i in range(80)
+        )
+        case = EventCase("case", pattern, events, within=within, partition=("k",))
+        plan = engine.compile(aggregate_spec(case, [COUNT]))
+        data = read(pa.concat_tables(event_tables(case)), plan.spec)
+        coded = code(data, plan.spec.variables, plan.sequences[0])
+        assert (dpc(coded) if within is None else sem(coded)[0]) == count(pattern, events, within=within, partition=("k",))
+
+
+def test_example_3() -> None:
+    """Figure 6: windows of 7 s; two prefix counters are held when d1 arrives, and when d2 does."""
+    names = ["A", "B", "C", "A", "C", "B", "D", "C", "A", "D"]
+    events = tuple({"id": i, "type": name, "ts": i + 1, "x": 1} for i, name in enumerate(names))
+    case = EventCase("case", "SEQ(A a, B b, C c, D d)", events, within=7)
+    (table,) = event_tables(case)
+    plan = engine.compile(aggregate_spec(case, [COUNT]))
+    assert sem(code(read(table, plan.spec), plan.spec.variables, plan.sequences[0])) == (3, 2)
+    assert count(case.pattern, events, within=7) == 3  # two end at 7 s, one at 10 s
