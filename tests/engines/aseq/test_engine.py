@@ -225,20 +225,25 @@ def test_empty_and_matchless_tables() -> None:
     assert code(read(table, plan.spec), plan.spec.variables, plan.sequences[0]).row.tolist() == [0, 1]
 
 
-@pytest.mark.parametrize("pattern", ["A a", "SEQ(A a, B b, C c)", "SEQ(A a, !D n, B b, C c)", "SEQ(A a, A b, B c, A d)"])
+@pytest.mark.parametrize(
+    "pattern", ["A a", "SEQ(A a, B b, C c)", "SEQ(A a, !D n, B b, C c)", "SEQ(A a, A b, B c, A d)"]
+)
 @pytest.mark.parametrize("within", [None, 4, 25])
 def test_the_papers_own_algorithms(pattern: str, within: int | None) -> None:
     """DPC and SEM on random streams with ties, in two partitions."""
     for seed in range(5):
         choose = random.Random(f"{pattern} {within} {seed}")
         events = tuple(
-            {"id": i, "type": choose.choice("AABBCD"), "ts": choose.randrange(60), "x": 1, "k": i % 2} for i in range(80)
+            {"id": i, "type": choose.choice("AABBCD"), "ts": choose.randrange(60), "x": 1, "k": i % 2}
+            for i in range(80)
         )
         case = EventCase("case", pattern, events, within=within, partition=("k",))
         plan = engine.compile(aggregate_spec(case, [COUNT]))
         data = read(pa.concat_tables(event_tables(case)), plan.spec)
         coded = code(data, plan.spec.variables, plan.sequences[0])
-        assert (dpc(coded) if within is None else sem(coded)[0]) == count(pattern, events, within=within, partition=("k",))
+        assert (dpc(coded) if within is None else sem(coded)[0]) == count(
+            pattern, events, within=within, partition=("k",)
+        )
 
 
 def test_example_3() -> None:
