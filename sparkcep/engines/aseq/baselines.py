@@ -84,7 +84,7 @@ def _sem(code, first, part, low, widest, length):  # type: ignore[no-untyped-def
             counter[1] = starts
             started[newest % (widest + 1)] = g
             newest += 1
-            most = max(most, newest - oldest)
+            most = max(most, np.int64(newest - oldest))
             if length == 1:
                 total = plus(SATURATING, total, starts)
     return total, most
