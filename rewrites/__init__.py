@@ -5,7 +5,7 @@
 
 from rewrites.parameters import positional_name
 from rewrites.relation import InputError
-from rewrites.rewrite import Options, Rewritten, RewrittenClause, analyse, has_clause, rewrite
+from rewrites.rewrite import Options, Rewritten, RewrittenClause, analyse, has_clause, has_function, rewrite
 
 __all__ = [
     "InputError",
@@ -14,6 +14,7 @@ __all__ = [
     "RewrittenClause",
     "analyse",
     "has_clause",
+    "has_function",
     "positional_name",
     "rewrite",
 ]

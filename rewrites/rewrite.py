@@ -15,11 +15,14 @@ from rewrites.dialect import find_sites, parse_clause
 from rewrites.emit.analyze import event_pattern_counts, row_pattern_counts
 from rewrites.emit.event_pattern import event_pattern_query, event_pattern_spec
 from rewrites.emit.row_pattern import row_pattern_query, row_pattern_spec
+from rewrites.measures import measured, used_by_measures
 from rewrites.notices import Notice, notices
 from rewrites.parameters import named_markers
 from rewrites.relation import Describe, Relation, in_scope, relation
 from rewrites.rules.aggregate_pushdown import NAME as AGGREGATE_PUSHDOWN
 from rewrites.rules.aggregate_pushdown import EmittedClause, Pushdown, PushdownSession, aggregate_pushdown
+from rewrites.rules.aseq_functions import NAME as ASEQ_FUNCTIONS
+from rewrites.rules.aseq_functions import FunctionName, aseq_functions, has_calls
 from rewrites.rules.inferred_equalities import NAME as INFERRED_EQUALITIES
 from rewrites.rules.inferred_equalities import inferred_equalities
 from rewrites.rules.prune_fields import used_columns
@@ -38,6 +41,7 @@ class Options:
 
     ``function`` names the table function that already knows a MatchSpec (Spark Connect); None: ``cep_match`` with the spec as argument.
     ``check`` raises for a MatchSpec that no engine runs. ``keep_null_time``: a NULL event time is an error (else such events are dropped).
+    ``aggregate_function`` names a function for a call of ``aseq_count`` or its kin (Spark Connect); None: those that every session has.
     ``disabled``: names of rules that are not to be applied. ``analyze``: each clause's counts are wanted too.
     """
 
@@ -47,6 +51,7 @@ class Options:
     disabled: frozenset[str] = frozenset()
     evaluation: Evaluation = Evaluation()
     analyze: bool = False
+    aggregate_function: FunctionName | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,11 +80,18 @@ class Rewritten:
     text: str
     sql: str
     clauses: tuple[RewrittenClause, ...] = ()
+    functions: int = 0
+    """Calls of ``aseq_count`` and its kin that a rule rewrote."""
 
 
 def has_clause(text: str) -> bool:
     """Whether a statement has a pattern clause (cheap where it has none)."""
     return bool(find_sites(text))
+
+
+def has_function(text: str) -> bool:
+    """Whether a statement may call ``aseq_count`` or its kin (cheap)."""
+    return has_calls(text)
 
 
 def rewrite(text: str, describe: Describe, options: Options | None = None) -> str:
@@ -97,10 +109,13 @@ def analyse(text: str, describe: Describe, options: Options | None = None) -> Re
 
 def _rewrite(text: str, describe: Describe, options: Options) -> Rewritten:
     sites = find_sites(text)
-    if not sites:
-        return Rewritten(text, text)
-    clauses = [parse_clause(text, site) for site in sorted(sites, key=lambda site: site.span.end)]
     source = Source(text, named_markers(text))
+    calls = () if ASEQ_FUNCTIONS in options.disabled else aseq_functions(source, options.aggregate_function)
+    if not sites and not calls:
+        return Rewritten(text, text)
+    for span, edit in calls:
+        source = source.with_edit(span, edit)
+    clauses = [parse_clause(text, site) for site in sorted(sites, key=lambda site: site.span.end)]
     done = []
     for clause in clauses:
         rows = relation(clause.site, source, describe)
@@ -110,7 +125,7 @@ def _rewrite(text: str, describe: Describe, options: Options) -> Rewritten:
         source = source.with_edit(clause.site.span, done[-1].query)
         for span, edit in () if isinstance(done[-1].pushdown, str) else done[-1].pushdown.edits:
             source = source.with_edit(span, edit)
-    return Rewritten(text, source.text(Span(0, len(text))), tuple(done))
+    return Rewritten(text, source.text(Span(0, len(text))), tuple(done), len(calls))
 
 
 def _clause(clause: Clause, rows: Relation, source: Source, options: Options, *, only_clause: bool) -> RewrittenClause:
@@ -120,13 +135,14 @@ def _clause(clause: Clause, rows: Relation, source: Source, options: Options, *,
         row_query = row_pattern_query(row_bound, row_spec, _function(row_spec, clause.site, options))
         return RewrittenClause(clause, row_bound, row_spec, row_query, notices(clause))
     bound = bind_event_pattern(clause, rows, source)
-    if INFERRED_EQUALITIES not in options.disabled:
+    if INFERRED_EQUALITIES not in options.disabled and bound.emit_changes is None:
         bound = inferred_equalities(bound)
     evaluation = hinted(options.evaluation, clause.hints)
     cut = time_shards(bound, evaluation, disabled=TIME_SHARDS in options.disabled, place=clause.site.keyword)
     cut = "so that nothing is counted twice" if options.analyze and cut else cut
     shards = None if isinstance(cut, str) else cut
-    fields = used_columns(bound, clause.site, source.sql, only_clause=only_clause)
+    fields = used_by_measures(bound) if bound.measures else None
+    fields = fields or used_columns(bound, clause.site, source.sql, only_clause=only_clause)
     spec = replace(
         event_pattern_spec(bound, fields, shards),
         engine=evaluation.engine,
@@ -136,7 +152,14 @@ def _clause(clause: Clause, rows: Relation, source: Source, options: Options, *,
     )
     function = _function(spec, clause.site, options)
     query = event_pattern_query(bound, spec, source, function, keep_null_time=options.keep_null_time, shards=shards)
-    pushed = _pushdown(EmittedClause(clause, bound, spec, query, shards), source, options)
+    part = EmittedClause(clause, bound, spec, query, shards)
+    off = _pushdown_off(part, options)
+    session = PushdownSession(options.check or _unchecked, options.function, options.keep_null_time)
+    if bound.measures:
+        answer = measured(part, source, session, off)
+        pushed, query = answer.pushdown, answer.query
+    else:
+        pushed = off or aggregate_pushdown(part, source, session)
     text = query if isinstance(pushed, str) else pushed.query
     return RewrittenClause(clause, bound, spec, text, pushdown=pushed, shards=cut, evaluation=evaluation)
 
@@ -157,13 +180,15 @@ def _counts(part: RewrittenClause, source: Source, options: Options) -> str:
     return event_pattern_counts(part.bound, part.spec, pushed, source, functions, keep_null_time=keep)
 
 
-def _pushdown(part: EmittedClause, source: Source, options: Options) -> Pushdown | str:
+def _pushdown_off(part: EmittedClause, options: Options) -> str:
+    """Why no aggregate of the clause is pushed down, whatever it is."""
     if options.check is None or AGGREGATE_PUSHDOWN in options.disabled:
         return f"{AGGREGATE_PUSHDOWN} is switched off"
-    if part.spec.engine != "auto":
-        return f"the engine {part.spec.engine} was asked for"
-    session = PushdownSession(options.check, options.function, options.keep_null_time)
-    return aggregate_pushdown(part, source, session)
+    return "" if part.spec.engine == "auto" else f"the engine {part.spec.engine} was asked for"
+
+
+def _unchecked(spec: MatchSpec) -> None:
+    """No engine is at hand."""
 
 
 def _function(spec: MatchSpec, site: Site, options: Options) -> str | None:

@@ -47,7 +47,8 @@ def register_in_session(context: Any, jsession: Any) -> None:
 def connect_function(spark: Any, spec_json: str) -> str:
     """Register the MatchSpec's own UDTF with a Spark Connect session; returns the function's name."""
     name = f"{FUNCTION_NAME}_{hashlib.sha256(spec_json.encode()).hexdigest()[:16]}"
-    schema = StructType.fromJson(json.loads(from_json(spec_json).schema))
+    spec: Any = from_json(spec_json)
+    schema = StructType.fromJson(json.loads(spec.schema))
     spark.udtf.register(name, arrow_udtf(table_function(spec_json), returnType=schema))
     return name
 
@@ -72,7 +73,8 @@ class _Builder:
 
     def _make_udtf(self, spec_json: str) -> Any:
         jvm = self._context._jvm
-        schema = jvm.org.apache.spark.sql.types.DataType.fromJson(from_json(spec_json).schema)
+        spec: Any = from_json(spec_json)
+        schema = jvm.org.apache.spark.sql.types.DataType.fromJson(spec.schema)
         function = _wrap_function(self._context, table_function(spec_json))
         make = jvm.org.apache.spark.sql.execution.python.UserDefinedPythonTableFunction
         return make(FUNCTION_NAME, function, schema, PythonEvalType.SQL_ARROW_UDTF, True)

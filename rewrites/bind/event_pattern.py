@@ -10,11 +10,12 @@ from sqlglot import exp
 
 from rewrites.bind.closures import kleene_path
 from rewrites.bind.conditions import Columns
+from rewrites.bind.match_aggregates import bind_aggregates
 from rewrites.bind.names import Variables, references, row_text
 from rewrites.bind.row_pattern import Key, bind_keys, order_item, plain_column
 from rewrites.bind.within import Window, bind_window
 from rewrites.builder import quoted, string
-from rewrites.clause import Equivalence, Expr, MatchPatternClause
+from rewrites.clause import Equivalence, Expr, MatchPatternClause, Measure
 from rewrites.dialect import column_path
 from rewrites.predicates import ConditionTranslator, check_closures, is_local, spans_variables
 from rewrites.relation import Relation, suggestion
@@ -44,6 +45,7 @@ class BoundEventPattern:
     columns that partition beside ``keys``. ``columns``: SQL text → name of the columns that engine conditions read.
     ``inferred``: partitions found by a rule. ``residual``: conjuncts that Spark applies to the matches. ``types``: the event types of
     the pattern; empty where ANY takes all.
+    ``measures``: aggregates over the matches, where they are wanted instead of the matches; ``emit_changes``: each time they change.
     """
 
     relation: Relation
@@ -67,11 +69,12 @@ class BoundEventPattern:
     strategy: event.Strategy
     matches: event.MatchOutput
     inferred: tuple[Inferred, ...] = ()
+    measures: tuple[Measure, ...] = ()
+    emit_changes: Span | None = None
 
 
 def bind_event_pattern(clause: MatchPatternClause, relation: Relation, source: Source) -> BoundEventPattern:
     """Resolve a MATCH PATTERN clause. Raises CepAnalysisError and CepUnsupportedError with spans."""
-    _refuse(clause)
     _, tree, span = clause.patterns[0]
     elements = pattern.elements(tree)
     variables = Variables(tuple(element.variable for element in elements))
@@ -113,6 +116,8 @@ def bind_event_pattern(clause: MatchPatternClause, relation: Relation, source: S
         window=bind_window(clause.within, time, time_type, relation, source),
         strategy=clause.strategy,
         matches=clause.matches,
+        measures=bind_aggregates(clause, tree, keys, relation),
+        emit_changes=clause.emit_changes,
     )
 
 
@@ -238,18 +243,6 @@ def _outside_queries(node: exp.Expression) -> Iterator[exp.Expression]:
         return
     for child in node.iter_expressions():
         yield from _outside_queries(child)
-
-
-def _refuse(clause: MatchPatternClause) -> None:
-    if clause.measures:
-        raise CepUnsupportedError(
-            "MEASURES in MATCH PATTERN",
-            code="MEASURES",
-            span=clause.measures[0].expr.span,
-            hint="aggregate the matches: SELECT COUNT(*) FROM t MATCH PATTERN (…)",
-        )
-    if clause.emit_changes is not None:
-        raise CepUnsupportedError("EMIT CHANGES", code="EMIT_CHANGES", span=clause.emit_changes)
 
 
 def _check_names(clause: MatchPatternClause, keys: tuple[Key, ...], elements: tuple[pattern.Element, ...]) -> None:

@@ -7,6 +7,7 @@ of partial counts. So grouping by the keys, by functions of them, or not at all,
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import Protocol
 
 from pyspark.sql.types import (
     BooleanType,
@@ -28,11 +29,12 @@ from pyspark.sql.types import (
 from sqlglot import exp
 
 from rewrites.bind.event_pattern import BoundEventPattern
+from rewrites.bind.match_aggregates import EMIT_TIME
 from rewrites.builder import match_call, named, quoted, string, text_of
-from rewrites.emit.event_pattern import engine_input
+from rewrites.emit.event_pattern import EVENT_TIME, MOMENT, RANK, engine_input
 from rewrites.rules.time_shards import Shards
 from rewrites.transport import carried_schema, decoded
-from sparkcep.spec.aggregate import AggregateOutput, AggregateSpec, GroupColumn, MatchAggregate, PatternName
+from sparkcep.spec.aggregate import AggregateOutput, AggregateSpec, EmitTime, GroupColumn, MatchAggregate, PatternName
 from sparkcep.spec.event import EventPatternSpec, WithinTime
 
 EXACT_DIGITS = 18
@@ -58,7 +60,14 @@ class AggregateCall:
     @property
     def text(self) -> str:
         """The call as the user could have written it."""
-        return f"{self.function.upper()}({f'{self.variable}.{self.column}' if self.variable else '*'})"
+        column = "*" if self.column == RANK else self.column
+        return f"{self.function.upper()}({f'{self.variable}.{column}' if self.variable else '*'})"
+
+
+class Combines(Protocol):
+    """Says how a call is written over the rows at hand; None: it cannot be."""
+
+    def combined(self, call: AggregateCall) -> str | None: ...
 
 
 @dataclass(slots=True)
@@ -120,17 +129,19 @@ def aggregate_spec(bound: BoundEventPattern, events: EventPatternSpec, partials:
         (AggregateOutput(key.name, GroupColumn(column)), key.data_type)
         for key, column in zip(bound.keys, events.partition, strict=True)
     ]
+    times = [(AggregateOutput(EMIT_TIME, EmitTime(EVENT_TIME)), bound.time_type)] if bound.emit_changes else []
     values = [(AggregateOutput(name, source), kind) for source, (name, kind) in partials.sources.items()]
     return AggregateSpec(
         variables=events.variables,
         pattern=events.pattern,
         masks=events.masks,
         rank=events.rank,
-        outputs=tuple(output for output, _ in [*keys, *values]),
-        schema=carried_schema((output.name, kind) for output, kind in [*keys, *values]).json(),
+        outputs=tuple(output for output, _ in [*keys, *times, *values]),
+        schema=carried_schema((output.name, kind) for output, kind in [*keys, *times, *values]).json(),
         within=events.within,
         partition=events.partition,
         text=events.text,
+        emit=MOMENT if bound.emit_changes else None,
     )
 
 
@@ -144,9 +155,10 @@ def aggregate_query(
 ) -> str:
     """The query that stands in the clause's place: PARTITION BY columns and partial aggregates, a row for each shard with a match."""
     rows = aggregate_input(bound, spec, keep_null_time=keep_null_time, shards=shards)
-    keys = {key.name: key.data_type for key in bound.keys}
+    types = {key.name: key.data_type for key in bound.keys} | ({EMIT_TIME: bound.time_type} if spec.emit else {})
     columns_out = (
-        named(decoded(quoted(o.name), keys[o.name]) if o.name in keys else quoted(o.name), o.name) for o in spec.outputs
+        named(decoded(quoted(o.name), types[o.name]) if o.name in types else quoted(o.name), o.name)
+        for o in spec.outputs
     )
     query = exp.select(*columns_out).from_(match_call(rows, spec, function))
     return f"({text_of(query)})"
@@ -160,21 +172,27 @@ def aggregate_input(
     if isinstance(spec.within, WithinTime):
         columns += [spec.within.time, spec.within.deadline]
     columns += [column for output in spec.outputs if (column := read_column(output.source)) is not None]
-    return engine_input(bound, list(dict.fromkeys(columns)), keep_null_time=keep_null_time, shards=shards)
+    columns += [spec.emit] if spec.emit else []
+    names = list(dict.fromkeys(columns))
+    every_event = spec.emit is not None
+    return engine_input(bound, names, keep_null_time=keep_null_time, shards=shards, every_event=every_event)
 
 
 def _ordered(data_type: DataType) -> bool:
     return isinstance(data_type, (*_ORDERED, *_ORDERED_TIMES)) or data_type == StringType()
 
 
-def _bigint(partial: str, call: AggregateCall) -> str:
-    """The sum of a BIGINT column, an error where it is none: also where Spark's ANSI mode is off."""
-    total = f"SUM(CAST({partial} AS DECIMAL(38, 0)))"
+def checked_bigint(total: str, call: AggregateCall) -> str:
+    """A DECIMAL(38,0) as BIGINT, an error where it is none: also where Spark's ANSI mode is off."""
     error = f"RAISE_ERROR({string(_OVERFLOW.format(call.text, call.text))})"
     inside = "BETWEEN -9223372036854775808BD AND 9223372036854775807BD"
     return f"CASE WHEN {total} NOT {inside} THEN {error} ELSE CAST({total} AS BIGINT) END"
 
 
-def read_column(source: GroupColumn | MatchAggregate | PatternName) -> str | None:
+def _bigint(partial: str, call: AggregateCall) -> str:
+    return checked_bigint(f"SUM(CAST({partial} AS DECIMAL(38, 0)))", call)
+
+
+def read_column(source: GroupColumn | EmitTime | MatchAggregate | PatternName) -> str | None:
     """The input column that an output reads, if any."""
     return None if isinstance(source, PatternName) else source.column

@@ -9,10 +9,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from pyspark.sql.types import ArrayType, BooleanType, DataType, StructField, StructType
+from pyspark.sql.types import ArrayType, BooleanType, DataType, IntegerType, StructField, StructType
 from sqlglot import exp
 
 from rewrites.bind.event_pattern import BoundEventPattern, type_in
+from rewrites.bind.match_aggregates import EMIT_TIME
 from rewrites.bind.names import Variables, reference
 from rewrites.bind.within import NOT_POSITIVE
 from rewrites.builder import match_call, named, over, quoted, raw, select, string, text_of
@@ -39,6 +40,9 @@ from sparkcep.spec.expression import terms
 from sparkcep.spec.row import MASK_BITS
 
 RANK, TIME, DEADLINE = "__cep_rank", "__cep_time", "__cep_deadline"
+MOMENT, UNTIL, NOW = "__cep_moment", "__cep_until", "__cep_now"
+"""EMIT CHANGES: the number of an event's time in its partition, when a match expires, and the time as its window measures it."""
+EVENT_TIME = "__cep_o0"
 Fields = Mapping[str, tuple[str, ...]]
 """For each variable the input columns that its STRUCT shows."""
 
@@ -98,14 +102,20 @@ def all_matches(
 
 
 def engine_input(
-    bound: BoundEventPattern, names: list[str], *, keep_null_time: bool, shards: Shards | None = None
+    bound: BoundEventPattern,
+    names: list[str],
+    *,
+    keep_null_time: bool,
+    shards: Shards | None = None,
+    every_event: bool = False,
 ) -> exp.Select:
     """The rows that an engine reads: the columns ``names`` and the masks, partition after partition, in order.
 
-    With ``shards`` a partition is what one shard of the time line needs of it.
+    With ``shards`` a partition is what one shard of the time line needs of it. ``every_event``: also those that take no part in a match,
+    with MOMENT.
     """
-    events = _windowed(bound, _events(bound, keep_null_time), shards)
-    types = {f.name: f.dataType for f in bound.relation.schema} | {"__cep_o0": bound.time_type}
+    events = _windowed(bound, _events(bound, keep_null_time, every_event), shards, every_event)
+    types = {f.name: f.dataType for f in bound.relation.schema} | {EVENT_TIME: bound.time_type}
     types |= {_key_column(bound, i): key.data_type for i, key in enumerate(bound.keys)}
     columns = [named(encoded(quoted(name), types[name]) if name in types else quoted(name), name) for name in names]
     columns = [own() if name == OWN else column for name, column in zip(names, columns, strict=True)]
@@ -119,7 +129,18 @@ def _flagged(shards: Shards | None) -> bool:
     return shards is not None and shards.leaders is None
 
 
-def _events(bound: BoundEventPattern, keep_null_time: bool) -> exp.Select:
+def event_times(bound: BoundEventPattern, *, keep_null_time: bool) -> exp.Select:
+    """The PARTITION BY columns, ``emit_time`` and NOW: one row for every time at which a partition has an event of any type."""
+    keys = [quoted(_key_column(bound, i)) for i in range(len(bound.keys))]
+    columns = [named(text, key.name) for text, key in zip(keys, bound.keys, strict=True)]
+    columns += [named(quoted(EVENT_TIME), EMIT_TIME)]
+    if bound.window is not None:
+        columns.append(named(f"MAX({quoted(RANK if bound.window.events else TIME)})", NOW))
+    query = select(columns, _windowed(bound, _events(bound, keep_null_time, True), None, True))
+    return query.where(raw(f"{quoted(EVENT_TIME)} IS NOT NULL")).group_by(*map(raw, keys), raw(quoted(EVENT_TIME)))
+
+
+def _events(bound: BoundEventPattern, keep_null_time: bool, every_event: bool = False) -> exp.Select:
     """The input with bits, times and the columns that conditions read; events that can take no part are left out."""
     columns: list[exp.Expression] = [exp.Star()]
     columns += [named(_checked(text, bound, keep_null_time), name) for text, name in _masks(bound)]
@@ -129,7 +150,10 @@ def _events(bound: BoundEventPattern, keep_null_time: bool) -> exp.Select:
         columns += [named(bound.window.time, TIME), named(bound.window.deadline, DEADLINE)]
     columns += [named(text, name) for text, name in bound.columns.items()]
     query = select(columns, bound.relation.text)
-    for test in _scan_tests(bound, keep_null_time):
+    tests = [] if every_event else _scan_tests(bound, keep_null_time)
+    if every_event and not keep_null_time:
+        tests.append(f"({bound.time}) IS NOT NULL")
+    for test in tests:
         query = query.where(raw(test))
     return query
 
@@ -145,7 +169,9 @@ def _scan_tests(bound: BoundEventPattern, keep_null_time: bool) -> list[str]:
     return tests
 
 
-def _windowed(bound: BoundEventPattern, events: exp.Select, shards: Shards | None) -> exp.Select:
+def _windowed(
+    bound: BoundEventPattern, events: exp.Select, shards: Shards | None, every_event: bool = False
+) -> exp.Select:
     partition = [quoted(_key_column(bound, i)) for i in range(len(bound.keys))]
     partition += [quoted(column) for column in bound.equivalences]
     inferred = [f"COALESCE({', '.join(map(quoted, key.columns))})" for key in bound.inferred]
@@ -154,6 +180,9 @@ def _windowed(bound: BoundEventPattern, events: exp.Select, shards: Shards | Non
     order = [f"{quoted(f'__cep_o{i}')}{direction}" for i, (_, direction) in enumerate(bound.order)]
     rank = named(over("RANK()", partition, order), RANK)
     row_number = named(over("ROW_NUMBER()", partition, order), ROW_NUMBER)
+    if every_event:
+        moment = named(over("RANK()", partition, order[:1]), MOMENT)
+        return select([exp.Star(), rank, moment, row_number], events)
     any_bit = " OR ".join(f"{quoted(name)} <> 0" for _, name in _masks(bound))
     if is_contiguous(bound):
         attributes = [quoted(column) for column in bound.equivalences]
@@ -214,7 +243,7 @@ def _outputs(bound: BoundEventPattern, fields: Fields, shards: Shards | None) ->
     """The result's columns with the types that they have for the user."""
     if bound.matches == "compressed":
         return [*_key_outputs(bound), _time_outputs(bound)[1], buffer_output(bound)]
-    outputs = [*_key_outputs(bound), *_time_outputs(bound), *_event_outputs(bound, fields)]
+    outputs = [*_key_outputs(bound), *_time_outputs(bound), *_expiry(bound), *_event_outputs(bound, fields)]
     return [*outputs, (Output(OWN, FirstEvent(OWN)), BooleanType())] if _flagged(shards) else outputs
 
 
@@ -226,6 +255,16 @@ def _time_outputs(bound: BoundEventPattern) -> list[tuple[Output, DataType]]:
     column = bound.time_column or "__cep_o0"
     sources = (Output("match_start", FirstEvent(column)), Output("match_end", LastEvent(column)))
     return [(output, bound.time_type) for output in sources]
+
+
+def _expiry(bound: BoundEventPattern) -> list[tuple[Output, DataType]]:
+    """For EMIT CHANGES: the time, or the rank, from which on a match is no longer alive."""
+    if bound.emit_changes is None or bound.window is None:
+        return []
+    if bound.window.events is not None:
+        return [(Output(UNTIL, FirstEvent(RANK)), IntegerType())]
+    (data_type,) = bound.relation.types_of([(bound.window.deadline, bound.emit_changes)])
+    return [(Output(UNTIL, FirstEvent(DEADLINE)), data_type)]
 
 
 def _event_outputs(bound: BoundEventPattern, fields: Fields) -> list[tuple[Output, DataType]]:

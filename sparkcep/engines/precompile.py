@@ -9,6 +9,7 @@ import time
 from importlib import import_module
 
 KERNEL_MODULES = (
+    "sparkcep.engines.aseq.change_kernels",
     "sparkcep.engines.aseq.counting_kernels",
     "sparkcep.engines.aseq.kernels",
     "sparkcep.engines.event_pattern.range_kernels",

@@ -39,7 +39,11 @@ _ROWS = {
 def explain_lines(rewritten: Rewritten) -> list[str]:
     """The report, line by line."""
     lines = [line for part in rewritten.clauses for line in _clause_lines(rewritten.text, part)]
-    if not rewritten.clauses:
+    if rewritten.functions:
+        lines.append(
+            f"aseq_functions: {rewritten.functions} calls over lists, which Spark's own aggregates may stand beside"
+        )
+    elif not rewritten.clauses:
         lines.append("no pattern clause: Spark gets the statement as it is")
     return [*lines, "== SQL that Spark gets ==", *rewritten.sql.strip().splitlines()]
 

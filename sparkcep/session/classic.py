@@ -8,7 +8,7 @@ A statement without a clause passes as it is, and an error of Spark's own passes
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import Any
 from weakref import WeakValueDictionary
 
@@ -19,11 +19,13 @@ from pyspark.sql import SparkSession
 
 from rewrites import InputError, positional_name
 from sparkcep.errors import CepError, CepInternalError
+from sparkcep.session.aggregate_functions import counted_pattern
 from sparkcep.session.config import options, point_workers
 from sparkcep.session.raising import remember, translate_errors
 from sparkcep.session.statement import concerns, spark_sql
 from sql_functions.catalog import classic_describe
 from sql_functions.register import register_builtin, register_in_session
+from sql_functions.register_aggregates import builtin_functions, register_aggregates
 
 Parse = Callable[[str], Any]
 
@@ -40,6 +42,9 @@ def install(spark: SparkSession) -> None:
         return
     register_builtin(context)
     register_in_session(context, jsession)
+    fail = partial(_java_error, context)
+    register_aggregates(context, builtin_functions(context), counted_pattern, fail)
+    register_aggregates(context, jsession.sessionState().functionRegistry(), counted_pattern, fail)
     injection = _injection(context, jsession.extensions())
     _set_parser(jsession, injection.apply(jsession, jsession.sessionState().sqlParser()))
 
@@ -92,7 +97,7 @@ class PatternParser:
         except InputError as error:
             return parse_rewritten(error.query)
         except CepError as error:
-            raise _java_error(self.injection.context, remember(error.in_sql(text))) from None
+            raise _java_error(self.injection.context, error.in_sql(text)) from None
         except CapturedException as error:
             raise Py4JJavaError(str(error), error._origin) from None
 
@@ -205,4 +210,5 @@ def _items(sequence: Any) -> list[Any]:
 
 def _java_error(context: Any, error: CepError) -> Py4JJavaError:
     """A CepError as a Java exception, so that every client (Thrift too) sees its text; the parser interface lets unchecked ones pass."""
+    remember(error)
     return Py4JJavaError(str(error), context._jvm.java.lang.IllegalArgumentException(str(error)))

@@ -6,9 +6,11 @@ There is no JVM in reach, so each MatchSpec is registered as a UDTF of its own o
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 from rewrites import InputError, positional_name
+from sparkcep.session.aggregate_functions import connect_function as aggregate_function
 from sparkcep.session.config import options
 from sparkcep.session.statement import concerns, spark_sql
 from sql_functions.catalog import connect_describe
@@ -82,7 +84,8 @@ def named_arguments(args: Any) -> dict[str, Any] | None:
 def _rewritten(spark: Any, text: str, sql: Any) -> str:
     found = options(lambda name: spark.conf.get(name, None))
     function = lambda spec_json: connect_function(spark, spec_json)  # noqa: E731
+    aggregate = partial(aggregate_function, spark, sql)
     try:
-        return spark_sql(text, connect_describe(sql), replace(found, function=function))
+        return spark_sql(text, connect_describe(sql), replace(found, function=function, aggregate_function=aggregate))
     except InputError as error:
         raise error.cause from None

@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 from dataclasses import replace
 
-from rewrites import Options, Rewritten, analyse, has_clause
+from rewrites import Options, Rewritten, analyse, has_clause, has_function
 from rewrites.builder import string
 from rewrites.dialect import explain_prefix
 from rewrites.relation import Describe
@@ -17,7 +17,7 @@ LOGGER = logging.getLogger("sparkcep")
 
 def concerns(text: str) -> bool:
     """Whether a statement is sparkcep's to rewrite; all others are Spark's as they are."""
-    return has_clause(text) or explain_prefix(text) is not None
+    return has_clause(text) or has_function(text) or explain_prefix(text) is not None
 
 
 def spark_sql(text: str, describe: Describe, options: Options) -> str:

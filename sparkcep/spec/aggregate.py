@@ -24,6 +24,13 @@ class GroupColumn:
 
 
 @dataclass(frozen=True, slots=True)
+class EmitTime:
+    """The input column in an event at the time of the row (EMIT CHANGES)."""
+
+    column: str
+
+
+@dataclass(frozen=True, slots=True)
 class PatternName:
     """The name of the pattern that a row is about (MATCH PATTERNS)."""
 
@@ -56,7 +63,21 @@ class AggregateOutput:
     """One column of the engine's output table."""
 
     name: str
-    source: GroupColumn | MatchAggregate | PatternName
+    source: GroupColumn | EmitTime | MatchAggregate | PatternName
+
+
+@dataclass(frozen=True, slots=True)
+class AggregateFunctionSpec:
+    """``aseq_count`` and its kin: one aggregate over the matches of ``pattern`` in a group of events.
+
+    ``function`` ranges over the values of all events of all matches, NULLs skipped. ``within``: a length in the units of a numeric time, in
+    microseconds for any other; None: no window.
+    """
+
+    function: Literal["count", "sum", "avg", "min", "max"]
+    pattern: EventPattern
+    within: int | float | None = None
+    text: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,6 +86,8 @@ class AggregateSpec:
 
     The fields that ``EventPatternSpec`` has too mean the same. With ``patterns`` (MATCH PATTERNS) there is one row per
     pattern and partition that has a match of it, and ``pattern`` is not looked at.
+    ``emit`` (EMIT CHANGES): a column that is equal in the events of one time and of one partition only; the engine then reads every event
+    of a partition, and gives a row wherever the aggregates over the matches alive at a time differ from those at the time before.
     """
 
     variables: tuple[str, ...]
@@ -77,3 +100,4 @@ class AggregateSpec:
     partition: tuple[str, ...] = ()
     text: str = ""
     patterns: tuple[NamedPattern, ...] = ()
+    emit: str | None = None

@@ -16,7 +16,13 @@ from sparkcep.pattern import event as event_pattern
 from sparkcep.pattern import row as row_pattern
 from sparkcep.spec import aggregate, analyze, event, expression, row
 
-Spec = row.RowPatternSpec | event.EventPatternSpec | aggregate.AggregateSpec | analyze.AnalyzeSpec
+Spec = (
+    row.RowPatternSpec
+    | event.EventPatternSpec
+    | aggregate.AggregateSpec
+    | aggregate.AggregateFunctionSpec
+    | analyze.AnalyzeSpec
+)
 
 SPEC_VERSION = 1
 """Raised when the meaning of a field changes; a stored view with another version is refused, never misread."""

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from json import loads
 from typing import Any
 
 import pytest
@@ -33,6 +34,24 @@ def check(spark: SparkSession, case: Case) -> None:
 def assert_rows(actual: Iterable[Any], expected: Iterable[Any]) -> None:
     """The same rows, each as often, in any order."""
     assert sorted(map(plain, actual), key=repr) == sorted(map(plain, expected), key=repr)
+
+
+def answers(spark: SparkSession, queries: Mapping[str, str]) -> dict[str, list[dict[str, Any]]]:
+    """The rows of many queries, each as a JSON object, in one statement: a job costs more than a small query."""
+    json = "to_json(struct(q.*), map('ignoreNullFields', 'false'))"
+    parts = [
+        f"SELECT '{name.replace(chr(39), chr(92) + chr(39))}' AS name, {json} FROM ({sql}) q"
+        for name, sql in queries.items()
+    ]
+    found: dict[str, list[dict[str, Any]]] = {name: [] for name in queries}
+    for name, row in sorted(spark.sql(" UNION ALL ".join(parts)).collect()):
+        found[name].append(loads(row))
+    return found
+
+
+def types(spark: SparkSession, queries: Mapping[str, str]) -> dict[str, str]:
+    """Names and types of the columns of many queries."""
+    return {name: spark.sql(sql).schema.simpleString() for name, sql in queries.items()}
 
 
 def plain(value: Any) -> Any:

@@ -12,13 +12,14 @@ from dataclasses import dataclass
 import numpy as np
 import pyarrow as pa
 
+from sparkcep.engines.aseq.changes import run_changes
 from sparkcep.engines.aseq.events import read
 from sparkcep.engines.aseq.passes import Passes, Weighing
 from sparkcep.engines.aseq.results import aggregate
 from sparkcep.engines.aseq.sequences import Sequence, sequences
 from sparkcep.engines.aseq.sharing import plan_sharing
 from sparkcep.engines.aseq.work import Work
-from sparkcep.spec.aggregate import AggregateSpec, GroupColumn, PatternName
+from sparkcep.spec.aggregate import AggregateSpec, GroupColumn, MatchAggregate, PatternName
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,10 +45,15 @@ def compile(spec: AggregateSpec) -> Plan:
 def run(plan: Plan, table: pa.Table) -> Iterator[pa.Table]:
     """The aggregates of every partition of ``table`` that has a match, a table per pattern; nothing for an empty table.
 
+    With ``emit``: those over the matches alive at each event time at which one of them changes.
+
     Raises CepDataError where a BIGINT, or a DECIMAL's digits, do not hold a value; CepUnsupportedError for types that
     cannot be summed and for windows whose ends fall with time.
     """
     if not table.num_rows:
+        return
+    if plan.spec.emit is not None:
+        yield from run_changes(plan.spec, plan.sequences, table)
         return
     data = read(table, plan.spec)
     work = Work(data, plan.spec.variables, tuple(every for _, every in plan.patterns), plan.passes)
@@ -64,7 +70,7 @@ def _aggregates(spec: AggregateSpec, passes: Passes, pattern: str) -> pa.Table:
             arrays.append(_one_array(passes.table.arrow.column(output.source.column).take(rows)))
         elif isinstance(output.source, PatternName):
             arrays.append(pa.array([pattern] * len(matched), pa.string()))
-        else:
+        elif isinstance(output.source, MatchAggregate):
             arrays.append(aggregate(passes, output.source, matched))
     return pa.Table.from_arrays(arrays, names=[output.name for output in spec.outputs])
 

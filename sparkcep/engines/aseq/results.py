@@ -88,7 +88,8 @@ def _typed(
 
 def name(source: MatchAggregate) -> str:
     """The aggregate as SQL."""
-    return f"{source.function.upper()}({f'{source.variable}.{source.column}' if source.column else '*'})"
+    column = "*" if source.column and source.column.startswith("__cep_") else source.column
+    return f"{source.function.upper()}({f'{source.variable}.{column}' if source.variable else '*'})"
 
 
 def _overflow(source: MatchAggregate, kind: str, hint: str) -> CepDataError:

@@ -1,0 +1,115 @@
+"""aseq_functions: ``aseq_count`` and its kin in any SELECT become functions that Spark mixes with its own aggregates.
+
+``SELECT k, aseq_count(ts, type, 'SEQ(A, B)', 10), SUM(x) FROM t GROUP BY k`` → ``cep_aseq_count(COLLECT_LIST(STRUCT(ts, type)), 'SEQ(A, B)', 10)``
+in the call's place: Spark refuses a grouped aggregate UDF beside built-in aggregates (INVALID_PANDAS_UDF_PLACEMENT), not a scalar one over a
+built-in aggregate; and many groups go to the engine in one call. Calls with OVER stay as they are: Spark has windows for grouped aggregate
+UDFs only. In Spark Connect, where no function can be made at resolution, ``name`` gives one made for the call.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+
+from rewrites.dialect.tokens import Tokens, cover, split_commas, tokenize
+from rewrites.source import Edit, Source
+from sparkcep.errors import CepAnalysisError, Span
+
+NAME = "aseq_functions"
+_NAMES = {f"aseq_{function}": function for function in ("count", "sum", "avg", "min", "max")}
+_BEHIND_FROM = {
+    "WHERE",
+    "GROUP",
+    "HAVING",
+    "ORDER",
+    "LIMIT",
+    "OFFSET",
+    "WINDOW",
+    "UNION",
+    "EXCEPT",
+    "INTERSECT",
+    "MINUS",
+    ";",
+}
+_NOT_HERE = ("FILTER", "WITHIN")
+
+
+@dataclass(frozen=True, slots=True)
+class FunctionCall:
+    """``aseq_sum(ts, type, pattern, within, value)`` in a statement, its arguments as text.
+
+    ``over``: it stands with OVER. ``rows``: the FROM of its block as text, without the keyword; None where that is not found.
+    """
+
+    function: str
+    span: Span
+    arguments: tuple[str, ...]
+    over: bool
+    rows: str | None
+
+    @property
+    def row(self) -> tuple[str, ...]:
+        """The arguments that change from event to event: time, type and value."""
+        return (*self.arguments[:2], *self.arguments[4:])
+
+
+FunctionName = Callable[[FunctionCall], str]
+"""The name of a function made for one call: of rows where it stands with OVER, else of a list of structs."""
+
+
+def aseq_functions(source: Source, name: FunctionName | None = None) -> tuple[Edit, ...]:
+    """Edits for the calls in a statement; ``name``: see above (None: the functions of ``sql_functions.register_aggregates``)."""
+    if not has_calls(source.sql):
+        return ()
+    return tuple((call.span, text) for call in _calls(tokenize(source.sql), source) if (text := _written(call, name)))
+
+
+def has_calls(sql: str) -> bool:
+    """Whether a statement may call one of the functions (cheap)."""
+    return "aseq_" in sql.lower()
+
+
+def _written(call: FunctionCall, name: FunctionName | None) -> str | None:
+    rows = f"COLLECT_LIST(STRUCT({', '.join(call.row)}))"
+    if name is not None:
+        return f"{name(call)}({', '.join(call.row) if call.over else rows})"
+    return None if call.over else f"cep_aseq_{call.function}({rows}, {call.arguments[2]}, {call.arguments[3]})"
+
+
+def _calls(tokens: Tokens, source: Source) -> Iterator[FunctionCall]:
+    items = tokens.items
+    for i, token in enumerate(items[:-1]):
+        function = _NAMES.get(token.text.lower()) if token.kind == "word" else None
+        close = tokens.partner[i + 1]
+        if function is None or items[i + 1].key != "(" or close < 0 or (i > 0 and items[i - 1].key == "."):
+            continue
+        parts = split_commas(items[i + 2 : close])
+        if len(parts) != (4 if function == "count" else 5) or not all(parts):
+            continue  # Spark asks the function itself, which says what it takes
+        behind = items[close + 1].key if close + 1 < len(items) else ""
+        span = token.span.to(items[close].span)
+        if behind in _NOT_HERE or items[i + 2].key == "DISTINCT":
+            raise CepAnalysisError(
+                f"{token.text} with {behind or 'DISTINCT'}",
+                code="ASEQ_FUNCTION",
+                sql=source.sql,
+                span=span,
+                hint="filter the events in a subquery, or give the others a NULL type: IF(condition, type, NULL)",
+            )
+        texts = tuple(source.text(cover(part)) for part in parts)
+        yield FunctionCall(function, span, texts, behind == "OVER", _rows(tokens, i, source))
+
+
+def _rows(tokens: Tokens, i: int, source: Source) -> str | None:
+    """The FROM of the block around item ``i``: behind it, as deep in brackets as the block."""
+    items = tokens.items
+    outer = tokens.outer[i]
+    while outer >= 0 and items[outer + 1].key not in ("SELECT", "WITH"):
+        outer = tokens.outer[outer]
+    level = [j for j in range(i, len(items)) if tokens.outer[j] == outer]
+    begin = next((j for j in level if items[j].key == "FROM"), None)
+    if begin is None:
+        return None
+    closing = tokens.partner[outer] if outer >= 0 else len(items)
+    end = next((j for j in level if j > begin and items[j].key in _BEHIND_FROM), closing)
+    return source.text(cover(items[begin + 1 : end])) if end > begin + 1 else None

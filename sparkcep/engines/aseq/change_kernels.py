@@ -1,0 +1,91 @@
+"""Numba kernels of EMIT CHANGES: the aggregate over the matches alive at every event time, at constant cost per event.
+
+The matches alive at t have all their events in ``(t - W, t]``, so their aggregate is the product of the transition matrices of the groups
+in that window. A queue from two stacks keeps it, as in ``kernels.windowed``: suffix products of the older part, of which only row 0 is
+needed, and the product of what came since.
+
+Source: A-Seq sections 3.1 and 3.2 (expiry by START event), Figures 6 and 10.
+"""
+
+from __future__ import annotations
+
+import numba as nb
+import numpy as np
+
+from sparkcep.engines.aseq.kernels import F64, I8, I64, _one, _pull, _push, _through, _unit, _zero, plus
+
+
+@nb.njit(
+    [
+        nb.int64(I64, I64, I64, I64, I64, I64, I64),
+        nb.int64(I64, F64, I64, F64, F64, I64, I64),
+    ],
+    cache=True,
+    nogil=True,
+)
+def reach(moment_part, moment, part, time, deadline, low, high):  # type: ignore[no-untyped-def]
+    """Per moment the half-open range of groups that are alive: at or before it, and with a later deadline.
+
+    ``moment_part``, ``moment``: partition and time of each moment; ``part``, ``time``, ``deadline``: of each group.
+    Returns the largest number of groups alive at once, -1 if deadlines fall with time.
+    """
+    begin, end, widest, seen = 0, 0, 0, -1
+    for m in range(len(moment)):
+        if moment_part[m] != seen:
+            seen = moment_part[m]
+            while end < len(part) and part[end] < seen:
+                end += 1
+            begin = end
+        while end < len(part) and part[end] == seen and time[end] <= moment[m]:
+            if end > begin and deadline[end] < deadline[end - 1]:
+                return -1
+            end += 1
+        while begin < end and deadline[begin] <= moment[m]:
+            begin += 1
+        low[m], high[m] = begin, end
+        widest = max(widest, end - begin)
+    return widest
+
+
+@nb.njit(
+    [
+        nb.void(nb.int64, I64, I64, I64, I64, I64, I8, nb.int64, nb.int64, I64),
+        nb.void(nb.int64, I64, I64, I64, I64, F64, I8, nb.int64, nb.int64, F64),
+    ],
+    cache=True,
+    nogil=True,
+)
+def alive(mode, code, first, low, high, weights, gaps, weighted, widest, out):  # type: ignore[no-untyped-def]
+    """``out[m]``: joined by ``plus`` with the aggregate over the matches whose groups are ``low[m]`` … ``high[m] - 1``.
+
+    Both bounds never fall within a partition; a new partition begins behind all groups seen before.
+    """
+    length = len(gaps)
+    size = length + 1
+    zero, one = _zero(mode, weights[0]), _one(mode, weights[0])
+    front = np.empty((widest + 1, size), weights.dtype)
+    back, turned = np.full((size, size), zero), np.full((size, size), zero)
+    ahead = np.full((size + 1, size), zero)
+    state, gain = np.full(size, zero), np.full(size, zero)
+    base, turn, top = 0, 0, 0  # groups base … turn - 1 are in the front, turn … top - 1 in the back
+    _unit(mode, back, one, zero)
+    for m in range(len(low)):
+        if low[m] >= top:
+            base = turn = top = low[m]
+            _unit(mode, back, one, zero)
+        while top < high[m]:
+            _push(mode, code, weights, first[top], first[top + 1], gaps, length, weighted, back, gain)
+            top += 1
+        if low[m] > turn:
+            _unit(mode, turned, one, zero)
+            base = low[m]
+            for g in range(top - 1, base - 1, -1):
+                _pull(mode, code, weights, first[g], first[g + 1], gaps, length, weighted, turned, ahead)
+                front[g - base] = turned[0]
+            turn = top
+            _unit(mode, back, one, zero)
+        if low[m] < turn:
+            _through(mode, front[low[m] - base], back, state, zero)
+            out[m] = plus(mode, out[m], state[length])
+        elif low[m] < high[m]:
+            out[m] = plus(mode, out[m], back[0, length])

@@ -1,0 +1,130 @@
+"""EMIT CHANGES: aggregates over the matches alive at every event time, and the times at which they change.
+
+In: a compiled clause with ``emit``, a table of whole partitions with all their events. Out: one row per partition and time at which an
+aggregate differs from what it was before. The aggregates are partial ones: whether the measure made of them changed is not decided here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from numpy.typing import NDArray
+
+from sparkcep.engines.aseq import change_kernels, kernels
+from sparkcep.engines.aseq.events import Coded, Table, read
+from sparkcep.engines.aseq.passes import Passes
+from sparkcep.engines.aseq.results import aggregate
+from sparkcep.engines.aseq.sequences import Sequence
+from sparkcep.engines.aseq.values import MAX, Ints
+from sparkcep.engines.aseq.work import Weighing, Work
+from sparkcep.errors import CepUnsupportedError
+from sparkcep.spec.aggregate import AggregateSpec, EmitTime, GroupColumn, MatchAggregate
+
+
+@dataclass(frozen=True, slots=True)
+class Moments:
+    """The event times of a table: per moment the last row at it, its partition, and its time as the window measures it."""
+
+    row: Ints
+    part: Ints
+    time: NDArray
+
+
+@dataclass(frozen=True, slots=True)
+class Reach:
+    """Per moment the half-open range of groups that are alive, and the largest number of them."""
+
+    low: Ints
+    high: Ints
+    widest: int
+
+
+class ChangeWork(Work):
+    """``Work`` with one number per moment instead of one per partition; one pattern."""
+
+    def __init__(self, table: Table, variables: tuple[str, ...], sequences: tuple[Sequence, ...], at: Moments) -> None:
+        super().__init__(table, variables, (sequences,), ((0,),))
+        self.moments = at
+        self._reach: dict[Sequence, Reach] = {}
+
+    def _run(self, group: tuple[int, ...], weighing: Weighing, mode: int) -> NDArray:
+        kind = np.float64 if mode == kernels.FLOAT else np.int64
+        out = np.full(len(self.moments.row), MAX if mode == kernels.LEAST else 0, kind)
+        for one in self.marked(0, weighing.variable):
+            coded, near = self.code(one.sequence), self._near(one.sequence)
+            if not len(coded.part):
+                continue
+            weights = self.weights(weighing, mode)[coded.row] if one.position else np.zeros(1, kind)
+            rows = coded.code, coded.first, near.low, near.high
+            change_kernels.alive(mode, *rows, weights, coded.gaps, one.position, near.widest, out)
+        return out[np.newaxis]
+
+    def _near(self, sequence: Sequence) -> Reach:
+        if sequence not in self._reach:
+            self._reach[sequence] = _reach(self.code(sequence), self.table, self.moments)
+        return self._reach[sequence]
+
+
+def run_changes(spec: AggregateSpec, sequences: tuple[Sequence, ...], arrow: pa.Table) -> Iterator[pa.Table]:
+    """The rows of all partitions of ``arrow``, each in order of time. Raises what ``engine.run`` raises."""
+    table = read(arrow, spec)
+    at = _moments(table, arrow.column(str(spec.emit)).to_numpy())
+    passes = Passes(table, spec.variables, sequences, ChangeWork(table, spec.variables, sequences, at))
+    every = np.arange(len(at.row), dtype=np.int64)
+    values = {source: aggregate(passes, source, every) for source in _aggregates(spec)}
+    changed = [_differs(column, at.part, counts=source.function == "count") for source, column in values.items()]
+    kept = np.flatnonzero(np.logical_or.reduce(changed))
+    rows, places = pa.array(at.row[kept]), pa.array(kept)
+    arrays = []
+    for output in spec.outputs:
+        if isinstance(output.source, GroupColumn | EmitTime):
+            arrays.append(arrow.column(output.source.column).take(rows).combine_chunks())
+        elif isinstance(output.source, MatchAggregate):
+            arrays.append(values[output.source].take(places))
+    yield pa.Table.from_arrays(arrays, names=[output.name for output in spec.outputs])
+
+
+def _aggregates(spec: AggregateSpec) -> list[MatchAggregate]:
+    return [output.source for output in spec.outputs if isinstance(output.source, MatchAggregate)]
+
+
+def _moments(table: Table, at: NDArray) -> Moments:
+    size = len(at)
+    starts = np.zeros(size, bool)
+    starts[table.starts] = True
+    last = np.ones(size, bool)
+    last[:-1] = (at[1:] != at[:-1]) | starts[1:]
+    row = np.flatnonzero(last)
+    clock = np.zeros(size, np.int64) if table.time is None else table.time
+    return Moments(row, (np.cumsum(starts) - 1)[row], np.ascontiguousarray(clock[row]))
+
+
+def _reach(coded: Coded, table: Table, at: Moments) -> Reach:
+    low, high = np.zeros(len(at.row), np.int64), np.zeros(len(at.row), np.int64)
+    if table.time is None or table.deadline is None:
+        last = np.searchsorted(coded.row[coded.first[:-1]], at.row, side="right")
+        return Reach(np.searchsorted(coded.part, at.part), last.astype(np.int64), 0)
+    rows = coded.row[coded.first[:-1]]
+    part, time, deadline = coded.part.copy(), table.time[rows], table.deadline[rows]
+    widest = change_kernels.reach(at.part, at.time, part, time, deadline, low, high)
+    if widest < 0:
+        raise CepUnsupportedError(
+            "WITHIN a calendar interval whose ends fall with time, aggregated without matches", code="ASEQ_WITHIN"
+        )
+    return Reach(low, high, widest)
+
+
+def _differs(column: pa.Array, part: Ints, *, counts: bool) -> NDArray[np.bool_]:
+    """Whether each value differs from the one before it in its partition; before the first there is 0 (``counts``) or NULL."""
+    first = np.ones(len(column), bool)
+    first[1:] = part[1:] != part[:-1]
+    shifted = column.take(pa.array(np.maximum(np.arange(len(column)) - 1, 0)))
+    before = pc.if_else(pa.array(first), pa.scalar(0 if counts else None, column.type), shifted)
+    same = pc.fill_null(pc.equal(column, before), False)
+    both_null = pc.and_(pc.is_null(column), pc.is_null(before))
+    changed: NDArray[np.bool_] = pc.invert(pc.or_(same, both_null)).to_numpy(zero_copy_only=False)
+    return changed

@@ -1,0 +1,103 @@
+"""EMIT CHANGES of the A-Seq engine: the paper's figures, the corpus, the reference on random streams, overflow."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from math import comb
+from typing import Any
+
+import pyarrow as pa
+import pytest
+from hypothesis import assume, given, settings
+from hypothesis import strategies as st
+
+from sparkcep.engines.aseq import engine
+from sparkcep.engines.aseq.sequences import check, sequences
+from sparkcep.errors import CepAnalysisError, CepDataError, CepUnsupportedError
+from sparkcep.pattern.event import elements
+from sparkcep.spec.aggregate import AggregateOutput, EmitTime, MatchAggregate
+from tests.adapters import event_tables
+from tests.corpus import EventCase, event_cases
+from tests.engines.aseq.cases import aggregate_spec
+from tests.engines.aseq.test_engine import stream
+from tests.properties.strategies import event_cases as random_cases
+from tests.reference.aggregates import changes
+from tests.reference.branches import UndefinedError
+from tests.reference.corpus import event_query
+from tests.reference.event_sql import equivalence
+from tests.reference.text import event_pattern
+
+COUNT = MatchAggregate("count")
+
+
+def changed(case: EventCase, source: MatchAggregate) -> list[tuple[Any, Any]]:
+    """(emit_time, value) of all partitions together."""
+    spec = aggregate_spec(case, [source])
+    spec = replace(spec, outputs=(AggregateOutput("t", EmitTime("ts")), *spec.outputs), emit="moment")
+    tables = [table.append_column("moment", table["ts"]) for table in event_tables(case)]
+    check(spec)
+    found = engine.run(engine.compile(spec), pa.concat_tables(tables)) if tables else iter(())
+    return [tuple(row.values()) for part in found for row in part.to_pylist()]
+
+
+E10 = "a@1 b@2 c@3 a@4 c@5 b@6 d@7 c@8 a@9 d@10"
+
+
+def at(text: str) -> tuple[dict[str, Any], ...]:
+    pairs = (word.split("@") for word in text.split())
+    return tuple({"id": f"e{i}", "type": kind.upper(), "ts": int(ts), "x": 1} for i, (kind, ts) in enumerate(pairs))
+
+
+def test_e10() -> None:
+    assert changed(EventCase("case", "SEQ(A,B,C,D)", at(E10), within=7), COUNT) == [(7, 2), (8, 0), (10, 1)]
+
+
+@pytest.mark.parametrize("case", [case for case in event_cases() if case.changes], ids=str)
+def test_corpus(case: EventCase) -> None:
+    name, _, rest = next(iter(case.aggregates), "COUNT(*)").partition("(")
+    variable, _, column = rest.strip(")").partition(".")
+    source = COUNT if variable == "*" else MatchAggregate(name.lower(), variable, column)  # type: ignore[arg-type]
+    assert case.changes is not None
+    assert changed(case, source) == list(case.changes)
+
+
+@settings(max_examples=150, deadline=None)
+@given(random_cases(), st.sampled_from(["count", "sum", "min", "max"]))
+def test_changes_equal_the_references(case: EventCase, function: str) -> None:
+    """One partition; conditions that look at one event."""
+    where = tuple(text for text in case.where if len({w[:2] for w in text.split() if w[0] == "v"}) == 1)
+    case = replace(case, partition=(), where=tuple(text for text in where if not equivalence(text)))
+    pattern = event_pattern(case.pattern)
+    variable = elements(pattern, negated=False)[0].variable
+    source = COUNT if function == "count" else MatchAggregate(function, variable, "x")  # type: ignore[arg-type]
+    wanted = ("count", None, None) if function == "count" else (function, variable, "x")
+    assume(case.within_events is None and case.order == ("ts",))
+    try:
+        expected = changes(event_query(case), case.events, wanted)
+        if any(sequence.open_ended for sequence in sequences(pattern)):
+            raise UndefinedError
+    except (UndefinedError, CepUnsupportedError, CepAnalysisError):
+        assume(False)
+    assert changed(case, source) == expected
+
+
+def test_overflow_is_an_error_and_decimals_are_exact() -> None:
+    pattern = f"SEQ({', '.join(f'A v{i}' for i in range(25))})"
+    events = stream("A " * 72)
+    with pytest.raises(CepDataError, match="BIGINT"):
+        changed(EventCase("case", pattern, events, within=71), COUNT)
+    wide = changed(EventCase("case", pattern, events, within=71), MatchAggregate("count", number="decimal"))
+    assert wide[-1] == (70, comb(71, 25))
+    assert changed(EventCase("case", pattern, events, within=60), COUNT)[-1] == (59, comb(60, 25))
+
+
+def test_a_long_stream_against_one_window_at_a_time() -> None:
+    """Windows of constant content: the count is that of one window, whatever has passed before."""
+    found = changed(EventCase("case", "SEQ(A a, A b, A c)", stream("A " * 3000), within=20), COUNT)
+    assert found[-1] == (19, comb(20, 3))
+    assert len(found) == 18
+
+
+def test_open_ends_are_refused() -> None:
+    with pytest.raises(CepUnsupportedError, match="a NOT at its beginning or end"):
+        changed(EventCase("case", "SEQ(A a, NOT B)", stream("A B"), within=5), COUNT)
