@@ -1,7 +1,7 @@
-"""The query block around a pattern clause: SELECT … FROM clause [WHERE] [GROUP BY] [HAVING] [ORDER BY] [LIMIT].
+"""The query block around a pattern clause: SELECT … FROM clause [JOIN …] [WHERE] [GROUP BY] [HAVING] [ORDER BY] [LIMIT].
 
 In: a site. Out: its block, cut at its keywords, expressions parsed to be analysed; None where the block is anything else
-(joins, FROM first, set quantifiers, pipes, windows, …).
+(FROM first, other joins than those that keep or repeat the clause's rows, set quantifiers, pipes, windows, …).
 """
 
 from __future__ import annotations
@@ -15,6 +15,11 @@ from sparkcep.errors import CepSyntaxError, Span
 
 _SECTIONS = {"WHERE": 1, "GROUP": 2, "HAVING": 1, "ORDER": 2, "LIMIT": 1, "OFFSET": 1}
 """Keywords of a block behind its FROM, and of how many words they are."""
+_JOIN_FORMS = ("JOIN", "INNER JOIN", "CROSS JOIN", "LEFT JOIN", "LEFT OUTER JOIN", "LEFT SEMI JOIN", "LEFT ANTI JOIN")
+_JOINS = {tuple(form.split()) for form in _JOIN_FORMS}
+"""Joins that keep, repeat or leave out the rows to their left, whatever those rows hold beside the columns of ON."""
+_JOIN_WORDS = {word for join in _JOINS for word in join}
+_NO_JOIN = {",", "NATURAL", "RIGHT", "FULL", "LATERAL", "PIVOT", "UNPIVOT", "TABLESAMPLE", "WINDOW", "ANTI", "SEMI"}
 _SET_OPERATIONS = {"UNION", "EXCEPT", "INTERSECT", "MINUS", "SETMINUS"}
 _BEFORE_SELECT = _SET_OPERATIONS | {"ALL", "DISTINCT"}
 
@@ -29,7 +34,10 @@ class SelectItem:
 
 @dataclass(frozen=True, slots=True)
 class Block:
-    """A query block; ``span`` runs from SELECT to the end of its last section."""
+    """A query block; ``span`` runs from SELECT to the end of its last section.
+
+    ``rows``: what stands behind FROM; ``on``: the conditions of its joins, if it is ``joined``.
+    """
 
     span: Span
     items: tuple[SelectItem, ...]
@@ -37,6 +45,9 @@ class Block:
     group_by: tuple[Expr, ...]
     having: Expr | None
     order_by: tuple[Expr, ...]
+    rows: Span
+    joined: bool = False
+    on: tuple[Expr, ...] = ()
 
 
 class _OtherBlock(Exception):
@@ -44,7 +55,7 @@ class _OtherBlock(Exception):
 
 
 def find_block(sql: str, site: Site) -> Block | None:
-    """The block whose FROM is the clause at ``site`` alone, or None."""
+    """The block whose FROM is the clause at ``site``, perhaps joined with other tables, or None."""
     try:
         return _block(tokenize(sql), site)
     except (_OtherBlock, CepSyntaxError):
@@ -54,7 +65,9 @@ def find_block(sql: str, site: Site) -> Block | None:
 def _block(tokens: Tokens, site: Site) -> Block:
     start = tokens.index(site.span.start)
     first = _select(tokens, start)
-    sections, end = _sections(tokens, _behind(tokens, site), tokens.outer[start])
+    behind = _behind(tokens, site)
+    on, after = _joins(tokens, behind, tokens.outer[start])
+    sections, end = _sections(tokens, after, tokens.outer[start])
     if "ORDER" in sections and first > 0 and tokens.items[first - 1].key in _BEFORE_SELECT:
         raise _OtherBlock  # it sorts the whole of a set operation
     last = tokens.items[end - 1].span
@@ -65,6 +78,9 @@ def _block(tokens: Tokens, site: Site) -> Block:
         group_by=_expressions(tokens.sql, sections.get("GROUP", ())),
         having=_expression(tokens.sql, sections.get("HAVING")),
         order_by=tuple(_order(tokens.sql, part) for part in split_commas(sections.get("ORDER", ())) if part),
+        rows=site.span.to(tokens.items[after - 1].span),
+        joined=after > behind,
+        on=tuple(parse_expression(tokens.sql, part) for part in on),
     )
 
 
@@ -92,6 +108,42 @@ def _behind(tokens: Tokens, site: Site) -> int:
         if i < len(tokens.items) and tokens.items[i].key == "(":
             raise _OtherBlock
     return i
+
+
+def _joins(tokens: Tokens, i: int, outer: int) -> tuple[list[tuple[Token, ...]], int]:
+    """The ON conditions of the joins that begin at item ``i``, and the item behind them."""
+    conditions = []
+    while not _ends(tokens, i, outer) and tokens.items[i].key in _JOIN_WORDS:
+        begin = i
+        while tokens.items[i].key in _JOIN_WORDS and tokens.items[i - 1].key != "JOIN":
+            i += 1
+        if tuple(token.key for token in tokens.items[begin:i]) not in _JOINS:
+            raise _OtherBlock
+        i = _until(tokens, i, outer, {"ON", "USING"})
+        if not _ends(tokens, i, outer) and tokens.items[i].key == "ON":
+            begin = i + 1
+            i = _until(tokens, begin, outer, set())
+            conditions.append(tokens.items[begin:i])
+        elif not _ends(tokens, i, outer) and tokens.items[i].key == "USING":
+            i = _until(tokens, i + 1, outer, set())
+    return conditions, i
+
+
+def _until(tokens: Tokens, i: int, outer: int, words: set[str]) -> int:
+    """The first item from ``i`` on that begins a join, a section or one of ``words``, outside of brackets."""
+    while not _ends(tokens, i, outer):
+        key = tokens.items[i].key if _bare(tokens, i) else ""
+        if key in _NO_JOIN and not (key in ("ANTI", "SEMI") and tokens.items[i - 1].key == "LEFT"):
+            raise _OtherBlock
+        if key in words or key in _SECTIONS or (key in _JOIN_WORDS and not _is_call(tokens, i)):
+            return i
+        i = tokens.partner[i] + 1 if tokens.partner[i] > i else i + 1
+    return i
+
+
+def _is_call(tokens: Tokens, i: int) -> bool:
+    """``LEFT(name, 1)`` in a condition is no join."""
+    return i + 1 < len(tokens.items) and tokens.items[i + 1].key == "("
 
 
 def _sections(tokens: Tokens, i: int, outer: int) -> tuple[dict[str, tuple[Token, ...]], int]:

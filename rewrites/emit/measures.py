@@ -16,6 +16,7 @@ from rewrites.bind.event_pattern import BoundEventPattern
 from rewrites.bind.match_aggregates import EMIT_TIME
 from rewrites.builder import named, over, quoted, raw, select, text_of
 from rewrites.emit.event_pattern import NOW, UNTIL, event_times
+from rewrites.emit.shards import OWN
 from sparkcep.spec import EventPatternSpec
 
 PRESENT = "__cep_match"
@@ -53,7 +54,8 @@ def changes_query(
 def alive_matches(bound: BoundEventPattern, spec: EventPatternSpec, matches: str, *, keep_null_time: bool) -> str:
     """Every event time of a partition with the matches alive at it; PRESENT is NULL where there is none."""
     keys = {key.name: f"__cep_k{i}" for i, key in enumerate(bound.keys)}
-    columns = [named(quoted(output.name), keys.get(output.name, output.name)) for output in spec.outputs]
+    shown = [output.name for output in spec.outputs if output.name != OWN]
+    columns = [named(quoted(name), keys.get(name, name)) for name in shown]
     right = select([*columns, named("TRUE", PRESENT)], raw(matches)).subquery("__cep_matches", copy=False)
     left = event_times(bound, keep_null_time=keep_null_time).subquery("__cep_times", copy=False)
     tests = [f"{quoted(name)} <=> {quoted(other)}" for name, other in keys.items()]

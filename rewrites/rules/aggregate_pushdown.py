@@ -3,7 +3,8 @@
 ``SELECT day, COUNT(*) FROM t MATCH PATTERN (… PARTITION BY day …) GROUP BY day`` → the clause becomes a query with one row per partition (its
 keys and partial aggregates), ``COUNT(*)`` becomes a sum over it; all else in the block stays as written. Applies where the select list,
 WHERE, GROUP BY, HAVING and ORDER BY use PARTITION BY columns, COUNT(*), COUNT/SUM/AVG/MIN/MAX(v.attr) of single events and
-output names only, and no condition compares variables. Spark is asked whether the block as written means something, and whether the
+output names only, and no condition compares variables; tables may be joined to the clause by its PARTITION BY
+columns. Spark is asked whether the block as written means something, and whether the
 new one has the same columns; with any doubt the answer comes from the matches.
 """
 
@@ -77,13 +78,15 @@ def _pushdown(block: Block, part: EmittedClause, source: Source, session: Pushdo
     check_clause(part, source)
     site = part.clause.site
     partials = Partials(part.bound.relation.schema)
-    reader = AggregateReader(part.bound, partials, source, site.alias.value if site.alias else None)
+    reader = AggregateReader(
+        part.bound, partials, source, site.alias.value if site.alias else None, joined=block.joined
+    )
     edits = list(_block_edits(block, reader, part.bound))
     if not edits:
         raise NotPushed("")
     written = _described(block, source.with_edit(site.span, part.query), part)
     edits += _names(block, edits, written)
-    reader.require_scalar_functions(part.query)
+    reader.require_scalar_functions(source.with_edit(site.span, part.query).text(block.rows))
     spec, query = partials_query(part, partials, session)
     edited = source.with_edit(site.span, query)
     for span, text in edits:
@@ -129,8 +132,8 @@ def _block_edits(block: Block, reader: AggregateReader, bound: BoundEventPattern
     aliases = {item.alias.value.lower() for item in block.items if item.alias is not None} - taken
     for item in block.items:
         yield from reader.edits(item.expr.node, set())
-    for where in [block.where] if block.where else []:
-        yield from reader.edits(where.node, set())
+    for condition in [*block.on, *([block.where] if block.where else [])]:
+        yield from reader.edits(condition.node, set())
     behind = [*block.group_by, *([block.having] if block.having else []), *block.order_by]
     for expr in behind:
         yield from reader.edits(expr.node, aliases)

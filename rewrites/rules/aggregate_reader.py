@@ -11,7 +11,6 @@ from pyspark.errors import PySparkException
 from sqlglot import exp
 
 from rewrites.bind.event_pattern import BoundEventPattern
-from rewrites.builder import quoted
 from rewrites.dialect import Navigation, column_path, span_of
 from rewrites.emit.aggregates import AggregateCall, Combines
 from rewrites.emit.event_pattern import RANK
@@ -30,7 +29,7 @@ class AggregateReader:
     """Reads the expressions of one query block, or the MEASURES of one clause.
 
     ``alias``: the clause's, in a block. ``measures``: the expressions are MEASURES, where ``SUM(b.x)`` ranges over every element of every
-    closure and ``COUNT(b.*)`` counts them; in a block ``b`` is an array like any other.
+    closure and ``COUNT(b.*)`` counts them; in a block ``b`` is an array like any other. ``joined``: the block has columns of other tables too.
     """
 
     def __init__(
@@ -41,10 +40,12 @@ class AggregateReader:
         alias: str | None = None,
         *,
         measures: bool = False,
+        joined: bool = False,
     ) -> None:
         self.partials = partials
         self._alias = alias
         self._measures = measures
+        self._taken = {name.lower() for name in ("match_start", "match_end", *bound.variables)} if joined else None
         self._changes = bound.emit_changes is not None
         self._keys = {key.name.lower() for key in bound.keys}
         positive = [element for element in elements(bound.pattern, negated=False) if measures or not element.kleene]
@@ -125,6 +126,9 @@ class AggregateReader:
         first = path[0].lower() if path else ""
         if first in self._keys or (len(path) == 1 and first in aliases):
             return
+        unqualified = len(column_path(node) or ()) == len(path)
+        if self._taken is not None and unqualified and first not in self._taken:
+            return  # another table's
         raise NotPushed(
             f"{self._source.text(span_of(node))} is neither a PARTITION BY column nor inside COUNT, SUM, AVG, MIN or MAX"
         )
@@ -138,14 +142,16 @@ class AggregateReader:
         qualified = self._alias is not None and len(path) > 1 and path[0].lower() == self._alias.lower()
         return path[1:] if qualified else path
 
-    def require_scalar_functions(self, query: str) -> None:
-        """A function may be an aggregate (or a generator) that this rule does not know: Spark nests none of them in COUNT."""
+    def require_scalar_functions(self, rows: str) -> None:
+        """A function may be an aggregate (or a generator) that this rule does not know: Spark nests none of them in COUNT.
+
+        ``rows``: what stands behind FROM.
+        """
         if not self._functions:
             return
         counts = ", ".join(f"COUNT({text}) AS `__cep_f{i}`" for i, text in enumerate(self._functions))
-        alias = f" AS {quoted(self._alias)}" if self._alias else ""
         try:
-            self._relation.describe(f"SELECT {counts} FROM {query}{alias}")
+            self._relation.describe(f"SELECT {counts} FROM {rows}")
         except PySparkException:
             raise NotPushed(f"{' or '.join(self._functions)} may be an aggregate") from None
 

@@ -40,6 +40,10 @@ PUSHED = {
     "joined": f"SELECT t.n, u FROM (SELECT user, COUNT(*) n FROM {WINDOW} GROUP BY user) t JOIN (SELECT 'u1' AS u) ON u = t.user",
     "cte": f"WITH e AS (SELECT * FROM aseq_events WHERE user < 'u4'), q AS (SELECT user, SUM(a.x) FROM {WINDOW.replace('aseq_events', 'e')} GROUP BY 1) SELECT * FROM q",
     "union": f"SELECT COUNT(*), MIN(a.f) FROM {WINDOW} UNION ALL SELECT COUNT(*), SUM(b.f) FROM {NOT_D}",
+    "join": f"SELECT COUNT(*), MAX(u) FROM {WINDOW} m JOIN (SELECT 'u1' AS u) ON u = m.user",
+    "left_joins_of_groups": f"""SELECT upper(t.name) AS who, COUNT(*) AS n, SUM(a.x), COUNT(DISTINCT user) FROM {WINDOW} m
+        LEFT JOIN (SELECT concat('u', id) AS u, concat('p', id % 2) AS name FROM range(5)) t ON t.u = m.user
+        CROSS JOIN (SELECT id FROM range(2)) r WHERE r.id < 5 GROUP BY upper(t.name) HAVING COUNT(*) > 0 ORDER BY who""",
     "events_window": f"SELECT COUNT(*) FROM {WINDOW.replace('WITHIN 30', 'WITHIN 9 EVENTS')}",
     "open_ends": "SELECT COUNT(*), SUM(a.x) FROM aseq_events MATCH PATTERN (SEQ(!D m, A a, B b, !C n) PARTITION BY user ORDER BY ts WITHIN 40)",
     "and": "SELECT user, COUNT(*), SUM(b.x) FROM aseq_events MATCH PATTERN (AND(A a, B b, C c) PARTITION BY user ORDER BY ts WITHIN 40) GROUP BY user",
@@ -63,7 +67,9 @@ FROM_MATCHES = {
     "expression": f"SELECT SUM(a.x + 1) FROM {WINDOW}",
     "match_start": f"SELECT MIN(match_start), COUNT(*) FROM {WINDOW}",
     "comparison": f"SELECT COUNT(*) FROM {WINDOW.replace('WITHIN', 'WHERE a.x < b.x WITHIN')}",
-    "join": f"SELECT COUNT(*) FROM {WINDOW} m JOIN (SELECT 'u1' AS u) ON u = m.user",
+    "right_join": f"SELECT COUNT(*) FROM {WINDOW} m RIGHT JOIN (SELECT 'u1' AS u) ON u = m.user",
+    "sum_of_another_table": f"SELECT COUNT(*), SUM(n) FROM {WINDOW} m JOIN (SELECT 'u1' AS u, 1 AS n) ON u = m.user",
+    "join_by_an_event": f"SELECT COUNT(*) FROM {WINDOW} m JOIN (SELECT 's1' AS u) ON u = m.a.s",
     "plain": f"SELECT user FROM {WINDOW}",
     "window_function": f"SELECT user, SUM(COUNT(*)) OVER (ORDER BY user) FROM {WINDOW} GROUP BY user",
     "decimal_average": f"SELECT AVG(a.d), COUNT(*) FROM {WINDOW}",

@@ -29,6 +29,11 @@ assert rows(f"SELECT a.ts, b.ts FROM t {EVENT.format(2, 9)}") == [(1, 4), (3, 4)
 assert rows(f"SELECT ?, m.t FROM t {ROW.format('?')} m", ["out", 2]) == [("out", 4)]
 assert rows(f"SELECT :o, a.ts FROM t {EVENT.format(':d', ':w')}", {"o": "out", "d": 2, "w": 3}) == [("out", 3)]
 assert rows(f"SELECT COUNT(*) FROM t {EVENT.format(2, 9)}") == [(2,)]
+COUNT = "aseq_count(ts, type, 'SEQ(A, B)', {})"
+assert rows(f"SELECT {COUNT.format(9)}, SUM(x) FROM t") == [(3, 27)]
+assert rows(f"SELECT DISTINCT {COUNT.format('NULL')} OVER (PARTITION BY 1) FROM t") == [(3,)]
+summed = "aseq_sum(ts, type, 'SEQ(A, B)', NULL, IF(type = 'A', x, NULL)), aseq_max(ts, type, 'A', NULL, x)"
+assert rows(f"SELECT {summed} FROM t WHERE ts < 5") == [(16, 6)]
 spark.sql(f"CREATE OR REPLACE TEMP VIEW found AS SELECT * FROM t {ROW.format(0)}").collect()
 assert rows("SELECT t FROM found WHERE t > 2") == [(4,)]
 assert rows("SELECT 1") == [(1,)]
