@@ -10,7 +10,8 @@ from dataclasses import dataclass, replace
 
 from rewrites.bind.event_pattern import BoundEventPattern, bind_event_pattern
 from rewrites.bind.row_pattern import BoundRowPattern, bind_row_pattern
-from rewrites.clause import Clause, MatchRecognizeClause, Site
+from rewrites.bind.several_patterns import joined
+from rewrites.clause import Clause, MatchPatternClause, MatchRecognizeClause, Site
 from rewrites.dialect import find_sites, parse_clause
 from rewrites.emit.analyze import event_pattern_counts, row_pattern_counts
 from rewrites.emit.event_pattern import event_pattern_query, event_pattern_spec
@@ -29,8 +30,9 @@ from rewrites.rules.prune_fields import used_columns
 from rewrites.rules.time_shards import NAME as TIME_SHARDS
 from rewrites.rules.time_shards import Shards, time_shards
 from rewrites.settings import Evaluation, frequencies, hinted
+from rewrites.several_patterns import several_patterns
 from rewrites.source import Source
-from sparkcep.errors import CepError, Span
+from sparkcep.errors import CepError, CepUnsupportedError, Span
 from sparkcep.pattern.event import elements
 from sparkcep.spec import AnalyzeSpec, EventPatternSpec, MatchSpec, RowPatternSpec, to_json
 
@@ -134,6 +136,8 @@ def _clause(clause: Clause, rows: Relation, source: Source, options: Options, *,
         row_spec = row_pattern_spec(row_bound)
         row_query = row_pattern_query(row_bound, row_spec, _function(row_spec, clause.site, options))
         return RewrittenClause(clause, row_bound, row_spec, row_query, notices(clause))
+    if clause.site.kind == "MATCH PATTERNS":
+        return _several(clause, rows, source, options)
     bound = bind_event_pattern(clause, rows, source)
     if INFERRED_EQUALITIES not in options.disabled and bound.emit_changes is None:
         bound = inferred_equalities(bound)
@@ -178,6 +182,22 @@ def _counts(part: RewrittenClause, source: Source, options: Options) -> str:
     functions = make(AnalyzeSpec(pushed or part.spec)), make(part.spec) if part.bound.residual else None
     keep = options.keep_null_time
     return event_pattern_counts(part.bound, part.spec, pushed, source, functions, keep_null_time=keep)
+
+
+def _several(clause: MatchPatternClause, rows: Relation, source: Source, options: Options) -> RewrittenClause:
+    if options.analyze:
+        raise CepUnsupportedError(
+            "EXPLAIN ANALYZE of several patterns",
+            code="PATTERNS",
+            span=clause.site.keyword,
+            hint="analyze one MATCH PATTERN at a time, or write EXPLAIN PATTERN",
+        )
+    together = joined(clause)
+    bound = bind_event_pattern(together, rows, source)
+    spec = event_pattern_spec(bound, used_by_measures(bound))
+    session = PushdownSession(options.check or _unchecked, options.function, options.keep_null_time)
+    pushdown = several_patterns(clause, EmittedClause(together, bound, spec, ""), source, session)
+    return RewrittenClause(clause, bound, spec, pushdown.query, pushdown=pushdown)
 
 
 def _pushdown_off(part: EmittedClause, options: Options) -> str:

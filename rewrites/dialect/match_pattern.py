@@ -8,6 +8,7 @@ from rewrites.dialect.event_pattern import parse_event_pattern
 from rewrites.dialect.hints import parse_hints
 from rewrites.dialect.items import length, measures, order_items, partition_items, refuse_semantics
 from rewrites.dialect.sections import Grammar, Header, Section, cut, guess
+from rewrites.dialect.several_patterns import parse_named_patterns
 from rewrites.dialect.where import Where, parse_where
 from sparkcep.errors import CepAnalysisError, CepSyntaxError, Span
 from sparkcep.pattern.event import EventPattern, elements
@@ -41,13 +42,23 @@ def parse_match_pattern(sql: str, site: Site) -> MatchPatternClause:
     """The clause at ``site``, nothing resolved."""
     hints, body = parse_hints(sql, site.body)
     sections = cut(sql, body, GRAMMAR, first="PATTERN")
-    pattern, place = _pattern(sql, site, sections["PATTERN"])
+    several = site.kind == "MATCH PATTERNS"
+    read = parse_named_patterns if several else _pattern
+    patterns = read(sql, site, sections["PATTERN"])
     where = parse_where(sql, section) if (section := sections.get("WHERE")) else None
     strategy, strategy_span = _strategy(sql, sections.get(_STRATEGY), where)
-    _check_variables(sql, where, pattern)
+    _check_variables(sql, where, [tree for _, tree, _ in patterns])
+    if several and "MEASURES" not in sections:
+        raise CepSyntaxError(
+            "MATCH PATTERNS needs MEASURES",
+            code="MEASURES",
+            sql=sql,
+            span=site.keyword,
+            hint="MEASURES COUNT(*) AS n; for the matches themselves write one MATCH PATTERN per pattern",
+        )
     return MatchPatternClause(
         site=site,
-        patterns=((None, pattern, place),),
+        patterns=patterns,
         order_by=order_items(sql, _order_by(sql, site, sections)),
         event_type=_event_type(sql, sections.get("EVENT TYPE")),
         partition_by=partition_items(sql, by, named=True) if (by := sections.get("PARTITION BY")) else (),
@@ -65,7 +76,7 @@ def parse_match_pattern(sql: str, site: Site) -> MatchPatternClause:
     )
 
 
-def _pattern(sql: str, site: Site, section: Section) -> tuple[EventPattern, Span]:
+def _pattern(sql: str, site: Site, section: Section) -> tuple[tuple[Name | None, EventPattern, Span], ...]:
     if not section.tokens:
         raise CepSyntaxError(
             "MATCH PATTERN begins with the pattern",
@@ -75,7 +86,7 @@ def _pattern(sql: str, site: Site, section: Section) -> tuple[EventPattern, Span
             hint="for example MATCH PATTERN ( SEQ(A a, B b) ORDER BY ts )",
         )
     place = section.place
-    return parse_event_pattern(sql, place), place
+    return ((None, parse_event_pattern(sql, place), place),)
 
 
 def _order_by(sql: str, site: Site, sections: dict[str, Section]) -> Section:
@@ -131,8 +142,8 @@ def _strategy_words(sql: str, section: Section) -> Strategy:
     return strategy
 
 
-def _check_variables(sql: str, where: Where | None, pattern: EventPattern) -> None:
-    known = {element.variable.lower() for element in elements(pattern)}
+def _check_variables(sql: str, where: Where | None, patterns: list[EventPattern]) -> None:
+    known = {element.variable.lower() for pattern in patterns for element in elements(pattern)}
     for name in where.variables if where else ():
         if name.value.lower() not in known:
             raise CepAnalysisError(

@@ -43,16 +43,8 @@ def check_named(tokens: Tokens, keyword: int, name: int, kind: ClauseKind, not_a
 
 
 def check_kind(tokens: Tokens, keyword: int, opening: int, kind: ClauseKind) -> None:
-    """Refuse MATCH PATTERNS and MATCH AUTOMATON."""
+    """Refuse MATCH AUTOMATON."""
     span = tokens.items[keyword].span.to(tokens.items[opening - 1].span)
-    if kind == "MATCH PATTERNS":
-        _refuse(
-            tokens,
-            span,
-            "MATCH PATTERNS is not supported yet",
-            "PATTERNS",
-            "write one MATCH PATTERN per pattern, joined by UNION ALL",
-        )
     if kind == "MATCH AUTOMATON":
         _refuse(
             tokens,

@@ -80,7 +80,7 @@ _NO_ALIAS = {
 def find_sites(sql: str) -> tuple[Site, ...]:
     """All pattern clauses of ``sql``, in the order of their keywords: a clause inside the input of another comes first.
 
-    Raises CepUnsupportedError for what is refused by name (named patterns, MATCH PATTERNS, MATCH AUTOMATON, patterns in
+    Raises CepUnsupportedError for what is refused by name (named patterns, MATCH AUTOMATON, patterns in
     windows) and CepSyntaxError for a clause that stands behind a condition or is never closed.
     """
     if not _MAY_MATCH.search(sql) or not _CANDIDATE.search(_NOT_CODE.sub(" ", sql)):

@@ -15,6 +15,7 @@ from rewrites.rules.time_shards import Shards
 from sparkcep.engines.choice import choose
 from sparkcep.engines.event_pattern.plan import predicate_class
 from sparkcep.explain.automaton import edges, formulas, mermaid, text_lines
+from sparkcep.explain.sharing import sharing_lines
 from sparkcep.pattern.event import elements
 from sparkcep.spec import EventPatternSpec, RowPatternSpec
 from sparkcep.spec.event import WithinEvents
@@ -61,15 +62,20 @@ def _clause_lines(text: str, part: RewrittenClause) -> Iterator[str]:
         yield from _row_lines(part.bound, part.spec)
     elif isinstance(part.bound, BoundEventPattern):
         assert isinstance(part.spec, EventPatternSpec)
-        yield from _event_lines(part.bound, part.spec, part.shards)
+        pattern = part.bound.text if part.clause.site.kind == "MATCH PATTERNS" else str(part.spec.pattern)
+        yield from _event_lines(part.bound, part.spec, part.shards, pattern)
+    several = None if isinstance(part.pushdown, str) or not part.pushdown.spec.patterns else part.pushdown.spec
+    if several is not None:
+        yield from _table("sharing", sharing_lines(several))
     choice = choose(part.spec if isinstance(part.pushdown, str) else part.pushdown.spec)
     yield from _table("engine", [f"{choice.engine}: {choice.reason}"])
     yield from _table("not aseq", [part.pushdown] if part.pushdown and isinstance(part.pushdown, str) else [])
     yield from _table("notice", [str(notice) for notice in part.notices])
-    yield from _table("formulas", formulas(part.spec))
-    found = edges(part.spec)
-    yield from _table("automaton", text_lines(found))
-    yield from _table("Mermaid", mermaid(found))
+    if several is None:
+        yield from _table("formulas", formulas(part.spec))
+        found = edges(part.spec)
+        yield from _table("automaton", text_lines(found))
+        yield from _table("Mermaid", mermaid(found))
 
 
 def _row_lines(bound: BoundRowPattern, spec: RowPatternSpec) -> Iterator[str]:
@@ -105,21 +111,21 @@ def _skip(spec: RowPatternSpec) -> str:
     return " ".join([forms[spec.skip.to], *[", ".join(spec.skip.variables)][: len(spec.skip.variables)]])
 
 
-def _event_lines(bound: BoundEventPattern, spec: EventPatternSpec, shards: Shards | str) -> Iterator[str]:
+def _event_lines(bound: BoundEventPattern, spec: EventPatternSpec, shards: Shards | str, pattern: str) -> Iterator[str]:
     yield from _table("input", [bound.relation.text])
     partition = [key.text for key in bound.keys] + [f"[{column}]" for column in bound.equivalences]
     partition += [f"{key.text} (inferred)" for key in bound.inferred]
     yield from _table("partition", [", ".join(partition)] if partition else [])
     yield from _table("time line", _time_line(shards, bool(partition)))
     yield from _table("order", [", ".join(f"{text}{direction}" for text, direction in bound.order)])
-    yield from _table("pattern", [f"{spec.pattern}, {_STRATEGIES[spec.strategy]}"])
+    yield from _table("pattern", [f"{pattern}, {_STRATEGIES[spec.strategy]}"])
     yield from _table("window", [_window(bound, spec)])
     tests = [f"{name}: Spark, on each event: {test or 'every event'}" for name, test in bound.tests.items()]
     classes = [(predicate_class(predicate.condition), predicate.text) for predicate in spec.predicates]
     tests += [f"engine, as soon as its variables are bound ({kind}): {text}" for kind, text in classes]
     tests += [f"Spark, on the matches: {_residual(bound, i)}" for i in range(len(bound.residual))]
     yield from _table("conditions", tests)
-    yield from _table("binding", [_binding(spec)])
+    yield from _table("binding", [] if pattern != str(spec.pattern) else [_binding(spec)])
 
 
 def _binding(spec: EventPatternSpec) -> str:
