@@ -1,4 +1,4 @@
-"""``sparkcep sql``: run SQL with pattern clauses from the shell."""
+"""The shell commands: ``sparkcep sql`` runs SQL with pattern clauses, ``sparkcep thriftserver`` serves it to BI tools."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import click
+from py4j.protocol import Py4JJavaError
 from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 from rich import box
@@ -18,7 +19,9 @@ from rich.table import Table
 
 import sparkcep
 from rewrites.dialect.tokens import tokenize
+from sparkcep import thriftserver as thrift
 from sparkcep.errors import CepError
+from sparkcep.session import session
 
 QUIET = {
     "spark.ui.enabled": "false",
@@ -52,7 +55,7 @@ def sql(text: str | None, path: Path | None, master: str, conf: tuple[str, ...],
     if (text is None) == (path is None):
         raise click.UsageError("give the SQL with -e or a file with -f")
     statements = list(split_statements(text if text is not None else path.read_text()))  # type: ignore[union-attr]
-    spark = sparkcep.session("sparkcep sql", master, **QUIET, **_settings(conf))
+    spark = session("sparkcep sql", master, **QUIET, **_settings(conf))
     try:
         for statement in statements:
             run_statement(spark, statement, rows, rewritten)
@@ -60,6 +63,38 @@ def sql(text: str | None, path: Path | None, master: str, conf: tuple[str, ...],
         raise click.ClickException(str(error)) from None
     finally:
         spark.stop()
+
+
+@main.command()
+@click.option("--host", default="127.0.0.1", show_default=True, help="The address to listen on.")
+@click.option("--port", default=10000, show_default=True, type=click.IntRange(0, 65535), help="0 takes a free one.")
+@click.option("--master", default="local[*]", show_default=True, help="The Spark master.")
+@click.option(
+    "--conf", multiple=True, metavar="KEY=VALUE", help="A setting of Spark or Hive (hive.…); may be repeated."
+)
+@click.option(
+    "--warehouse",
+    type=click.Path(file_okay=False, path_type=Path),
+    help="The folder of the tables and of their metastore.",
+)
+@click.option("--insecure", is_flag=True, help="Serve the network without authentication.")
+def thriftserver(
+    host: str, port: int, master: str, conf: tuple[str, ...], warehouse: Path | None, insecure: bool
+) -> None:
+    """Serve SQL with pattern clauses to BI tools: Spark's Thrift server, until SIGTERM or SIGINT."""
+    try:
+        server = thrift.start(host, port, master, _settings(conf), warehouse, insecure=insecure)
+    except CepError as error:
+        raise click.ClickException(str(error)) from None
+    except Py4JJavaError as error:
+        raise click.ClickException(f"the Thrift server does not start: {thrift.start_error(error)}") from None
+    told_to_stop = thrift.stop_on_signals()
+    click.echo(f"sparkcep thriftserver is ready: jdbc:hive2://{host}:{server.port}")
+    alive = server.wait(told_to_stop)
+    server.stop()
+    if not alive:
+        raise click.ClickException("Spark's JVM has ended")
+    click.echo("sparkcep thriftserver has stopped")
 
 
 def split_statements(text: str) -> Iterator[str]:

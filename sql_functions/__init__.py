@@ -1,0 +1,3 @@
+from sql_functions.unpacked import unpack_packages
+
+unpack_packages()

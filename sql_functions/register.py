@@ -59,12 +59,15 @@ class _Builder:
     def __init__(self, context: Any) -> None:
         self._context = context
         self._udtf = lru_cache(maxsize=256)(self._make_udtf)
+        self._parser: Any = None
 
     def apply(self, arguments: Any) -> Any:
         udtf = self._udtf(_literal(arguments.last()))
-        return udtf.builder(arguments.init(), self._parser(udtf))
+        if self._parser is None:
+            self._parser = self._find_parser(udtf)
+        return udtf.builder(arguments.init(), self._parser)
 
-    def _parser(self, udtf: Any) -> Any:
+    def _find_parser(self, udtf: Any) -> Any:
         """What ``builder`` wants as its second argument: a function that gives a parser, before Spark 4.3 the parser itself."""
         methods = [method for method in udtf.getClass().getMethods() if method.getName() == "builder"]
         if methods[0].getParameterTypes()[1].getSimpleName() == "Function0":

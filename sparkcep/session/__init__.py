@@ -6,6 +6,8 @@
 
 from __future__ import annotations
 
+import sys
+from types import ModuleType
 from typing import Any
 
 from pyspark.sql import SparkSession
@@ -30,3 +32,13 @@ def session(app_name: str = "sparkcep", master: str | None = None, **config: Any
     for name, value in {**DEFAULTS, **config}.items():
         builder = builder.config(name, value)
     return install(builder.getOrCreate())
+
+
+class _Callable(ModuleType):
+    """``sparkcep.session`` is the function and, once something has imported it, this package: so the package can be called."""
+
+    def __call__(self, *arguments: Any, **config: Any) -> SparkSession:
+        return session(*arguments, **config)
+
+
+sys.modules[__name__].__class__ = _Callable

@@ -23,7 +23,7 @@ from sparkcep.session.aggregate_functions import counted_pattern
 from sparkcep.session.config import options, point_workers
 from sparkcep.session.raising import remember, translate_errors
 from sparkcep.session.statement import concerns, spark_sql
-from sql_functions.catalog import classic_describe
+from sql_functions.catalog import classic_describe, dataset_of_plan
 from sql_functions.register import register_builtin, register_in_session
 from sql_functions.register_aggregates import builtin_functions, register_aggregates
 
@@ -70,12 +70,16 @@ def rewritten(spark: SparkSession, text: str) -> str:
 
 
 class PatternParser:
-    """org.apache.spark.sql.catalyst.parser.ParserInterface: rewrites, then delegates."""
+    """org.apache.spark.sql.catalyst.parser.ParserInterface: rewrites, then delegates.
+
+    It knows its session by a weak reference: the session holds the parser, across two languages, and neither garbage collector sees the whole
+    circle. A Thrift server makes a session for each connection.
+    """
 
     def __init__(self, injection: _Injection, jsession: Any, delegate: Any) -> None:
         self.active = True
         self.injection = injection
-        self._jsession = jsession
+        self._session = injection.context._jvm.java.lang.ref.WeakReference(jsession)
         self._delegate = delegate
 
     def parsePlan(self, text: str) -> Any:  # noqa: N802 (Spark's name)
@@ -103,8 +107,10 @@ class PatternParser:
 
     def rewrite(self, text: str, parse: Parse) -> str:
         """``text`` as Spark gets it; ``parse`` makes plans of the queries that are asked for their schema."""
-        describe = classic_describe(self.injection.context, self._jsession, parse)
-        return spark_sql(text, describe, options(lambda name: _setting(self._jsession, name)))
+        jsession = self._session.get()
+        conf = jsession.conf()
+        describe = classic_describe(self.injection.of_rows, jsession, parse)
+        return spark_sql(text, describe, options(lambda name: conf.get(name) if conf.contains(name) else None))
 
     def parse_plain(self, text: str) -> Any:
         """Spark's own parser."""
@@ -125,6 +131,7 @@ class _Injection:
     def __init__(self, context: Any) -> None:
         self.active = True
         self.context = context
+        self.of_rows = dataset_of_plan(context)
 
     def apply(self, jsession: Any, delegate: Any) -> PatternParser:
         parser = PatternParser(self, jsession, delegate)
@@ -171,11 +178,6 @@ def _set_parser(jsession: Any, parser: PatternParser) -> None:
     field.set(state, parser)
 
 
-def _setting(jsession: Any, name: str) -> str | None:
-    conf = jsession.conf()
-    return conf.get(name) if conf.contains(name) else None
-
-
 def _start_callbacks(gateway: Any) -> None:
     """Let the JVM call Python, and let Java exceptions pass through Python as they are (set before the server starts)."""
     gateway.callback_server_parameters.propagate_java_exceptions = True
@@ -209,6 +211,12 @@ def _items(sequence: Any) -> list[Any]:
 
 
 def _java_error(context: Any, error: CepError) -> Py4JJavaError:
-    """A CepError as a Java exception, so that every client (Thrift too) sees its text; the parser interface lets unchecked ones pass."""
+    """A CepError as a Java exception, so that every client (Thrift too) sees its text; the parser interface lets unchecked ones pass.
+
+    A Thrift server sends stack traces to its clients: this one would be about the bridge to Python, and is left out.
+    """
     remember(error)
-    return Py4JJavaError(str(error), context._jvm.java.lang.IllegalArgumentException(str(error)))
+    jvm = context._jvm
+    java = jvm.java.lang.IllegalArgumentException(str(error))
+    java.setStackTrace(context._gateway.new_array(jvm.java.lang.StackTraceElement, 0))
+    return Py4JJavaError(str(error), java)

@@ -66,4 +66,4 @@ def _original(error: PySparkException) -> CepError | None:
     text = str(error)
     if "[CEP_" not in text:
         return None
-    return next((kept for message, kept in reversed(_errors.items()) if message in text), None)
+    return next((kept for message, kept in reversed(list(_errors.items())) if message in text), None)

@@ -5,14 +5,16 @@ from __future__ import annotations
 import logging
 from dataclasses import replace
 
-from rewrites import Options, Rewritten, analyse, has_clause, has_function
+from rewrites import Options, analyse, has_clause, has_function
 from rewrites.builder import string
 from rewrites.dialect import explain_prefix
 from rewrites.relation import Describe
 from sparkcep.errors import CepNotice
 from sparkcep.explain import analyze_query, explain_lines
+from sparkcep.session.replay import Rewriter
 
 LOGGER = logging.getLogger("sparkcep")
+_REWRITER = Rewriter()
 
 
 def concerns(text: str) -> bool:
@@ -24,7 +26,7 @@ def spark_sql(text: str, describe: Describe, options: Options) -> str:
     """The SQL for a statement that ``concerns`` sparkcep. Raises CepError with the statement's text."""
     prefix = explain_prefix(text)
     if prefix is None:
-        return _noticed(analyse(text, describe, options))
+        return _rewritten(text, describe, options)
     blank = "".join("\n" if character == "\n" else " " for character in text[: prefix.rest_offset])
     analyze = prefix.mode == "analyze"
     rewritten = analyse(blank + text[prefix.rest_offset :], describe, replace(options, analyze=analyze))
@@ -33,9 +35,9 @@ def spark_sql(text: str, describe: Describe, options: Options) -> str:
     return f"SELECT * FROM VALUES {', '.join(f'({string(line)})' for line in explain_lines(rewritten))} AS `explain`(`plan`)"
 
 
-def _noticed(rewritten: Rewritten) -> str:
+def _rewritten(text: str, describe: Describe, options: Options) -> str:
     """The SQL; what is odd about the statement goes to the log."""
-    for clause in rewritten.clauses:
-        for notice in clause.notices:
-            LOGGER.warning("%s", CepNotice(notice.message, sql=rewritten.text, span=notice.span, hint=notice.hint))
-    return rewritten.sql
+    kept = _REWRITER.rewrite(text, describe, options)
+    for notice in kept.notices:
+        LOGGER.warning("%s", CepNotice(notice.message, sql=text, span=notice.span, hint=notice.hint))
+    return kept.sql

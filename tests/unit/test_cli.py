@@ -39,3 +39,10 @@ def test_wrong_use():
 
 def run(*arguments):
     return subprocess.run([*COMMAND, *arguments], capture_output=True, text=True, timeout=180, check=False)
+
+
+def test_the_session_function_and_its_package_have_one_name():
+    import sparkcep
+    import sparkcep.session
+
+    assert callable(sparkcep.session)

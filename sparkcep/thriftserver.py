@@ -1,0 +1,155 @@
+"""``sparkcep thriftserver``: Spark's own HiveThriftServer2 in this process, with the extension in every session of it.
+
+In: an address, a Spark master, Spark and Hive settings. Out: a server that BI tools reach over JDBC, ODBC and PyHive, until it is told to
+stop. Authentication and TLS are Spark's (``hive.server2.*``); this module only refuses to open an unauthenticated server to the network.
+"""
+
+from __future__ import annotations
+
+import ipaddress
+import os
+import signal
+import threading
+from collections.abc import Mapping
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+from py4j.protocol import Py4JError, Py4JJavaError
+from pyspark.sql import SparkSession
+
+from sparkcep.errors import CepUnsupportedError
+from sparkcep.session import session
+
+DEFAULTS: Mapping[str, str] = {
+    "spark.sql.catalogImplementation": "hive",
+    "spark.ui.enabled": "false",
+    "spark.log.level": "WARN",
+}
+"""Settings of the server that ``--conf`` overrides. Spark's UI listens on all addresses, without a password: off until asked for."""
+
+UNAUTHENTICATED = frozenset({"", "NONE", "NOSASL"})
+"""Values of hive.server2.authentication that let everybody in."""
+
+_CONNECTION_URL = "spark.hadoop.javax.jdo.option.ConnectionURL"
+_HOST = "HIVE_SERVER2_THRIFT_BIND_HOST"
+_PORT = "HIVE_SERVER2_THRIFT_PORT"
+_ALIVE_SECONDS = 1.0
+"""How often a waiting server looks whether its JVM is still there."""
+
+
+class ThriftServer:
+    """A running HiveThriftServer2 and the Spark session it belongs to."""
+
+    def __init__(self, spark: SparkSession, java_server: Any) -> None:
+        self._spark = spark
+        self._java_server = java_server
+        self.port = int(_thrift_service(java_server).getPortNumber())
+
+    def wait(self, told_to_stop: threading.Event) -> bool:
+        """Block until ``told_to_stop`` is set (True) or the JVM is gone (False)."""
+        process = self._spark.sparkContext._gateway.proc
+        while not told_to_stop.wait(_ALIVE_SECONDS):
+            if process.poll() is not None:
+                return False
+        return True
+
+    def stop(self) -> None:
+        """Close the port, then Spark. A signal to the whole process group may have stopped the JVM already."""
+        with suppress(Py4JError, OSError):
+            self._java_server.stop()
+        with suppress(Py4JError, OSError):
+            self._spark.stop()
+
+
+def start(
+    host: str, port: int, master: str | None, settings: Mapping[str, str], warehouse: Path | None, *, insecure: bool
+) -> ThriftServer:
+    """Start Spark and its Thrift server on ``host``:``port`` (0: a free one). ``settings``: Spark's, and Hive's ``hive.…``.
+
+    Raises CepUnsupportedError for a server that everybody on the network could use, unless ``insecure``; Py4JJavaError where Spark cannot start it.
+    """
+    os.environ |= {_HOST: host, _PORT: str(port)}  # Spark's server takes them before its settings
+    spark = session("sparkcep thriftserver", master, **server_settings(host, port, settings, warehouse))
+    if warehouse is not None:
+        spark._jvm.System.setProperty("derby.stream.error.file", str(warehouse.resolve() / ".derby.log"))
+    try:
+        authentication = _hive_setting(spark, "hive.server2.authentication")
+        if not insecure:
+            require_authentication(host, authentication)
+        server = spark._jvm.org.apache.spark.sql.hive.thriftserver.HiveThriftServer2
+        return ThriftServer(spark, server.startWithContext(spark._jsparkSession.sqlContext()))
+    except Exception:
+        spark.stop()
+        raise
+
+
+def server_settings(host: str, port: int, settings: Mapping[str, str], warehouse: Path | None) -> dict[str, str]:
+    """The Spark settings of a server: the user's over ours; Hive's names get the prefix under which Spark hands them to Hive."""
+    given = {f"spark.hadoop.{name}" if name.startswith("hive.") else name: value for name, value in settings.items()}
+    address = {
+        "spark.hadoop.hive.server2.thrift.bind.host": host,
+        "spark.hadoop.hive.server2.thrift.port": str(port),
+        "spark.hadoop.hive.server2.thrift.http.port": str(port),
+    }
+    return {**DEFAULTS, **_storage(warehouse), **given, **address}
+
+
+def _storage(warehouse: Path | None) -> dict[str, str]:
+    """Tables in ``warehouse`` and their metastore beside them; None leaves both to Spark (hive-site.xml, the working directory)."""
+    if warehouse is None:
+        return {}
+    folder = warehouse.resolve()
+    folder.mkdir(parents=True, exist_ok=True)
+    metastore = folder / ".metastore"
+    return {
+        "spark.sql.warehouse.dir": str(folder),
+        _CONNECTION_URL: f"jdbc:derby:;databaseName={metastore};create=true",
+    }
+
+
+def require_authentication(host: str, authentication: str) -> None:
+    """Raise where a server on ``host`` could be used by everybody on the network."""
+    if is_loopback(host) or authentication.upper() not in UNAUTHENTICATED:
+        return
+    raise CepUnsupportedError(
+        f"a Thrift server on {host} without authentication: everybody who reaches it can read and drop the tables",
+        code="INSECURE_SERVER",
+        hint="set --conf hive.server2.authentication=LDAP (or KERBEROS, CUSTOM), or say --insecure",
+    )
+
+
+def is_loopback(host: str) -> bool:
+    """Whether only this machine reaches ``host``; a name other than localhost may mean any address."""
+    try:
+        return ipaddress.ip_address(host.strip("[]")).is_loopback
+    except ValueError:
+        return host.lower() == "localhost"
+
+
+def stop_on_signals() -> threading.Event:
+    """An event that SIGTERM and SIGINT set, in place of what they did before."""
+    told_to_stop = threading.Event()
+    for number in (signal.SIGTERM, signal.SIGINT):
+        signal.signal(number, lambda *_: told_to_stop.set())
+    return told_to_stop
+
+
+def start_error(error: Py4JJavaError) -> str:
+    """Why Spark could not start the server, in one line: the innermost cause."""
+    java = error.java_exception
+    while java.getCause() is not None:
+        java = java.getCause()
+    return str(java.getMessage() or java.toString())
+
+
+def _hive_setting(spark: SparkSession, name: str) -> str:
+    """A setting as the server sees it: ours, hive-site.xml's, or Hive's default."""
+    hadoop = spark._jsparkSession.sessionState().newHadoopConf()
+    conf = spark._jvm.org.apache.hadoop.hive.conf.HiveConf(hadoop, hadoop.getClass())
+    return str(conf.get(name) or "")
+
+
+def _thrift_service(java_server: Any) -> Any:
+    """The part of the server that listens (CLIService is the other)."""
+    return next(service for service in java_server.getServices() if service.getName().startswith("Thrift"))

@@ -1,0 +1,30 @@
+"""Sessions come and go (a Thrift server makes one for each connection): nothing of them stays."""
+
+from __future__ import annotations
+
+import gc
+import time
+from typing import Any
+
+from pyspark.sql import SparkSession
+
+QUERY = "SELECT COUNT(*) FROM e MATCH PATTERN (SEQ(A a, B b) ORDER BY ts)"
+
+
+def test_a_session_that_is_let_go_is_collected(spark: SparkSession) -> None:
+    jvm: Any = spark._jvm
+    sessions = [jvm.java.lang.ref.WeakReference(used(spark)) for _ in range(3)]
+    used(spark)  # Spark keeps the session that was active last
+    deadline = time.monotonic() + 30
+    while any(session.get() is not None for session in sessions) and time.monotonic() < deadline:
+        gc.collect()
+        jvm.System.gc()
+        time.sleep(0.2)
+    assert [session.get() for session in sessions] == [None] * 3
+
+
+def used(spark: SparkSession) -> Any:
+    session = spark.newSession()
+    session.sql("CREATE TEMP VIEW e AS SELECT * FROM VALUES (1, 'A'), (2, 'B') AS e(ts, event_type)")
+    session.sql(QUERY)
+    return session._jsparkSession

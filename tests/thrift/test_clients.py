@@ -1,0 +1,123 @@
+"""What BI tools do over Thrift: beeline, PyHive, SQLAlchemy; errors, many sessions at once, a query that is cancelled."""
+
+from __future__ import annotations
+
+import subprocess
+import time
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
+
+import pytest
+import sqlalchemy
+from pyhive import exc
+
+from tests.thrift.conftest import CLAUSE
+from tests.thrift.server import Server, environment, rows
+
+QUERY = f"SELECT v.ts AS viewed, COUNT(*) AS buys FROM {CLAUSE} WHERE user_id = %s GROUP BY v.ts ORDER BY viewed"
+ANSWER = [(0, 8), (3, 6), (6, 4), (9, 2)]
+WRONG = f"SELECT * FROM {CLAUSE.replace('Buy b)', 'Buy b,)')}"
+ENDLESS = """SELECT COUNT(*) FROM (SELECT /*+ REPARTITION(2) */ id, id AS ts, 'A' AS event_type FROM range(200000000))
+MATCH PATTERN (SEQ(A a, A b) PARTITION BY id ORDER BY ts)"""
+
+
+def test_beeline(server: Server) -> None:
+    url = f"jdbc:hive2://127.0.0.1:{server.port}/shop"
+    script = f"{QUERY % 3}; SELECT paid FROM pairs WHERE user_id = 2 AND viewed = 9 ORDER BY paid; {WRONG}"
+    command = ["beeline", "-u", url, "-n", "analyst", "--outputformat=csv2", "-e", script]
+    done = subprocess.run(command, env=environment(), capture_output=True, text=True, timeout=180, check=False)
+    assert done.stdout.split("> ", 1)[-1].splitlines() == [
+        "viewed,buys",
+        "0,8",
+        "3,6",
+        "6,4",
+        "9,2",
+        "paid",
+        "20.00",
+        "22.00",
+    ], done.stderr
+    line, caret = _message(done.stderr)[1:3]
+    assert line[caret.index("^")] == ")"
+    assert line[: caret.index("^")].endswith("Buy b,")
+
+
+def test_errors_have_our_text_and_no_trace_of_ours(server: Server) -> None:
+    with closing(server.connect()) as connection, pytest.raises(exc.OperationalError) as raised:
+        rows(connection, WRONG)
+    text = str(raised.value.args[0].status)
+    assert "[CEP_SYNTAX]" in text
+    assert "Hint: " in text
+    for word in ("Traceback", ".py", "py4j", "PythonProxy"):
+        assert word not in text
+
+
+def test_sqlalchemy(server: Server) -> None:
+    engine = sqlalchemy.create_engine(f"hive://analyst@127.0.0.1:{server.port}/shop")
+    with engine.connect() as connection:
+        assert connection.execute(sqlalchemy.text(QUERY % 5)).fetchall() == ANSWER
+        columns = {
+            column["name"]: type(column["type"]).__name__
+            for column in sqlalchemy.inspect(connection).get_columns("rises")
+        }
+        assert columns == {"user_id": "Integer", "since": "Integer", "steps": "BigInteger", "top": "HiveDecimal"}
+        rises = sqlalchemy.Table("rises", sqlalchemy.MetaData(), autoload_with=connection)
+        query = sqlalchemy.select(rises.c.steps).where(rises.c.user_id == 7)
+        assert connection.execute(query).fetchall() == [(11,)]
+    engine.dispose()
+
+
+CLIENTS, QUERIES = 4, 5
+
+
+def test_several_clients_at_once(server: Server) -> None:
+    """Each client asks about its own user, with its own temporary view, in a session of its own."""
+
+    def client(number: int) -> list[object]:
+        with closing(server.connect()) as connection:
+            rows(
+                connection,
+                f"CREATE TEMP VIEW mine AS SELECT * FROM shop.events WHERE user_id = {number} AND ts >= {number}",
+            )
+            query = f"SELECT user_id, COUNT(*) AS n FROM {CLAUSE.replace('shop.events', 'mine')} GROUP BY user_id"
+            return [rows(connection, query) for _ in range(QUERIES)]
+
+    with ThreadPoolExecutor(CLIENTS) as pool:
+        answers = list(pool.map(client, range(1, CLIENTS + 1)))
+    assert answers == [[[(number, 12 if number <= 3 else 6)]] * QUERIES for number in range(1, CLIENTS + 1)]
+
+
+def test_a_cancelled_query_stops(server: Server) -> None:
+    with closing(server.connect()) as connection:
+        rows(connection, f"EXPLAIN {ENDLESS}")
+        cursor = connection.cursor()
+        cursor.execute(ENDLESS, async_=True)
+        time.sleep(2)  # Spark's server misses a cancellation that comes before the first job does
+        cursor.cancel()
+        started = time.monotonic()
+        assert rows(connection, QUERY % 1) == ANSWER  # the two cores are free again
+        assert time.monotonic() - started < 90
+        with pytest.raises(exc.OperationalError, match=r"CANCELED|cancel"):
+            cursor.fetchall()
+
+
+def _message(stderr: str) -> list[str]:
+    """The lines of our error among beeline's."""
+    lines = stderr.splitlines()
+    first = next(i for i, line in enumerate(lines) if "[CEP_" in line)
+    return lines[first : first + 4]
+
+
+def test_views_and_their_metadata_from_another_connection(server: Server) -> None:
+    with closing(server.connect()) as maker, closing(server.connect()) as reader:
+        query = f"SELECT user_id, v.ts AS viewed, b.amount AS paid FROM {CLAUSE}"
+        rows(maker, f"CREATE TEMP VIEW mine AS {query}", f"CREATE OR REPLACE GLOBAL TEMP VIEW everybodys AS {query}")
+        assert rows(maker, "SELECT COUNT(*) FROM mine") == [(320,)]
+        with pytest.raises(exc.OperationalError, match="TABLE_OR_VIEW_NOT_FOUND"):
+            rows(reader, "SELECT * FROM mine")
+        assert rows(reader, "SELECT COUNT(*) FROM global_temp.everybodys") == [(320,)]
+        assert {name for _, name, _ in rows(reader, "SHOW TABLES IN shop")} >= {"events", "pairs", "rises", "sold"}
+        types = {name: kind for name, kind, _ in rows(reader, "DESCRIBE shop.pairs")}
+        event = "struct<type:string,user_id:int,ts:int,amount:decimal(6,2)>"
+        assert {**types, "v": event} == {"user_id": "int", "viewed": "int", "paid": "decimal(6,2)", "v": event}
+        assert types["v"].startswith("struct<")
+        assert rows(reader, "SELECT pairs, most FROM shop.sold WHERE user_id = 2") == [(20, 22)]
