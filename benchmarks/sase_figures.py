@@ -194,29 +194,17 @@ SELECT {columns} FROM events MATCH PATTERN (
 
 
 def joined(length: int, window: int) -> str:
-    """The self-joins: each event after the first meets the bins of the first."""
-    first = f"first AS (SELECT *, explode(array(bin, bin + 1)) AS near FROM binned WHERE kind = '{NAMES[0].upper()}')"
-    parts = [f"first {NAMES[0]}"]
+    """The self-joins: each later event meets the first event's bin from its own and from the next one."""
+    first = NAMES[0]
+    parts = [f"(SELECT * FROM binned WHERE kind = '{first.upper()}') {first}"]
     for before, name in itertools.pairwise(NAMES[:length]):
+        near = f"SELECT *, explode(array(bin - 1, bin)) AS near FROM binned WHERE kind = '{name.upper()}'"
         parts.append(
-            f"JOIN binned {name} ON {name}.kind = '{name.upper()}' AND {name}.bin = {NAMES[0]}.near "
-            f"AND {name}.attr1 = {NAMES[0]}.attr1 AND {name}.ts > {before}.ts "
-            f"AND {name}.ts < {NAMES[0]}.ts + {window}"
+            f"JOIN ({near}) {name} ON {name}.near = {first}.bin AND {name}.attr1 = {first}.attr1 "
+            f"AND {name}.ts > {before}.ts AND {name}.ts < {first}.ts + {window}"
         )
-    if length > 2:
-        # Beyond the second event a match may cross from the first's bin into the next.
-        parts = [parts[0]]
-        for before, name in itertools.pairwise(NAMES[:length]):
-            side = f"near{name}"
-            parts.append(
-                f"JOIN (SELECT *, explode(array(bin - 1, bin)) AS {side} FROM binned WHERE kind = '{name.upper()}') {name} "
-                f"ON {name}.{side} = {NAMES[0]}.bin AND {name}.attr1 = {NAMES[0]}.attr1 "
-                f"AND {name}.ts > {before}.ts AND {name}.ts < {NAMES[0]}.ts + {window}"
-            )
-        first = f"first AS (SELECT * FROM binned WHERE kind = '{NAMES[0].upper()}')"
     columns = ", ".join(f"{name}.ts AS {name}_ts" for name in NAMES[:length])
-    body = " ".join(parts)
-    return f"WITH binned AS (SELECT *, ts DIV {window} AS bin FROM events), {first} SELECT {columns} FROM {body}"
+    return f"WITH binned AS (SELECT *, ts DIV {window} AS bin FROM events) SELECT {columns} FROM {' '.join(parts)}"
 
 
 def pattern(length: int, window: int) -> str:
@@ -230,7 +218,7 @@ def joins(quick: bool, repetitions: int) -> None:
     """Figures 11 and 12."""
     from sparkcep.session import session
 
-    spark: SparkSession = session(master="local[2]")
+    spark: SparkSession = session(master="local[2]", **{"spark.ui.showConsoleProgress": "false"})
     spark.sparkContext.setLogLevel("ERROR")
     spark.conf.set("spark.sql.shuffle.partitions", "2")
     events, window = (20_000, 2000) if quick else (200_000, 10_000)
