@@ -58,8 +58,8 @@ def run(
     """All matches in ``table``, as tables of ``spec.outputs`` with at most ``output_rows`` rows.
 
     ``table``: whole partitions, partition after partition, in ORDER BY order, with the columns the spec names. Order
-    of the result: branch by branch; in a branch (block after block for ``tree``) by the event that the variable bound first took, then the second,
-    and so on, whatever ``chunk`` is; closures come in no such order. Work is done as the tables are asked for.
+    of the result: branch by branch (for ``tree``: block by block of time); otherwise in no particular order, but the same
+    in every run. Work is done as the tables are asked for.
     ``counters``: filled with what the run does.
 
     Raises CepLimitError past ``max_partial_matches`` (None: the spec's, else ``MAX_PARTIAL_MATCHES``) created partial
@@ -73,7 +73,7 @@ def run(
     bounds = [name for name, part in (("WITHIN", spec.within), ("PARTITION BY", spec.partition)) if part]
     budget = Budget(limit, limit, chunk, bounds, counters or Counters())
     frames = (
-        (frame, branch.branch.absent)
+        (frame, branch.branch)
         for branch in compiled.branches
         for frame in matches(branch, spec, events, payload, budget)
     )
@@ -83,7 +83,9 @@ def run(
     partition = np.cumsum(table.column(spec.masks[0]).to_numpy() & 1)
     ranks = table.column(spec.rank).to_numpy()
     writer = Writer(spec, table)
-    for part in non_overlapping(found(frames, events.positions), ranks, partition, spec.variables):
+    for part in non_overlapping(
+        found(frames, events.positions, frozenset(spec.variables)), ranks, partition, spec.variables
+    ):
         yield writer.write(part)
 
 

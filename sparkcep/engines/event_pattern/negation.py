@@ -19,15 +19,15 @@ import numpy as np
 
 from sparkcep.engines.event_pattern.branches import Branch, extremes
 from sparkcep.engines.event_pattern.budget import Budget
-from sparkcep.engines.event_pattern.buffer import Buffers, InputBuffer, expansions
+from sparkcep.engines.event_pattern.buffer import Buffers
 from sparkcep.engines.event_pattern.chain import HIGH, LOW, Chain, extensions, raise_faults
 from sparkcep.engines.event_pattern.chain import prepare as prepare_chain
-from sparkcep.engines.event_pattern.closures import Frame, earliest, gathered, lacks, latest, length, rows_of
-from sparkcep.engines.event_pattern.equality import holds
+from sparkcep.engines.event_pattern.closures import Frame, earliest, gathered, lacks, latest, length
 from sparkcep.engines.event_pattern.events import BoolArray, Events, IntArray, Window
 from sparkcep.engines.event_pattern.plan import NegatedEvent
 from sparkcep.engines.event_pattern.predicates import Condition, condition, evaluate_all, fault_error
-from sparkcep.engines.event_pattern.states import ascending
+from sparkcep.engines.event_pattern.ranges import Finder, comparable, intervals
+from sparkcep.engines.event_pattern.states import ascending, comparison_of
 from sparkcep.engines.event_pattern.states import chain as chain_of
 from sparkcep.engines.event_pattern.values import Payload
 from sparkcep.spec.expression import variables
@@ -44,7 +44,7 @@ GROUP_SHIFT = 6
 class Absence:
     """One negation over one table. ``own``: positive variables whose own event could be found in the interval.
 
-    ``size``: how many events it is about. ``group``: the chain of a negated group; then the buffer is not used.
+    ``size``: how many events it is about. ``finder``: what finds them; ``group``: the chain of a negated group instead.
     ``needs``: the positive variables it depends on; None where it depends on the whole match.
     """
 
@@ -53,7 +53,7 @@ class Absence:
     before: tuple[str, ...]
     own: tuple[str, ...]
     size: int
-    buffer: InputBuffer
+    finder: Finder
     conditions: tuple[Condition, ...]
     group: Chain | None
     needs: frozenset[str] | None
@@ -114,14 +114,17 @@ def _absence(negated: NegatedEvent, branch: Branch, indexes: Mapping[str, int], 
     buffer = buffers.fill(index, negated.equalities)
     group = _group(negated, indexes, buffers)
     own = _own(negated, indexes, buffers.events)
-    conditions = tuple(condition(predicate, buffers.payload) for predicate in negated.filters)
+    compared = {p: comparison_of(p, negation.variable, branch.variables) for p in negated.filters}
+    ranges = [part for part in compared.values() if part is not None and comparable(part, buffers.payload)]
+    others = [predicate for predicate, part in compared.items() if part not in ranges]
+    conditions = tuple(condition(predicate, buffers.payload) for predicate in others)
     return Absence(
         negation.variable,
         after=extremes(negation.before, branch.precedes)[1],
         before=extremes(negation.after, branch.precedes)[0],
         own=own,
         size=len(buffer.rows) if group is None else min(len(step.buffer.rows) for step in group.steps),
-        buffer=buffer,
+        finder=Finder(buffer, intervals(ranges, buffer, buffers.payload)),
         conditions=conditions,
         group=group,
         needs=_needs(negated, branch, own, conditions),
@@ -169,11 +172,11 @@ def refuted(negations: Negations, absence: Absence, frame: Frame, budget: Budget
     low, high = _interval(negations, absence, frame)
     if absence.group is not None:
         return _refuted_by_group(negations, absence, absence.group, frame, (low, high), budget)
-    begin, end = absence.buffer.ranges(low, np.maximum(low, high), frame)
+    begin, end = absence.finder.buffer.ranges(low, np.maximum(low, high), frame)
     if not _needs_pairs(negations, absence):
         return begin < end
     found = np.zeros(count, dtype=np.bool_)
-    for expansion in expansions(absence.buffer, begin, end, budget.chunk):
+    for expansion in absence.finder.pairs(begin, end, frame, budget):
         budget.spend(len(expansion.rows), (*frame, f"NOT {absence.variable}"))
         counts = _counts(negations, absence, frame, expansion.parents, expansion.rows)
         budget.counters.predicates += len(absence.conditions) * len(expansion.rows)
@@ -247,7 +250,7 @@ def _window(events: Events) -> Window:
 
 def _needs_pairs(negations: Negations, absence: Absence) -> bool:
     """Whether an event in the range may still not count."""
-    return bool(absence.conditions or absence.own or absence.buffer.compared or _is_loose(negations, absence))
+    return bool(absence.conditions or absence.own or absence.finder.intervals or _is_loose(negations, absence))
 
 
 def _is_loose(negations: Negations, absence: Absence) -> bool:
@@ -276,8 +279,6 @@ def _counts(negations: Negations, absence: Absence, frame: Frame, parents: IntAr
     counts = np.ones(len(found), dtype=np.bool_)
     for name in absence.own:
         counts &= lacks(rows[name], found)
-    for part in absence.buffer.compared:
-        counts &= holds(part, found, rows_of(rows, part.term))
     if _is_loose(negations, absence):
         counts &= _reaches(negations, absence, rows, found)
     rows[absence.variable] = found

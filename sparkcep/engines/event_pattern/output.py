@@ -14,6 +14,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from sparkcep.engines.event_pattern.branches import Branch, extremes
 from sparkcep.engines.event_pattern.closures import Closures, Frame, earliest, latest
 from sparkcep.engines.event_pattern.events import IntArray
 from sparkcep.errors import CepInternalError
@@ -77,7 +78,7 @@ class Matches:
 
 
 def tables(
-    frames: Iterable[tuple[Frame, tuple[str, ...]]],
+    frames: Iterable[tuple[Frame, Branch]],
     spec: EventPatternSpec,
     table: pa.Table,
     positions: IntArray,
@@ -85,30 +86,31 @@ def tables(
 ) -> Iterator[pa.Table]:
     """One table per ``size`` matches (the last may be shorter), in the order of ``frames``; none if there is no match.
 
-    ``frames``: matches, and the Kleene variables that took no event in them. ``positions``: the table row of each
-    candidate. Frames over different variables (branches) never share a table.
+    ``frames``: matches, and the branch they are of. ``positions``: the table row of each candidate. Frames of different
+    branches share a table only where they show the same variables.
     """
     writer = Writer(spec, table)
-    for part in _resized(found(frames, positions), size):
+    for part in _resized(found(frames, positions, writer.variables), size):
         yield writer.write(part)
 
 
-def found(frames: Iterable[tuple[Frame, tuple[str, ...]]], positions: IntArray) -> Iterator[Matches]:
-    """The matches of ``frames`` as table rows."""
-    parts = (_matches(frame, absent, positions) for frame, absent in frames)
+def found(frames: Iterable[tuple[Frame, Branch]], positions: IntArray, wanted: frozenset[str]) -> Iterator[Matches]:
+    """The matches of ``frames`` as table rows, of the variables ``wanted``."""
+    parts = (_matches(frame, branch, positions, wanted) for frame, branch in frames)
     return (part for part in parts if len(part))
 
 
-def _matches(frame: Frame, absent: tuple[str, ...], positions: IntArray) -> Matches:
-    names = tuple(frame)
+def _matches(frame: Frame, branch: Branch, positions: IntArray, wanted: frozenset[str]) -> Matches:
+    """Only the variables that the output shows are looked up."""
+    first, last = extremes(branch.variables, branch.precedes)
     taken: dict[str, Rows | Lists] = {}
-    for name, column in frame.items():
+    for name, column in ((name, frame[name]) for name in branch.variables if name in wanted):
         if isinstance(column, Closures):
             sizes = np.full(len(column), column.size, dtype=np.int64)
             taken[name] = Lists(sizes, positions[column.elements().ravel()])
         else:
             taken[name] = positions[column]
-    return Matches(positions[earliest(frame, names)], positions[latest(frame, names)], taken, absent)
+    return Matches(positions[earliest(frame, first)], positions[latest(frame, last)], taken, branch.absent)
 
 
 def _resized(parts: Iterable[Matches], size: int) -> Iterator[Matches]:
@@ -172,6 +174,9 @@ class Writer:
 
     def __init__(self, spec: EventPatternSpec, table: pa.Table) -> None:
         self.outputs = spec.outputs
+        self.variables = frozenset(
+            output.source.variable for output in spec.outputs if isinstance(output.source, EventStruct)
+        )
         self.kleene = {element.variable for element in elements(spec.pattern) if element.kleene}
         self.table = table
         self.columns: dict[str, pa.Array | pa.ChunkedArray] = {}

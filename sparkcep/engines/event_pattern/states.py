@@ -161,7 +161,7 @@ class _Choice:
         """Of a single event."""
         if self.kleene:
             return ()
-        found = (_compared(predicate, self.variable, self.bound) for predicate in self._decided())
+        found = (comparison_of(predicate, self.variable, self.bound) for predicate in self._decided())
         return tuple(comparison for comparison in found if comparison is not None)
 
     def growth(self) -> Growth | None:
@@ -216,8 +216,8 @@ def _searched(predicate: Predicate, variable: str, bound: Iterable[str], first: 
     return None
 
 
-def _compared(predicate: Predicate, variable: str, bound: Iterable[str]) -> Comparison | None:
-    """``v.x < a.y`` or ``a.y < v.x`` with a bound event a."""
+def comparison_of(predicate: Predicate, variable: str, bound: Iterable[str]) -> Comparison | None:
+    """``v.x < a.y`` or ``a.y < v.x`` of an event v to find and a bound event a; None for other predicates."""
     sides = compared(predicate.condition)
     if sides is None:
         return None
