@@ -11,6 +11,7 @@ Stream (the paper's Table 1): 20 event types and attributes with V values each, 
 * ``joins`` (figures 11, 12): length 2-6 and domains of 10 … 10,000: MATCH PATTERN in Spark SQL (each engine) against
   self-joins with range binning, as an expert writes them: events are cut into bins as long as the window, an event meets
   those of its own and of the next bin by an equality join (on the attribute too), and the join's condition does the rest.
+  Then the same with a range predicate between neighbours instead of the equality.
   Both are whole Spark jobs on ``local[2]`` that write to Spark's noop sink; the counts are compared first.
 
     python benchmarks/sase_figures.py [--quick] [--only stacks,pushdown,joins] [--repetitions N]
@@ -22,7 +23,7 @@ import argparse
 import itertools
 import sys
 from collections.abc import Callable, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from time import perf_counter
@@ -187,62 +188,87 @@ def _selected(spec: EventPatternSpec, rows: pa.Table, counters: Counters) -> int
     return total
 
 
-PATTERN = """
-SELECT {columns} FROM events MATCH PATTERN (
-  SEQ({items}) EVENT TYPE kind ORDER BY ts WHERE [attr1] WITHIN {window})
-"""
+@dataclass(frozen=True, slots=True)
+class Question:
+    """A pattern of ``length`` types; ``joined`` and ``where``: its predicates between an event, the one before it and the
+    first one, for the self-joins and for WHERE (of each event after the first, or ``[attr1]`` once)."""
 
+    length: int
+    window: int
+    where: str
+    joined: str
 
-def joined(length: int, window: int) -> str:
-    """The self-joins: each later event meets the first event's bin from its own and from the next one."""
-    first = NAMES[0]
-    parts = [f"(SELECT * FROM binned WHERE kind = '{first.upper()}') {first}"]
-    for before, name in itertools.pairwise(NAMES[:length]):
-        near = f"SELECT *, explode(array(bin - 1, bin)) AS near FROM binned WHERE kind = '{name.upper()}'"
-        parts.append(
-            f"JOIN ({near}) {name} ON {name}.near = {first}.bin AND {name}.attr1 = {first}.attr1 "
-            f"AND {name}.ts > {before}.ts AND {name}.ts < {first}.ts + {window}"
+    @property
+    def names(self) -> str:
+        return NAMES[: self.length]
+
+    def joins(self) -> str:
+        """The self-joins: each later event meets the first event's bin from its own and from the next one."""
+        first = self.names[0]
+        parts = [f"(SELECT * FROM binned WHERE kind = '{first.upper()}') {first}"]
+        for before, name in itertools.pairwise(self.names):
+            near = f"SELECT *, explode(array(bin - 1, bin)) AS near FROM binned WHERE kind = '{name.upper()}'"
+            condition = self.joined.format(first=first, before=before, name=name)
+            parts.append(
+                f"JOIN ({near}) {name} ON {name}.near = {first}.bin AND {condition} "
+                f"AND {name}.ts > {before}.ts AND {name}.ts < {first}.ts + {self.window}"
+            )
+        binned = f"SELECT *, ts DIV {self.window} AS bin FROM events"
+        return f"WITH binned AS ({binned}) SELECT {self.columns()} FROM {' '.join(parts)}"
+
+    def pattern(self) -> str:
+        """The same as a pattern."""
+        items = ", ".join(f"{name.upper()} {name}" for name in self.names)
+        each = [self.where.format(before=before, name=name) for before, name in itertools.pairwise(self.names)]
+        return (
+            f"SELECT {self.columns()} FROM events MATCH PATTERN (SEQ({items}) EVENT TYPE kind ORDER BY ts "
+            f"WHERE {' AND '.join(dict.fromkeys(each))} WITHIN {self.window})"
         )
-    columns = ", ".join(f"{name}.ts AS {name}_ts" for name in NAMES[:length])
-    return f"WITH binned AS (SELECT *, ts DIV {window} AS bin FROM events) SELECT {columns} FROM {' '.join(parts)}"
+
+    def columns(self) -> str:
+        """The times of all events."""
+        return ", ".join(f"{name}.ts AS {name}_ts" for name in self.names)
 
 
-def pattern(length: int, window: int) -> str:
-    """The same as a pattern."""
-    names = NAMES[:length]
-    items = ", ".join(f"{name.upper()} {name}" for name in names)
-    return PATTERN.format(columns=", ".join(f"{name}.ts AS {name}_ts" for name in names), items=items, window=window)
+BAND = "{name}.attr1 BETWEEN {before}.attr1 AND {before}.attr1 + 10"
 
 
 def joins(quick: bool, repetitions: int) -> None:
-    """Figures 11 and 12."""
+    """Figures 11 and 12, and the same without an equality."""
     from sparkcep.session import session
 
     spark: SparkSession = session(master="local[2]", **{"spark.ui.showConsoleProgress": "false"})
     spark.sparkContext.setLogLevel("ERROR")
-    spark.conf.set("spark.sql.shuffle.partitions", "2")
     events, window = (20_000, 2000) if quick else (200_000, 10_000)
-    print(f"\njoins: {events:,} events, W = {window:,}: seconds of self-joins and of MATCH PATTERN")
+    print(f"\njoins: {events:,} events, [attr1] with V values, W = {window:,}: self-joins against MATCH PATTERN")
     lengths = [(length, 100) for length in ((2, 3) if quick else (2, 3, 4, 5, 6))]
     domains = [(length, size) for size in ((10, 10_000) if quick else (10, 100, 1000, 10_000)) for length in (2, 3)]
     for length, size in dict.fromkeys(lengths + domains):
-        columns = stream(events, TYPES, (size,))
-        letters = np.array([chr(ord("A") + at) for at in range(TYPES)])
-        frame = {"ts": np.arange(events), "kind": letters[columns["kind"]], "attr1": columns["attr1"]}
-        spark.createDataFrame(pa.table(frame)).createOrReplaceTempView("rows")
-        spark.sql("CACHE TABLE events AS SELECT * FROM rows")
-        queries = {"joins": joined(length, window), "pattern": pattern(length, window)}
-        counts = {name: spark.sql(query).count() for name, query in queries.items()}
-        assert len(set(counts.values())) == 1, counts
-        times = {name: seconds(partial(_drained, spark, query), repetitions)[1] for name, query in queries.items()}
-        spark.sql("UNCACHE TABLE events")
-        spark.catalog.dropTempView("events")
-        print(
-            f"L = {length}, V = {size:>6}: {counts['joins']:>9,} matches; joins {times['joins']:.2f} s, "
-            f"pattern {times['pattern']:.2f} s: {times['joins'] / times['pattern']:.2f}x",
-            flush=True,
-        )
+        question = Question(length, window, "[attr1]", "{name}.attr1 = {first}.attr1")
+        _compared(spark, question, events, size, repetitions)
+    events, window = (50_000, 10_000) if quick else (500_000, 50_000)
+    print(f"\njoins: {events:,} events, each attr1 (of 10,000 values) at most 10 above the one before, W = {window:,}")
+    for length in (2, 3) if quick else (2, 3, 4, 5, 6):
+        _compared(spark, Question(length, window, BAND, BAND), events, 10_000, repetitions)
     spark.stop()
+
+
+def _compared(spark: SparkSession, question: Question, events: int, size: int, repetitions: int) -> None:
+    columns = stream(events, TYPES, (size,))
+    letters = np.array([chr(ord("A") + at) for at in range(TYPES)])
+    frame = {"ts": np.arange(events), "kind": letters[columns["kind"]], "attr1": columns["attr1"]}
+    spark.createDataFrame(pa.table(frame)).createOrReplaceTempView("rows")
+    spark.sql("CACHE TABLE events AS SELECT * FROM rows")
+    queries = {"joins": question.joins(), "pattern": question.pattern()}
+    counts = {name: spark.sql(query).count() for name, query in queries.items()}
+    assert len(set(counts.values())) == 1, counts
+    times = {name: seconds(partial(_drained, spark, query), repetitions)[1] for name, query in queries.items()}
+    spark.catalog.dropTempView("events")
+    print(
+        f"L = {question.length}, V = {size:>6}: {counts['joins']:>9,} matches; joins {times['joins']:.2f} s, "
+        f"pattern {times['pattern']:.2f} s: {times['joins'] / times['pattern']:.2f}x",
+        flush=True,
+    )
 
 
 def _drained(spark: SparkSession, query: str) -> None:

@@ -38,9 +38,6 @@ MIN_EVENTS = 1 << 12
 CHEAP = 0.5
 """Where ascending frequency can hardly make more partial matches than this times the events, nothing is measured."""
 
-GUESSES = 64
-"""Events that a first guess looks at for each variable."""
-
 MAX_SEARCHED = 8
 """Up to so many single-event variables all orders are compared (256 sets); with more, the cheapest next is taken."""
 
@@ -91,10 +88,10 @@ def choose(
     singles = [name for name in rarest if branch_plan.branch.closure(name) is None]
     if engine != "auto" or len(singles) < 2 or sum(counts.values()) < MIN_EVENTS:
         return Order("chain" if engine == "auto" else engine, rarest, counts)
-    ordered = {name: _buffer(buffers, indexes[name]) for name in singles}
-    guess = _guessed(branch_plan, rarest[: len(singles)], counts, ordered, buffers)
+    guess = _guessed(branch_plan, rarest[: len(singles)], counts, events, payload)
     if guess < CHEAP * sum(counts.values()):
         return Order("chain", rarest, counts, cost=guess)
+    ordered = {name: _buffer(buffers, indexes[name]) for name in singles}
     measured = {
         (x, y): _measured(branch_plan, x, y, ordered, events, payload) for x in singles for y in singles if x != y
     }
@@ -103,22 +100,18 @@ def choose(
 
 
 def _guessed(
-    branch_plan: BranchPlan,
-    order: tuple[str, ...],
-    counts: Mapping[str, int],
-    ordered: Mapping[str, OrderedBuffer],
-    buffers: Buffers,
+    branch_plan: BranchPlan, order: tuple[str, ...], counts: Mapping[str, int], events: Events, payload: Payload
 ) -> float:
-    """Partial matches of an order as if values were spread evenly and predicates other than equalities held."""
+    """Partial matches of an order as if events and values were spread evenly and predicates other than equalities held."""
+    rows = _sample(np.arange(len(events)), SAMPLE)
+    ahead = events.partition_end[rows] if events.window is None else events.window.end[rows]
+    behind = events.partition_start[rows] if events.window is None else events.window.begin[rows]
     size = cost = float(counts[order[0]])
     for at, name in enumerate(order[1:], 1):
         state = state_of(replace(branch_plan, alternatives=((),)), order[:at], name)
-        anchor = (*state.after, *state.before, order[at - 1])[0]
-        rows = _sample(ordered[anchor].rows, GUESSES)
-        begin, end = _ranges(buffers.events, ordered[name], rows, anchor in state.after, anchor in state.before)
-        size *= float(np.maximum(end - begin, 0).mean()) if len(rows) else 0.0
-        wanted = keys(buffers.payload, state.equalities, len(buffers.events))
-        size /= max((part.size for part in (*wanted.searched, *wanted.compared)), default=1) if wanted else 1
+        low, high = (rows if state.after else behind), (rows if state.before and not state.after else ahead)
+        size *= float((high - low).mean()) * counts[name] / len(events)
+        size /= max((payload.codes((column, term.column))[1] for column, term in state.equalities), default=1) or 1
         cost += size
     return cost
 
