@@ -49,7 +49,7 @@ def _check(case: EventCase) -> None:
         assert _found(case, **options) == expected, options
     with (
         patch.multiple(ranges, KERNEL_PAIRS=0, SORTED_AFTER=0, SELECTIVE=2.0, BLOCK=2, FANOUT=2),
-        patch.object(order, "MIN_EVENTS", 0),  # so that orders are chosen by measured cost
+        patch.multiple(order, MIN_EVENTS=0, CHEAP=-1, MEASURING=-1),  # so that orders are chosen by measured cost
     ):
         assert _found(case) == expected
     with patch.object(tree, "MIN_BLOCK", 1), patch.object(tree, "WINDOWS", 1):  # so that there are several blocks

@@ -38,6 +38,9 @@ MIN_EVENTS = 1 << 12
 CHEAP = 0.5
 """Where ascending frequency can hardly make more partial matches than this times the events, nothing is measured."""
 
+MEASURING = 60_000
+"""Partial matches that cost as much as measuring two variables against each other."""
+
 MAX_SEARCHED = 8
 """Up to so many single-event variables all orders are compared (256 sets); with more, the cheapest next is taken."""
 
@@ -89,7 +92,8 @@ def choose(
     if engine != "auto" or len(singles) < 2 or sum(counts.values()) < MIN_EVENTS:
         return Order("chain" if engine == "auto" else engine, rarest, counts)
     guess = _guessed(branch_plan, rarest[: len(singles)], counts, events, payload)
-    if guess < CHEAP * sum(counts.values()):
+    pairs = len(singles) * (len(singles) - 1)
+    if guess < max(CHEAP * sum(counts.values()), MEASURING * pairs):
         return Order("chain", rarest, counts, cost=guess)
     ordered = {name: _buffer(buffers, indexes[name]) for name in singles}
     measured = {
