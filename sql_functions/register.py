@@ -14,34 +14,40 @@ from functools import lru_cache
 from typing import Any
 
 from py4j.protocol import Py4JJavaError
-from pyspark.sql.functions import arrow_udtf
-from pyspark.sql.types import StructType
+from pyspark.sql.functions import arrow_udtf, udtf
+from pyspark.sql.types import StructType, _parse_datatype_json_string
 from pyspark.sql.udf import _wrap_function
 from pyspark.util import PythonEvalType
 
 from sparkcep.errors import CepAnalysisError
 from sparkcep.spec import from_json
+from sql_functions.expand_function import AnalyzedExpandFunction, closures, expand_function, expanded_type
 from sql_functions.match_function import table_function
 
 FUNCTION_NAME = "cep_match"
-_BUILTIN = (FUNCTION_NAME, "builtin", "system")
+EXPAND_NAME = "cep_expand"
+_BUILTIN = ("builtin", "system")
 
 
 def register_builtin(context: Any) -> None:
     """Put ``cep_match`` among Spark's builtin table functions: sessions made afterwards have it. ``context``: SparkContext."""
     registry = getattr(context._jvm.org.apache.spark.sql.catalyst.analysis, "TableFunctionRegistry$")
-    _register(context, getattr(registry, "MODULE$").builtin(), (FUNCTION_NAME,))
+    for name, builder in _builders(context):
+        _register(context, getattr(registry, "MODULE$").builtin(), (name,), builder)
 
 
 def register_in_session(context: Any, jsession: Any) -> None:
     """Put ``cep_match`` into a classic session that exists already (idempotent)."""
     registry = jsession.sessionState().tableFunctionRegistry()
-    try:
-        _register(context, registry, (FUNCTION_NAME,))
-    except Py4JJavaError as error:  # Spark 4.3 insists on the full name, earlier ones look functions up by the bare one
-        if "fully qualified" not in str(error):
-            raise
-        _register(context, registry, _BUILTIN)
+    for name, builder in _builders(context):
+        try:
+            _register(context, registry, (name,), builder)
+        except (
+            Py4JJavaError
+        ) as error:  # Spark 4.3 insists on the full name, earlier ones look functions up by the bare one
+            if "fully qualified" not in str(error):
+                raise
+            _register(context, registry, (name, *_BUILTIN), builder)
 
 
 def connect_function(spark: Any, spec_json: str) -> str:
@@ -51,6 +57,11 @@ def connect_function(spark: Any, spec_json: str) -> str:
     schema = StructType.fromJson(json.loads(spec.schema))
     spark.udtf.register(name, arrow_udtf(table_function(spec_json), returnType=schema))
     return name
+
+
+def connect_expand(spark: Any) -> None:
+    """Register ``cep_expand`` with a Spark Connect session."""
+    spark.udtf.register(EXPAND_NAME, udtf(AnalyzedExpandFunction))
 
 
 class _Builder:
@@ -64,15 +75,8 @@ class _Builder:
     def apply(self, arguments: Any) -> Any:
         udtf = self._udtf(_literal(arguments.last()))
         if self._parser is None:
-            self._parser = self._find_parser(udtf)
+            self._parser = _find_parser(self._context, udtf)
         return udtf.builder(arguments.init(), self._parser)
-
-    def _find_parser(self, udtf: Any) -> Any:
-        """What ``builder`` wants as its second argument: a function that gives a parser, before Spark 4.3 the parser itself."""
-        methods = [method for method in udtf.getClass().getMethods() if method.getName() == "builder"]
-        if methods[0].getParameterTypes()[1].getSimpleName() == "Function0":
-            return _NoParser()
-        return self._context._jvm.org.apache.spark.sql.catalyst.parser.CatalystSqlParser
 
     def _make_udtf(self, spec_json: str) -> Any:
         jvm = self._context._jvm
@@ -84,6 +88,39 @@ class _Builder:
 
     class Java:
         implements = ["scala.Function1"]
+
+
+class _ExpandBuilder:
+    """scala.Function1: the argument of a ``cep_expand`` call, a buffer → the logical plan of a UDTF with the columns that its type names."""
+
+    def __init__(self, context: Any) -> None:
+        self._context = context
+        self._udtf = lru_cache(maxsize=256)(self._make_udtf)
+
+    def apply(self, arguments: Any) -> Any:
+        if arguments.size() != 1:
+            raise CepAnalysisError("cep_expand takes one argument: a buffer", code="BUFFER")
+        udtf = self._udtf(arguments.head().dataType().json())
+        return udtf.builder(arguments, _find_parser(self._context, udtf))
+
+    def _make_udtf(self, buffer_type: str) -> Any:
+        jvm = self._context._jvm
+        columns = expanded_type(_parse_datatype_json_string(buffer_type))
+        schema = jvm.org.apache.spark.sql.types.DataType.fromJson(columns.json())
+        function = _wrap_function(self._context, expand_function(closures(columns)))
+        make = jvm.org.apache.spark.sql.execution.python.UserDefinedPythonTableFunction
+        return make(EXPAND_NAME, function, schema, PythonEvalType.SQL_TABLE_UDF, True)
+
+    class Java:
+        implements = ["scala.Function1"]
+
+
+def _find_parser(context: Any, udtf: Any) -> Any:
+    """What ``builder`` wants as its second argument: a function that gives a parser, before Spark 4.3 the parser itself."""
+    methods = [method for method in udtf.getClass().getMethods() if method.getName() == "builder"]
+    if methods[0].getParameterTypes()[1].getSimpleName() == "Function0":
+        return _NoParser()
+    return context._jvm.org.apache.spark.sql.catalyst.parser.CatalystSqlParser
 
 
 class _NoParser:
@@ -106,8 +143,13 @@ def _literal(expression: Any) -> str:
         ) from None
 
 
-def _register(context: Any, registry: Any, path: tuple[str, ...]) -> None:
+def _builders(context: Any) -> tuple[tuple[str, Any], ...]:
+    """The table functions, each with what makes its plan."""
+    return (FUNCTION_NAME, _Builder(context)), (EXPAND_NAME, _ExpandBuilder(context))
+
+
+def _register(context: Any, registry: Any, path: tuple[str, ...], builder: Any) -> None:
     jvm = context._jvm
     name, *qualifiers = path
     identifier = jvm.org.apache.spark.sql.catalyst.FunctionIdentifier(name, *map(jvm.scala.Option.apply, qualifiers))
-    registry.registerFunction(identifier, _Builder(context), "built-in")
+    registry.registerFunction(identifier, builder, "built-in")

@@ -14,7 +14,7 @@ from sparkcep.session.aggregate_functions import connect_function as aggregate_f
 from sparkcep.session.config import options
 from sparkcep.session.statement import concerns, spark_sql
 from sql_functions.catalog import connect_describe
-from sql_functions.register import connect_function
+from sql_functions.register import connect_expand, connect_function
 
 _ORIGINAL = "_sparkcep_original_sql"
 
@@ -33,6 +33,7 @@ def install(spark: Any) -> None:
         named = named_arguments(args)
         return run(_rewritten(spark, formatted, lambda query: run(query, named)), named)
 
+    connect_expand(spark)
     setattr(spark, _ORIGINAL, original)
     spark.sql = sql
 

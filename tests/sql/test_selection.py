@@ -72,6 +72,22 @@ EVENTS = """(SELECT * FROM VALUES
 
 
 @pytest.mark.spark
+def test_compressed_matches_expand_to_all_matches(spark: SparkSession) -> None:
+    clause = "MATCH PATTERN (SEQ(A+ a, B b) ORDER BY ts SKIP TILL NEXT MATCH WHERE a[i].x > a[i-1].x {} MATCHES)"
+    every = spark.sql(f"SELECT a, b FROM {EVENTS} {clause.format('ALL')} AS m").collect()
+    compressed = spark.sql(f"SELECT * FROM {EVENTS} {clause.format('COMPRESSED')} AS m")
+    assert compressed.columns == ["match_end", "buffer"]
+    expanded = spark.sql(
+        f"SELECT m.match_end, x.* FROM {EVENTS} {clause.format('COMPRESSED')} AS m, LATERAL cep_expand(m.buffer) AS x"
+    )
+    assert expanded.columns == ["match_end", "a", "b"]
+    rows = expanded.collect()
+    assert sorted(map(repr, (row[1:] for row in rows))) == sorted(repr(tuple(row)) for row in every)
+    assert {row.match_end for row in rows} == {3, 6}
+    assert len(rows) > compressed.count() == 2
+
+
+@pytest.mark.spark
 @pytest.mark.parametrize(
     ("clause", "code"),
     [
