@@ -132,7 +132,10 @@ def _arithmetic(operator: ir.Operator, left: Operand, right: Operand) -> Operand
 
 
 def _common(left: DataType, right: DataType) -> DataType:
-    """The type both sides of an operator have, or that a lossless widening gives them; anything else is Spark's affair."""
+    """The type both sides of an operator have, or that Spark's own widening gives them (beside a DOUBLE numbers become one).
+
+    All else is Spark's affair.
+    """
     if left == right and (isinstance(left, _AS_THEY_ARE) or left == StringType()):
         return left
     if isinstance(left, IntegralType) and isinstance(right, IntegralType):
@@ -142,16 +145,11 @@ def _common(left: DataType, right: DataType) -> DataType:
     if isinstance(left, DayTimeIntervalType) and isinstance(right, DayTimeIntervalType):
         return DayTimeIntervalType()
     pair = {type(left), type(right)}
-    if DoubleType in pair and all(isinstance(side, DoubleType | DecimalType) or _small(side) for side in (left, right)):
+    if DoubleType in pair and all(isinstance(side, DoubleType | DecimalType | IntegralType) for side in (left, right)):
         return DoubleType()
     if isinstance(left, DecimalType | IntegralType) and isinstance(right, DecimalType | IntegralType):
         return _wider(_decimal(left), _decimal(right))
     raise NotForTheEngine
-
-
-def _small(data_type: DataType) -> bool:
-    """Integers that a double holds exactly."""
-    return isinstance(data_type, IntegralType) and not isinstance(data_type, LongType)
 
 
 def _decimal(data_type: DataType) -> DecimalType:

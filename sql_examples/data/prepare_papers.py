@@ -1,4 +1,5 @@
-"""Generate the small event streams of the papers' example queries: ``readings``, ``medicine``, ``shipments``, ``stocks``.
+"""Generate the small event streams of the papers' example queries: ``readings``, ``medicine``, ``shipments``, ``stocks``,
+``trades``.
 
 In: nothing; every number comes from one seeded generator. Out: a parquet file each, with the shape that the papers describe.
 
@@ -6,6 +7,7 @@ In: nothing; every number comes from one seeded generator. Out: a parquet file e
 * ``medicine`` (SASE, section 2): who took how much of what, and when.
 * ``shipments`` (SASE+, Query 2): alerts of contaminated sites, and shipments from site to site.
 * ``stocks`` (lazy NFA, sections 2 to 8): ticks of stocks whose rates differ much, each with its last prices and the region of its company.
+* ``trades`` (SASE+, Query 3 and section 6): two stocks that rise more often than they fall, with the volume of each trade.
 
     python sql_examples/data/prepare_papers.py
 """
@@ -32,8 +34,8 @@ HISTORY = 5
 
 
 def main() -> None:
-    """Write the four files."""
-    for name, make in (("readings", readings), ("medicine", medicine), ("shipments", shipments), ("stocks", stocks)):
+    """Write the files."""
+    for name, make in MAKERS.items():
         rows = make(random.Random(name))
         pl.DataFrame(rows, infer_schema_length=None).write_parquet(HERE / f"{name}.parquet")
         print(f"{len(rows):5} {name}")
@@ -102,6 +104,21 @@ def stocks(source: random.Random) -> list[dict[str, Any]]:
             rows.append(row | {"lot": source.randrange(1, 4), "history": [float(value) for value in history]})
     rows.sort(key=lambda row: (row["at"], row["stock"]))
     return [row for i, row in enumerate(rows) if i == 0 or row["at"] != rows[i - 1]["at"]]
+
+
+def trades(source: random.Random) -> list[dict[str, Any]]:
+    """Five hours of trades, about one a minute: the price rises with probability 0.55, else falls or stays."""
+    rows, prices, time = [], {"GOOG": 180, "ORCL": 40}, DAY + timedelta(hours=10)
+    while (time := time + timedelta(seconds=source.randrange(20, 100))) < DAY + timedelta(hours=15):
+        symbol, chance = source.choice(list(prices)), source.random()
+        prices[symbol] += source.randrange(1, 4) if chance < 0.55 else -source.randrange(1, 4) if chance > 0.775 else 0
+        row = {"type": "Stock", "symbol": symbol, "at": time, "price": prices[symbol]}
+        rows.append(row | {"volume": source.randrange(600, 1025)})
+    return rows
+
+
+MAKERS = {"readings": readings, "medicine": medicine, "shipments": shipments, "stocks": stocks, "trades": trades}
+"""File → what makes its rows."""
 
 
 if __name__ == "__main__":

@@ -77,6 +77,44 @@ def food_contamination() -> list[Row]:
     ]
 
 
+def shoplifting_next() -> list[Row]:
+    """Each shelf reading, and the first exit behind it."""
+    rows = []
+    for events in _by("readings", "tag_id").values():
+        for a in _of(events, "SHELF-READING"):
+            behind = [e for e in events if a["read_at"] < e["read_at"] < a["read_at"] + timedelta(hours=12)]
+            exits = _of(behind, "EXIT-READING")
+            if exits and not any(e["read_at"] < exits[0]["read_at"] for e in _of(behind, "COUNTER-READING")):
+                rows.append((exits[0]["read_at"], a["tag_id"], a["read_at"]))
+    return [{"tag_id": tag, "on_shelf_at": shelf, "left_at": left} for left, tag, shelf in sorted(rows)]
+
+
+def stock_trend() -> list[Row]:
+    """The closures that are open, event by event: each takes what exceeds its mean, and is a match where the volume drops."""
+    rows = []
+    for trades in _by("trades", "symbol").values():
+        closures: list[list[Event]] = []
+        for event in trades:
+            closures = [a for a in closures if event["at"] - a[0]["at"] < timedelta(hours=1)]
+            rows += [(event, a) for a in closures if 10 * event["volume"] < 8 * a[-1]["volume"]]
+            grown = [a + [event] * (event["price"] * len(a) > sum(e["price"] for e in a)) for a in closures]
+            closures = grown + [[event]] * (event["volume"] > 1000)
+    rows.sort(key=lambda row: (row[0]["at"], row[1][0]["at"], len(row[1])))
+    return [
+        {
+            "symbol": b["symbol"],
+            "started_at": a[0]["at"],
+            "dropped_at": b["at"],
+            "trades": len(a),
+            "first_price": a[0]["price"],
+            "last_price": a[-1]["price"],
+            "last_volume": a[-1]["volume"],
+            "dropped_to": b["volume"],
+        }
+        for b, a in rows
+    ]
+
+
 def stocks_01_sequence() -> list[Row]:
     """A, B, C in this order, all high."""
     found = _sequences("ABC", timedelta(hours=1), lambda e: e["price"] > {"A": 9950, "B": 9800, "C": 9700}[e["stock"]])
@@ -202,6 +240,8 @@ EXAMPLES = (
     misplaced_inventory,
     medication_overdose,
     food_contamination,
+    shoplifting_next,
+    stock_trend,
     stocks_01_sequence,
     stocks_02_conjunction,
     stocks_03_partial_sequence,

@@ -14,6 +14,9 @@ CREATE OR REPLACE TEMPORARY VIEW shipments USING parquet OPTIONS (path '${data}/
 -- Ticks of five stocks: stock, region of the company, at, price, lot, history (the last five prices).
 CREATE OR REPLACE TEMPORARY VIEW stocks USING parquet OPTIONS (path '${data}/stocks.parquet');
 
+-- Trades of two stocks: type, symbol, at, price, volume.
+CREATE OR REPLACE TEMPORARY VIEW trades USING parquet OPTIONS (path '${data}/trades.parquet');
+
 -- The Pearson correlation of two price histories: an ordinary function over arrays.
 CREATE OR REPLACE TEMPORARY FUNCTION pearson(x ARRAY<DOUBLE>, y ARRAY<DOUBLE>) RETURNS DOUBLE
 RETURN (

@@ -39,22 +39,25 @@ FIELDS = tuple((name, name) for name in ("symbol", "price", "volume", "ts"))
 
 
 @lru_cache
-def table(size: int = 100_000) -> pa.Table:
-    """E5's stream, symbol after symbol: masks of ``a`` (any) and ``b`` (volume < 150)."""
+def table(size: int = 100_000, rising: float = 0.7) -> pa.Table:
+    """E5's stream, symbol after symbol: masks of ``a`` (any), ``b`` (volume < 150), ``c`` (any).
+
+    ``rising``: the probability that a price rises; it falls, or stays, with half of the rest each.
+    """
     random = JavaRandom(10)
     prices = [random.next_int(1000), random.next_int(1000)]
     drawn = np.zeros((size, 4), np.int64)
     for at in range(size):
         symbol, chance = random.next_int(2), random.next_int(100) + 1
-        if chance <= 70:
+        if chance <= 100 * rising:
             prices[symbol] += random.next_int(3) + 1
-        elif chance > 85:
+        elif chance > 50 + 50 * rising:
             prices[symbol] -= random.next_int(3) + 1
         drawn[at] = symbol, prices[symbol], random.next_int(1000) + 1, at
     symbol, price, volume, ts = (np.ascontiguousarray(part) for part in drawn[np.argsort(drawn[:, 0], kind="stable")].T)
     first = np.r_[True, symbol[1:] != symbol[:-1]]
     start = np.maximum.accumulate(np.where(first, np.arange(size), 0))
-    mask = first | 2 | ((volume < 150).astype(np.int64) << 2)
+    mask = first | 2 | ((volume < 150).astype(np.int64) << 2) | 8
     columns = {"mask": mask, "rank": np.arange(size) - start + 1, "starts": price % 500 == 0}
     return pa.table(columns | {"symbol": symbol, "price": price, "volume": volume, "ts": ts})
 
