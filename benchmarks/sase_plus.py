@@ -108,6 +108,7 @@ def clause(query: str, window: int, way: Engine, matches: MatchOutput) -> EventP
     return replace(
         found,
         variables=("a", "b", "c"),
+        masks=("mask3",),
         pattern=Seq((*found.pattern.items, Element("c", ("stock",)))),
         predicates=(*found.predicates, *bounds),
         outputs=(*found.outputs, Output("c", EventStruct("c", FIELDS))),

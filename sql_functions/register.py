@@ -42,9 +42,8 @@ def register_in_session(context: Any, jsession: Any) -> None:
     for name, builder in _builders(context):
         try:
             _register(context, registry, (name,), builder)
-        except (
-            Py4JJavaError
-        ) as error:  # Spark 4.3 insists on the full name, earlier ones look functions up by the bare one
+        except Py4JJavaError as error:
+            # Spark 4.3 insists on the full name, earlier ones look functions up by the bare one.
             if "fully qualified" not in str(error):
                 raise
             _register(context, registry, (name, *_BUILTIN), builder)

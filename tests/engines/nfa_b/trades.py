@@ -40,7 +40,7 @@ FIELDS = tuple((name, name) for name in ("symbol", "price", "volume", "ts"))
 
 @lru_cache
 def table(size: int = 100_000, rising: float = 0.7) -> pa.Table:
-    """E5's stream, symbol after symbol: masks of ``a`` (any), ``b`` (volume < 150), ``c`` (any).
+    """E5's stream, symbol after symbol. ``mask``: of ``a`` (any) and ``b`` (volume < 150); ``mask3``: of ``c`` (any) too.
 
     ``rising``: the probability that a price rises; it falls, or stays, with half of the rest each.
     """
@@ -57,8 +57,8 @@ def table(size: int = 100_000, rising: float = 0.7) -> pa.Table:
     symbol, price, volume, ts = (np.ascontiguousarray(part) for part in drawn[np.argsort(drawn[:, 0], kind="stable")].T)
     first = np.r_[True, symbol[1:] != symbol[:-1]]
     start = np.maximum.accumulate(np.where(first, np.arange(size), 0))
-    mask = first | 2 | ((volume < 150).astype(np.int64) << 2) | 8
-    columns = {"mask": mask, "rank": np.arange(size) - start + 1, "starts": price % 500 == 0}
+    mask = first | 2 | ((volume < 150).astype(np.int64) << 2)
+    columns = {"mask": mask, "mask3": mask | 8, "rank": np.arange(size) - start + 1, "starts": price % 500 == 0}
     return pa.table(columns | {"symbol": symbol, "price": price, "volume": volume, "ts": ts})
 
 
