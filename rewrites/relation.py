@@ -10,7 +10,7 @@ import re
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from difflib import get_close_matches
-from functools import lru_cache
+from functools import lru_cache, partial
 
 from pyspark.errors import PySparkException
 from pyspark.sql.types import DataType, StructType
@@ -28,11 +28,15 @@ Describe = Callable[[str], StructType]
 
 @dataclass(frozen=True, slots=True)
 class Relation:
-    """The input of one clause: ``text`` to put behind FROM, and what Spark knows of it."""
+    """The input of one clause: ``text`` to put behind FROM, and what Spark knows of it.
+
+    ``describe`` sees the CTEs of the statement; ``scope`` puts them around a query that is to run by itself.
+    """
 
     text: str
     schema: StructType
     describe: Describe
+    scope: Callable[[str], str] = str
 
     @property
     def stand_in(self) -> str:
@@ -94,7 +98,8 @@ class InputError(Exception):
 def relation(site: Site, source: Source, describe: Describe) -> Relation:
     """The input of the clause at ``site``. Raises InputError where Spark cannot read it, CepUnsupportedError for a correlated one."""
     text = source.text(site.input)
-    scoped = lru_cache(lambda query: describe(in_scope(query, site, source)))
+    scope = partial(in_scope, site=site, source=source)
+    scoped = lru_cache(lambda query: describe(scope(query)))
     query = f"SELECT * FROM {text}\n"
     try:
         schema = scoped(query)
@@ -107,7 +112,7 @@ def relation(site: Site, source: Source, describe: Describe) -> Relation:
             span=site.input,
             hint="join the two inputs first and put the clause over the result",
         ) from None
-    return Relation(text, schema, scoped)
+    return Relation(text, schema, scoped, scope)
 
 
 def in_scope(query: str, site: Site, source: Source) -> str:

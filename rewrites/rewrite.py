@@ -44,7 +44,8 @@ class Options:
     ``function`` names the table function that already knows a MatchSpec (Spark Connect); None: ``cep_match`` with the spec as argument.
     ``check`` raises for a MatchSpec that no engine runs. ``keep_null_time``: a NULL event time is an error (else such events are dropped).
     ``aggregate_function`` names a function for a call of ``aseq_count`` or its kin (Spark Connect); None: those that every session has.
-    ``disabled``: names of rules that are not to be applied. ``analyze``: each clause's counts are wanted too.
+    ``disabled``: names of rules that are not to be applied. ``explain_rows``: rows of an input in which EXPLAIN PATTERN counts events.
+    ``analyze``: each clause's counts are wanted too.
     """
 
     function: Callable[[str], str] | None = None
@@ -52,6 +53,7 @@ class Options:
     keep_null_time: bool = True
     disabled: frozenset[str] = frozenset()
     evaluation: Evaluation = Evaluation()
+    explain_rows: int = 0
     analyze: bool = False
     aggregate_function: FunctionName | None = None
 

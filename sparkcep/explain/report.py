@@ -23,6 +23,11 @@ from sparkcep.spec.event import WithinEvents
 WIDTH = 12
 """Characters of the first column."""
 
+BINDING = "binding"
+"""The name of the line that says in which order variables are bound."""
+
+COUNTED = "rarest or cheapest first, counted in each task"
+
 _STRATEGIES = {
     "any": "SKIP TILL ANY MATCH",
     "next": "SKIP TILL NEXT MATCH",
@@ -125,7 +130,8 @@ def _event_lines(bound: BoundEventPattern, spec: EventPatternSpec, shards: Shard
     tests += [f"engine, as soon as its variables are bound ({kind}): {text}" for kind, text in classes]
     tests += [f"Spark, on the matches: {_residual(bound, i)}" for i in range(len(bound.residual))]
     yield from _table("conditions", tests)
-    yield from _table("binding", [] if pattern != str(spec.pattern) else [_binding(spec)])
+    bound_in_turn = pattern == str(spec.pattern) and spec.strategy == "any"
+    yield from _table(BINDING, [_binding(spec)] if bound_in_turn else [])
 
 
 def _binding(spec: EventPatternSpec) -> str:
@@ -138,9 +144,7 @@ def _binding(spec: EventPatternSpec) -> str:
         kleene = {element.variable for element in elements(spec.pattern) if element.kleene}
         order = sorted(names, key=lambda name: (name in kleene, given[name]))
         return f"{', '.join(order)}: rarest first, as given ({', '.join(f'{name} {given[name]:g}' for name in order)})"
-    return (
-        "rarest or cheapest first, counted in each task; SET sparkcep.statistics = 'A=0.01,B=0.5' to say it beforehand"
-    )
+    return f"{COUNTED}; SET sparkcep.statistics = 'A=0.01,B=0.5' to say it beforehand"
 
 
 def _time_line(shards: Shards | str, partitioned: bool) -> list[str]:

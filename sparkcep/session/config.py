@@ -4,6 +4,7 @@
 
 * ``sparkcep.nullEventTime``: ``error`` (default) or ``drop``: what becomes of events whose time is NULL.
 * ``sparkcep.rules.disable``: names of rewrite rules, with commas, that are not to be applied (``rewrites/rules``).
+* ``sparkcep.explain.rows``: a number, 0 by default: in how many rows of its input EXPLAIN PATTERN counts the events of each variable.
 
 For MATCH PATTERN (``rewrites/settings.py``); a hint at the start of one clause comes before the session's setting, for example
 ``MATCH PATTERN ( /*+ CEP_ENGINE(tree), CEP_SHARDING(off) */ SEQ(A a, B b) … )``:
@@ -36,6 +37,7 @@ from sparkcep.spec import AggregateSpec, EventPatternSpec, MatchSpec
 
 NULL_EVENT_TIME = "sparkcep.nullEventTime"
 DISABLED_RULES = "sparkcep.rules.disable"
+EXPLAIN_ROWS = "sparkcep.explain.rows"
 
 DEFAULTS: Mapping[str, str] = {
     "spark.sql.execution.arrow.pyspark.enabled": "true",
@@ -66,7 +68,16 @@ def options(setting: Callable[[str], str | None]) -> Options:
         keep_null_time=null_time == "error",
         disabled=disabled,
         evaluation=evaluation(setting),
+        explain_rows=_explain_rows(setting(EXPLAIN_ROWS) or "0"),
     )
+
+
+def _explain_rows(text: str) -> int:
+    if not text.strip().isdigit():
+        raise CepAnalysisError(
+            f"{EXPLAIN_ROWS} is {text}", code="SETTING", hint="set it to a number of rows, 0 for none"
+        )
+    return int(text)
 
 
 def check_supported(spec: MatchSpec) -> None:

@@ -6,11 +6,10 @@ import logging
 from dataclasses import replace
 
 from rewrites import Options, analyse, has_clause, has_function
-from rewrites.builder import string
 from rewrites.dialect import explain_prefix
 from rewrites.relation import Describe
 from sparkcep.errors import CepNotice
-from sparkcep.explain import analyze_query, explain_lines
+from sparkcep.explain import analyze_query, explain_query
 from sparkcep.session.replay import Rewriter
 
 LOGGER = logging.getLogger("sparkcep")
@@ -32,7 +31,7 @@ def spark_sql(text: str, describe: Describe, options: Options) -> str:
     rewritten = analyse(blank + text[prefix.rest_offset :], describe, replace(options, analyze=analyze))
     if analyze:
         return analyze_query(rewritten)
-    return f"SELECT * FROM VALUES {', '.join(f'({string(line)})' for line in explain_lines(rewritten))} AS `explain`(`plan`)"
+    return explain_query(rewritten, options.explain_rows)
 
 
 def _rewritten(text: str, describe: Describe, options: Options) -> str:

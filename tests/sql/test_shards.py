@@ -180,3 +180,18 @@ def test_statistics_choose_the_order(streams: SparkSession) -> None:
         for hint in ("", "/*+ CEP_STATISTICS(A=1, B=2, C=0.1) CEP_NEGATION(post) */")
     ]
     assert answers[0] == answers[1] > 0
+
+
+def test_explain_counts_where_it_is_asked_to(streams: SparkSession) -> None:
+    session = streams.newSession()
+    query = """WITH s AS (SELECT * FROM VALUES ('A', 1), ('A', 2), ('B', 3), ('B', 4), ('B', 5), ('C', 6) AS t(type, ts))
+      SELECT * FROM s MATCH PATTERN (SEQ(B+ b, A a, NOT A n, C c) ORDER BY ts WHERE a.ts < 2 OR a.ts < c.ts)"""
+    assert "in the first" not in plan(session, query)
+    session.sql("SET sparkcep.explain.rows = 5")
+    lines = plan(session, query).splitlines()
+    place = next(i for i, line in enumerate(lines) if line.startswith("binding"))
+    assert lines[place + 1].strip() == "in the first 5 rows: c 0, a 2, b 3"
+    assert "counted in each task" in lines[place]
+    session.sql("SET sparkcep.explain.rows = some")
+    with pytest.raises(CepAnalysisError, match=r"sparkcep\.explain\.rows is some"):
+        plan(session, query)
