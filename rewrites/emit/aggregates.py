@@ -36,6 +36,7 @@ from rewrites.rules.time_shards import Shards
 from rewrites.transport import carried_schema, decoded
 from sparkcep.spec.aggregate import AggregateOutput, AggregateSpec, EmitTime, GroupColumn, MatchAggregate, PatternName
 from sparkcep.spec.event import EventPatternSpec, WithinTime
+from sparkcep.spec.neighbours import comparisons
 
 EXACT_DIGITS = 18
 """Digits of a decimal that A-Seq sums: its unscaled value fits a 64-bit integer."""
@@ -142,6 +143,7 @@ def aggregate_spec(bound: BoundEventPattern, events: EventPatternSpec, partials:
         partition=events.partition,
         text=events.text,
         emit=MOMENT if bound.emit_changes else None,
+        neighbours=events.predicates,
     )
 
 
@@ -173,6 +175,7 @@ def aggregate_input(
         columns += [spec.within.time, spec.within.deadline]
     columns += [column for output in spec.outputs if (column := read_column(output.source)) is not None]
     columns += [spec.emit] if spec.emit else []
+    columns += [name for one in comparisons(spec.neighbours) for name in (one.each, one.previous)]
     names = list(dict.fromkeys(columns))
     every_event = spec.emit is not None
     return engine_input(bound, names, keep_null_time=keep_null_time, shards=shards, every_event=every_event)

@@ -27,6 +27,7 @@ from rewrites.rules.time_shards import Shards
 from rewrites.source import Edit, Source
 from sparkcep.errors import CepError, Span
 from sparkcep.spec import AggregateSpec, EventPatternSpec, MatchSpec, to_json
+from sparkcep.spec.neighbours import comparisons
 
 NAME = "aggregate_pushdown"
 _UNITS = ("week", "day", "hour", "minute", "second", "millisecond", "microsecond")
@@ -113,7 +114,12 @@ def check_clause(part: EmittedClause, source: Source) -> None:
     """Raise NotPushed for a clause whose matches A-Seq does not count, whatever is asked of them."""
     if part.spec.strategy != "any" or part.spec.matches != "all":
         raise NotPushed("A-Seq counts ALL MATCHES under SKIP TILL ANY MATCH")
-    compared = [predicate.text for predicate in part.spec.predicates]
+    try:
+        comparisons(part.spec.predicates)
+    except CepError as error:
+        raise NotPushed(error.message) from None
+    followed = part.spec.predicates if part.bound.emit_changes is not None else ()
+    compared = [predicate.text for predicate in followed]
     compared += [source.text(conjunct.span) for conjunct in part.bound.residual]
     if compared:
         raise NotPushed(f"{compared[0]} compares events, and A-Seq keeps none")

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from sparkcep.pattern.event import EventPattern
-from sparkcep.spec.event import WithinEvents, WithinTime
+from sparkcep.spec.event import Predicate, WithinEvents, WithinTime
 
 AggregateFunction = Literal["count", "sum", "min", "max"]
 Number = Literal["bigint", "decimal", "double"]
@@ -86,6 +86,7 @@ class AggregateSpec:
 
     The fields that ``EventPatternSpec`` has too mean the same. With ``patterns`` (MATCH PATTERNS) there is one row per
     pattern and partition that has a match of it, and ``pattern`` is not looked at.
+    ``neighbours``: conditions between ``b[i]`` and ``b[i-1]``, the only ones over several events.
     ``emit`` (EMIT CHANGES): a column that is equal in the events of one time and of one partition only; the engine then reads every event
     of a partition, and gives a row wherever the aggregates over the matches alive at a time differ from those at the time before.
     """
@@ -101,3 +102,4 @@ class AggregateSpec:
     text: str = ""
     patterns: tuple[NamedPattern, ...] = ()
     emit: str | None = None
+    neighbours: tuple[Predicate, ...] = ()

@@ -50,6 +50,8 @@ PUSHED = {
     "or": "SELECT COUNT(*), SUM(a.x), MAX(b.x) FROM aseq_events MATCH PATTERN (SEQ(OR(A a, B b), C c) PARTITION BY user ORDER BY ts)",
     "kleene": """SELECT user, COUNT(*), SUM(a.x), MIN(c.s) FROM aseq_events MATCH PATTERN (SEQ(A a, B+ b, !D n, C c)
         PARTITION BY user ORDER BY ts WHERE b[i].x > -30 WITHIN 40) GROUP BY user""",
+    "neighbours": """SELECT user, COUNT(*), SUM(a.x), MAX(c.s) FROM aseq_events MATCH PATTERN (SEQ(A a, B+ b, C c)
+        PARTITION BY user ORDER BY ts WHERE b[i].x > b[i-1].x AND b[i].f - 2 < b[i-1].f * 3 WITHIN 60) GROUP BY user""",
     "optional": """SELECT COUNT(*), COUNT(b.x), SUM(b.x) FROM aseq_events MATCH PATTERN (SEQ(A{1,2} a, B? b, C* c)
         PARTITION BY user ORDER BY ts WITHIN 25)""",
     "interval": """SELECT COUNT(*) FROM (SELECT *, TIMESTAMP'2020-01-01' + ts * INTERVAL 1 HOUR AS at FROM aseq_events)

@@ -16,17 +16,18 @@ from sparkcep.engines.aseq.passes import Passes, Weighing
 from sparkcep.engines.aseq.sequences import Sequence
 from sparkcep.engines.aseq.values import MAX
 from sparkcep.engines.counts import Counts
+from sparkcep.spec.neighbours import comparisons
 
 
 def analyze(plan: Plan, table: pa.Table) -> Counts:
     """Counts of what ``engine.run(plan, table)`` aggregates; exact, whatever their size."""
     counts, found = Counts(), 0
-    events = read(table, plan.spec)
+    events, linked = read(table, plan.spec), comparisons(plan.spec.neighbours)
     counts.add("input", "", table.num_rows, int(np.count_nonzero(events.masks[0] & 1)))
     for sequence in plan.sequences:
         for part in _prefixes(sequence):
-            counts.add("prefix", _name(part), _total(Passes(events, plan.spec.variables, (part,))))
-        found += _total(Passes(events, plan.spec.variables, (sequence,)))
+            counts.add("prefix", _name(part), _total(Passes(events, plan.spec.variables, (part,), linked=linked)))
+        found += _total(Passes(events, plan.spec.variables, (sequence,), linked=linked))
     counts.add("matches", "", found)
     return counts
 

@@ -20,6 +20,7 @@ from sparkcep.engines.aseq.sequences import Sequence, sequences
 from sparkcep.engines.aseq.sharing import plan_sharing
 from sparkcep.engines.aseq.work import Work
 from sparkcep.spec.aggregate import AggregateSpec, GroupColumn, MatchAggregate, PatternName
+from sparkcep.spec.neighbours import comparisons
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,9 +57,10 @@ def run(plan: Plan, table: pa.Table) -> Iterator[pa.Table]:
         yield from run_changes(plan.spec, plan.sequences, table)
         return
     data = read(table, plan.spec)
-    work = Work(data, plan.spec.variables, tuple(every for _, every in plan.patterns), plan.passes)
-    for number, (name, every) in enumerate(plan.patterns):
-        yield _aggregates(plan.spec, Passes(data, plan.spec.variables, every, work, number), name)
+    every = tuple(every for _, every in plan.patterns)
+    work = Work(data, plan.spec.variables, every, plan.passes, comparisons(plan.spec.neighbours))
+    for number, (name, own) in enumerate(plan.patterns):
+        yield _aggregates(plan.spec, Passes(data, plan.spec.variables, own, work, number), name)
 
 
 def _aggregates(spec: AggregateSpec, passes: Passes, pattern: str) -> pa.Table:

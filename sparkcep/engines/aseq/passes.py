@@ -17,6 +17,7 @@ from sparkcep.engines.aseq.events import Table
 from sparkcep.engines.aseq.sequences import Sequence
 from sparkcep.engines.aseq.values import Column, Ints
 from sparkcep.engines.aseq.work import Weighing, Work
+from sparkcep.spec.neighbours import Comparison
 
 __all__ = ["Passes", "Weighing"]
 
@@ -36,10 +37,12 @@ class Passes:
         sequences: tuple[Sequence, ...],
         work: Work | None = None,
         pattern: int = 0,
+        *,
+        linked: tuple[Comparison, ...] = (),
     ) -> None:
-        """``work``: that of several patterns, of which this is number ``pattern``."""
+        """``work``: that of several patterns, of which this is number ``pattern``; else ``linked``: comparisons of neighbours."""
         self.table, self.variables, self.sequences = table, variables, sequences
-        self._work = work or Work(table, variables, (sequences,), ((0,),))
+        self._work = work or Work(table, variables, (sequences,), ((0,),), linked)
         self._pattern = pattern
         self._exact: dict[Weighing, list[int | None]] = {}
 

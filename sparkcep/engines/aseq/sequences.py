@@ -21,6 +21,7 @@ from sparkcep.engines.event_pattern.branches import Branch, Negation, branches
 from sparkcep.errors import CepUnsupportedError
 from sparkcep.pattern.event import Element, EventPattern
 from sparkcep.spec.aggregate import AggregateSpec, MatchAggregate
+from sparkcep.spec.neighbours import Comparison, comparisons
 
 STRICT, TIED, EITHER = 0, 1, 2
 """How a variable's event follows the one before it: of a later rank, of the same rank, or of either."""
@@ -97,13 +98,29 @@ def marked(all_sequences: Items[Sequence], variable: str) -> tuple[Marked, ...]:
 
 def check(spec: AggregateSpec) -> None:
     """Raise CepUnsupportedError for a spec whose pattern, or an aggregate of it, prefix counting does not count."""
+    linked = comparisons(spec.neighbours)
     aggregated = {output.source.variable for output in spec.outputs if isinstance(output.source, MatchAggregate)}
     for pattern in [one.pattern for one in spec.patterns] or [spec.pattern]:
         found = sequences(pattern)
+        _check_linked(found, linked)
         if spec.emit is not None and any(sequence.open_ended for sequence in found):
             raise _not_counted("its changes depend on events that a NOT at its beginning or end looks at")
         for variable in aggregated - {None}:
             marked(found, str(variable))
+
+
+def _check_linked(found: tuple[Sequence, ...], linked: tuple[Comparison, ...]) -> None:
+    """Raise CepUnsupportedError where a sequence with compared neighbours has an open end, or events in any order."""
+    names = {one.variable for one in linked}
+    for sequence in found:
+        if names.isdisjoint(sequence.variables):
+            continue
+        if sequence.open_ended or any(gap != STRICT for gap in sequence.gaps):
+            raise CepUnsupportedError(
+                "A-Seq does not count this pattern: neighbours of a closure are compared beside AND, or a NOT that stands "
+                "first or last",
+                code="ASEQ_PREDICATE",
+            )
 
 
 def _marked_at(sequence: Sequence, place: int) -> Iterator[Marked]:

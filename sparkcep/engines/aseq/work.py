@@ -13,12 +13,14 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from sparkcep.engines.aseq import counting_kernels, kernels, values
+from sparkcep.engines.aseq import counting_kernels, kernels, neighbour_kernels, values
 from sparkcep.engines.aseq.events import Coded, Rows, Table, code, select
+from sparkcep.engines.aseq.neighbours import order_keys
 from sparkcep.engines.aseq.programs import Counted, compile_program
 from sparkcep.engines.aseq.sequences import Marked, Sequence, marked
 from sparkcep.engines.aseq.spelling import countable
 from sparkcep.engines.aseq.values import MAX, Column
+from sparkcep.spec.neighbours import OPERATORS, Comparison
 
 Weight = Literal["one", "counted", "positive", "negative", "value", "least", "greatest"]
 
@@ -47,6 +49,7 @@ class Work:
     variables: tuple[str, ...]
     patterns: tuple[tuple[Sequence, ...], ...]
     together: tuple[tuple[int, ...], ...]
+    linked: tuple[Comparison, ...] = ()
     _coded: dict[Sequence, Coded] = field(default_factory=dict)
     _rows: dict[tuple[tuple[str, ...], int], Rows] = field(default_factory=dict)
     _columns: dict[str, Column] = field(default_factory=dict)
@@ -97,6 +100,10 @@ class Work:
             for place, pattern in enumerate(group)
             for one in self.marked(pattern, weighing.variable)
         ]
+        linked = [one for one in counted if self._links(one.marked.sequence)]
+        for one in linked:
+            self._neighbours(one, weighing, mode, out[one.out])
+        counted = [one for one in counted if one not in linked]
         programs = [one for one in counted if countable(one.marked.sequence)]
         if len(_used(programs)) <= MAX_TESTS:
             self._program(programs, weighing, mode, out)
@@ -143,6 +150,31 @@ class Work:
         low, high, widest = coded.windows.low, coded.windows.high, coded.windows.widest
         kernels.windowed(mode, *rows, low, high, weights, coded.gaps, position, widest, sequence.open_ended, out)
 
+    def _links(self, sequence: Sequence) -> bool:
+        """Whether neighbours in a closure of ``sequence`` are compared."""
+        compared = {one.variable for one in self.linked}
+        several = {name for i, name in enumerate(sequence.variables) if i in sequence.loops or i in _inner(sequence)}
+        return not compared.isdisjoint(several)
+
+    def _neighbours(self, counted: Counted, weighing: Weighing, mode: int, out: NDArray) -> None:
+        sequence, position = counted.marked.sequence, counted.marked.position
+        coded = self.code(sequence)
+        if not len(coded.part):
+            return
+        sides = [order_keys(self.column(one.each), self.column(one.previous)) for one in self.linked]
+        each, previous = (np.stack([pair[side][coded.row] for pair in sides]) for side in (0, 1))
+        inner = np.array([i in _inner(sequence) for i in range(len(sequence.variables))], np.int8)
+        links = [
+            sum(1 << c for c, one in enumerate(self.linked) if one.variable == name) for name in sequence.variables
+        ]
+        operators = np.array([OPERATORS.index(one.operator) for one in self.linked])
+        low = np.empty(0, np.int64) if coded.windows is None else coded.windows.low
+        weights = self.weights(weighing, mode)[coded.row] if position else np.zeros(1, out.dtype)
+        neighbour_kernels.neighbours(
+            mode, coded.code, coded.first, coded.part, low, weights, coded.gaps, position, inner, np.array(links),
+            operators, each, previous, len(coded.code), out,
+        )  # fmt: skip
+
     def _new_weights(self, weighing: Weighing, mode: int) -> NDArray:
         column = self.column(weighing.column)
         match weighing.weight:
@@ -164,6 +196,11 @@ class Work:
         if mode > kernels.FLOAT:
             return numbers % mode
         return numbers.astype(np.float64) if mode == kernels.FLOAT else numbers
+
+
+def _inner(sequence: Sequence) -> set[int]:
+    """Positions that go on with the closure of the position before."""
+    return {i for i in range(1, len(sequence.variables)) if sequence.variables[i] == sequence.variables[i - 1]}
 
 
 def _used(counted: Items[Counted]) -> tuple[str, ...]:

@@ -18,7 +18,16 @@ def aggregate_spec(case: EventCase, sources: Sequence[MatchAggregate]) -> Aggreg
     spec = event_pattern_spec(case)
     outputs = tuple(AggregateOutput(f"a{i}", source) for i, source in enumerate(sources))
     return AggregateSpec(
-        spec.variables, spec.pattern, spec.masks, spec.rank, outputs, "{}", spec.within, spec.partition, case.pattern
+        spec.variables,
+        spec.pattern,
+        spec.masks,
+        spec.rank,
+        outputs,
+        "{}",
+        spec.within,
+        spec.partition,
+        case.pattern,
+        neighbours=spec.predicates,
     )
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import defaultdict
 from dataclasses import replace
 from typing import Any
@@ -9,13 +10,13 @@ from typing import Any
 from hypothesis import assume, event, given, settings
 from hypothesis import strategies as st
 
-from sparkcep.engines.aseq.sequences import sequences
+from sparkcep.engines.aseq.sequences import check, sequences
 from sparkcep.errors import CepAnalysisError, CepUnsupportedError
 from sparkcep.pattern.event import elements
 from sparkcep.spec.aggregate import MatchAggregate
 from tests.adapters import event_matches as chain_matches
 from tests.corpus import EventCase
-from tests.engines.aseq.cases import aggregates
+from tests.engines.aseq.cases import aggregate_spec, aggregates
 from tests.properties.strategies import event_cases
 from tests.reference.aggregates import aggregate
 from tests.reference.branches import UndefinedError
@@ -65,6 +66,27 @@ def test_aggregates_equal_the_references(case: EventCase, split: bool) -> None:
     doubles = [MatchAggregate(*one, number="double") for one in wanted]  # type: ignore[arg-type]
     assert sorted(aggregates(case, doubles), key=repr) == sorted((_floats(line, wanted) for line in expected), key=repr)
     assert len(chain_matches(case)) == sum(line[0] for line in expected)
+
+
+@settings(max_examples=60, deadline=None)
+@given(event_cases(over_closures=True), st.sampled_from(["<", "<=", ">", ">=", "=", "!="]))
+def test_neighbours_of_closures(case: EventCase, sign: str) -> None:
+    """Every closure's neighbours are compared; other conditions over several events are left out."""
+    plain = tuple(text for text in case.where if equivalence(text) or re.fullmatch(r"v\d\.x > \d", text))
+    closures = [element.variable for element in elements(event_pattern(case.pattern), negated=False) if element.kleene]
+    assume(closures)
+    compared = tuple(f"{name}[i].x {sign} {name}[i-1].x" for name in closures)
+    case = _counted(replace(case, where=plain))
+    case = replace(case, where=case.where + compared)
+    wanted: list[tuple[str, str | None, str | None]] = [("count", None, None)]
+    wanted += [(name, closures[0], "x") for name in ("count", "sum", "min")]
+    sources = [MatchAggregate(*one) for one in wanted]  # type: ignore[arg-type]
+    try:
+        check(aggregate_spec(case, sources))
+        expected = _expected(case, wanted)
+    except (CepUnsupportedError, UndefinedError):
+        assume(False)
+    assert sorted(aggregates(case, sources), key=repr) == sorted(expected, key=repr)
 
 
 def _floats(line: tuple[Any, ...], wanted: list[tuple[str, str | None, str | None]]) -> tuple[Any, ...]:

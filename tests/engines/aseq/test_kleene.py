@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import combinations, pairwise
 from typing import Any
 
 import pytest
@@ -56,3 +57,17 @@ def test_overflow_of_closures(within: int | None) -> None:
 
 def wide(pattern: str, size: int, within: int | None) -> list[Any]:
     return aggregates(EventCase("case", pattern, stream("A " * size), within=within), [WIDE])
+
+
+@pytest.mark.parametrize("within", [None, 5])
+def test_rising_closures(within: int | None) -> None:
+    """Of equal, rising and falling values: every non-empty subsequence that rises strictly."""
+    for values in ([1, 1, 1, 1], [1, 2, 3, 4], [4, 3, 2, 1], [2, 1, None, 3, 2, 5, 4, 3]):
+        events = tuple(event | {"x": x} for event, x in zip(stream("A " * len(values)), values, strict=True))
+        rising = sum(
+            all(values[i] is not None and values[j] is not None and values[i] < values[j] for i, j in pairwise(places))
+            for size in range(1, len(values) + 1)
+            for places in combinations(range(len(values)), size)
+            if within is None or places[-1] - places[0] < within
+        )
+        assert count("A+ a", events, within=within, where=("a[i].x > a[i-1].x",)) == rising

@@ -1,0 +1,147 @@
+"""Numba kernel for closures whose neighbouring events are compared: ``b[i].x > b[i-1].x``.
+
+A prefix counter per position no longer says enough: which events may go on depends on the last one taken. So a position of such
+a closure keeps a number for every event that it took last, and the next one adds up those that it may follow: quadratic in
+the closure's events of a window, as GRETA is, and no closure is ever built. Windows: one pass from every START group.
+
+Words, groups and arithmetic are those of ``kernels``. Sources: A-Seq sections 3.1-3.3; "GRETA: Graph-based Real-time Event Trend
+Aggregation" (O. Poppe, C. Lei, E. Rundensteiner, D. Maier, VLDB 2017), section 4.
+"""
+
+from __future__ import annotations
+
+import numba as nb
+import numpy as np
+from numba import types
+
+from sparkcep.engines.aseq.kernels import F64, I8, I64, LEAST, LOOP, MAX, RESET, plus, times
+
+KEYS = types.Array(nb.int64, 2, "C")
+EQ, NE, LT, LE, GT, GE = range(6)
+
+
+@nb.njit(cache=True, nogil=True)
+def _follows(comparisons, each, previous, links, r, before):  # type: ignore[no-untyped-def]
+    """Whether row ``r`` may follow ``before`` in a closure; NULL (MAX) satisfies nothing."""
+    for c in range(len(comparisons)):
+        if not links >> c & 1:
+            continue
+        one, other = each[c, r], previous[c, before]
+        if one == MAX or other == MAX:
+            return False
+        operator = comparisons[c]
+        if operator == EQ:
+            holds = one == other
+        elif operator == NE:
+            holds = one != other
+        elif operator == LT:
+            holds = one < other
+        elif operator == LE:
+            holds = one <= other
+        elif operator == GT:
+            holds = one > other
+        else:
+            holds = one >= other
+        if not holds:
+            return False
+    return True
+
+
+@nb.njit(cache=True, nogil=True)
+def _sum(mode, comparisons, each, previous, links, r, rows, values, count, zero):  # type: ignore[no-untyped-def]
+    total = zero
+    for i in range(count):
+        if _follows(comparisons, each, previous, links, r, rows[i]):
+            total = plus(mode, total, values[i])
+    return total
+
+
+@nb.njit(cache=True, nogil=True)
+def _from(mode, code, first, begin, end, weights, gaps, weighted, inner, links, comparisons, each, previous, alone, rows, values, zero, one):  # type: ignore[no-untyped-def] # fmt: skip
+    """The aggregate over matches in the groups ``begin`` … ``end - 1``; ``alone``: only ``begin`` may hold first events."""
+    length = len(gaps)
+    state, gain = np.full(length + 1, zero), np.full(length + 1, zero)
+    held, taken = np.zeros(length + 1, np.int64), np.zeros(length + 1, np.int64)
+    state[0] = one
+    for g in range(begin, end):
+        gain[:] = zero
+        resets = np.int64(0)
+        taken[:] = held
+        for r in range(first[g], first[g + 1]):
+            resets |= code[r]
+            for j in range(length, 0, -1):
+                if not code[r] >> (j - 1) & 1:
+                    continue
+                start = state[j - 1]
+                if inner[j - 1]:
+                    start = _sum(
+                        mode,
+                        comparisons,
+                        each,
+                        previous,
+                        links[j - 1],
+                        r,
+                        rows[j - 1],
+                        values[j - 1],
+                        held[j - 1],
+                        zero,
+                    )
+                if j == weighted:
+                    start = times(mode, start, weights[r])
+                if gaps[j - 1] == LOOP:
+                    more = _sum(mode, comparisons, each, previous, links[j - 1], r, rows[j], values[j], held[j], zero)
+                    start = plus(mode, start, more)
+                if start != zero:
+                    gain[j] = plus(mode, gain[j], start)
+                    rows[j, taken[j]] = r
+                    values[j, taken[j]] = start
+                    taken[j] += 1
+        held[:] = taken
+        for j in range(1, length + 1):
+            if j < length and resets >> (RESET + j) & 1:
+                state[j] = zero
+            state[j] = plus(mode, state[j], gain[j])
+        if alone:
+            state[0] = zero
+    return state[length]
+
+
+@nb.njit(
+    [
+        nb.void(nb.int64, I64, I64, I64, I64, I64, I8, nb.int64, I8, I64, I64, KEYS, KEYS, nb.int64, I64),
+        nb.void(nb.int64, I64, I64, I64, I64, F64, I8, nb.int64, I8, I64, I64, KEYS, KEYS, nb.int64, F64),
+    ],
+    cache=True,
+    nogil=True,
+)
+def neighbours(mode, code, first, part, low, weights, gaps, weighted, inner, links, comparisons, each, previous, most, out):  # type: ignore[no-untyped-def] # fmt: skip
+    """``out[p]`` += the aggregate over all matches of partition p.
+
+    ``low`` per group the first group of its window, empty without WITHIN. ``inner``: positions that go on with the closure of
+    the one before; ``links``: per position the comparisons (bits) that hold between neighbours; ``each``, ``previous``: their
+    sides, per row as order keys. ``most``: rows of a pass, at most.
+    """
+    one = out.dtype.type(0 if mode == LEAST else 1)
+    zero = out.dtype.type(MAX if mode == LEAST else 0)
+    rows, values = np.empty((len(gaps) + 1, most), np.int64), np.empty((len(gaps) + 1, most), out.dtype)
+    end = 0
+    for begin in range(len(part)):
+        p = part[begin]
+        if len(low) == 0:
+            if begin > 0 and part[begin - 1] == p:
+                continue
+            end = begin
+            while end < len(part) and part[end] == p:
+                end += 1
+        else:
+            starts = np.int64(0)
+            for r in range(first[begin], first[begin + 1]):
+                starts |= code[r] & 1
+            if not starts:
+                continue
+            end = max(end, begin)
+            while end < len(part) and part[end] == p and low[end] <= begin:
+                end += 1
+        total = _from(mode, code, first, begin, end, weights, gaps, weighted, inner, links, comparisons, each, previous,
+                      len(low) > 0, rows, values, zero, one)  # fmt: skip
+        out[p] = plus(mode, out[p], total)
