@@ -16,6 +16,7 @@ from rewrites.dialect import find_sites, parse_clause
 from rewrites.emit.analyze import event_pattern_counts, row_pattern_counts
 from rewrites.emit.event_pattern import event_pattern_query, event_pattern_spec
 from rewrites.emit.row_pattern import row_pattern_query, row_pattern_spec
+from rewrites.emit.timeline import event_spec, event_timeline, row_spec, row_timeline
 from rewrites.measures import measured, used_by_measures
 from rewrites.notices import Notice, notices
 from rewrites.parameters import named_markers
@@ -45,7 +46,8 @@ class Options:
     ``check`` raises for a MatchSpec that no engine runs. ``keep_null_time``: a NULL event time is an error (else such events are dropped).
     ``aggregate_function`` names a function for a call of ``aseq_count`` or its kin (Spark Connect); None: those that every session has.
     ``disabled``: names of rules that are not to be applied. ``explain_rows``: rows of an input in which EXPLAIN PATTERN counts events.
-    ``analyze``: each clause's counts are wanted too.
+    ``analyze``: each clause's counts are wanted too; ``timeline``: the events of its
+    matches one by one.
     """
 
     function: Callable[[str], str] | None = None
@@ -55,6 +57,7 @@ class Options:
     evaluation: Evaluation = Evaluation()
     explain_rows: int = 0
     analyze: bool = False
+    timeline: bool = False
     aggregate_function: FunctionName | None = None
 
 
@@ -63,7 +66,8 @@ class RewrittenClause:
     """One clause on its way: as parsed, as bound, and what it became.
 
     ``pushdown``: its block answered by A-Seq, or why not. ``shards``: its time line cut, or why not.
-    ``counts``: the query that counts what happens to its rows (empty unless asked for).
+    ``counts``: the query that counts what happens to its rows (empty unless asked for);
+    ``timeline``: the query that lists the events of its matches (the same).
     """
 
     clause: Clause
@@ -75,6 +79,7 @@ class RewrittenClause:
     shards: Shards | str = ""
     evaluation: Evaluation = Evaluation()
     counts: str = ""
+    timeline: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,6 +131,8 @@ def _rewrite(text: str, describe: Describe, options: Options) -> Rewritten:
         done.append(_clause(clause, rows, source, options, only_clause=len(clauses) == 1))
         if options.analyze:
             done[-1] = replace(done[-1], counts=in_scope(_counts(done[-1], source, options), clause.site, source))
+        if options.timeline and len(done) == len(clauses):
+            done[-1] = replace(done[-1], timeline=in_scope(_timeline(done[-1], source, options), clause.site, source))
         source = source.with_edit(clause.site.span, done[-1].query)
         for span, edit in () if isinstance(done[-1].pushdown, str) else done[-1].pushdown.edits:
             source = source.with_edit(span, edit)
@@ -174,7 +181,7 @@ def _counts(part: RewrittenClause, source: Source, options: Options) -> str:
     """The query that counts, for EXPLAIN ANALYZE PATTERN."""
 
     def make(spec: MatchSpec | AnalyzeSpec) -> str | None:
-        return None if options.function is None else options.function(to_json(spec))
+        return _made(spec, options)
 
     if isinstance(part.bound, BoundRowPattern):
         assert isinstance(part.spec, RowPatternSpec)
@@ -184,6 +191,21 @@ def _counts(part: RewrittenClause, source: Source, options: Options) -> str:
     functions = make(AnalyzeSpec(pushed or part.spec)), make(part.spec) if part.bound.residual else None
     keep = options.keep_null_time
     return event_pattern_counts(part.bound, part.spec, pushed, source, functions, keep_null_time=keep)
+
+
+def _timeline(part: RewrittenClause, source: Source, options: Options) -> str:
+    """The query that lists the events of the outermost clause's matches."""
+    site = part.clause.site
+    if isinstance(part.bound, BoundRowPattern):
+        rows = row_spec(part.bound, site)
+        return row_timeline(part.bound, rows, _made(rows, options))
+    events = event_spec(part.bound, site)
+    return event_timeline(part.bound, events, source, _made(events, options))
+
+
+def _made(spec: MatchSpec | AnalyzeSpec, options: Options) -> str | None:
+    """The table function that knows ``spec``, where the session has one for each."""
+    return None if options.function is None else options.function(to_json(spec))
 
 
 def _several(clause: MatchPatternClause, rows: Relation, source: Source, options: Options) -> RewrittenClause:

@@ -7,7 +7,7 @@
 from importlib import import_module
 from typing import Any
 
-_SESSION = ("session", "install", "uninstall", "rewrite", "match", "match_recognize")
+_SESSION = ("session", "install", "uninstall", "rewrite", "explain", "match", "match_recognize")
 __all__ = [*_SESSION, "errors"]
 
 
@@ -15,4 +15,6 @@ def __getattr__(name: str) -> Any:
     """The session functions, imported when they are asked for: workers import this package too, and need no Spark session."""
     if name in _SESSION:
         return getattr(import_module("sparkcep.session"), name)
+    if name == "load_ipython_extension":
+        return import_module("sparkcep.notebook").load_ipython_extension
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -1,6 +1,6 @@
 """The layers of the architecture, proved from every file's imports.
 
-errors < pattern, spec < engines < sql_functions; pattern, spec < rewrites; session, explain, cli on top.
+errors < pattern, spec < engines < sql_functions; pattern, spec < rewrites; session, explain, notebook, cli on top.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ ALLOWED = {
     "rewrites": {"sparkcep.errors", "sparkcep.pattern", "sparkcep.spec"},
     "sql_functions": {"sparkcep.errors", "sparkcep.pattern", "sparkcep.spec", "sparkcep.engines"},
 }
-"""What each layer may import of the project, itself apart. What is not listed (session, explain, cli) stands on top."""
+"""What each layer may import of the project, itself apart. What is not listed (session, explain, notebook, cli) stands on top."""
 WORKER = "sql_functions.match_function"
 DRIVER_ONLY = ("sqlglot", "pyspark")
 

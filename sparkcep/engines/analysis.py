@@ -38,6 +38,12 @@ def _counter(spec: Any, run: Run) -> Callable[[pa.Table], Counts]:
 
             plan = engine.compile(spec)
             return lambda table: event_pattern.analyze(plan, table)
+        case "nfa_b":
+            from sparkcep.engines.nfa_b import analyze as nfa_b
+            from sparkcep.engines.nfa_b import engine as nfa_b_engine
+
+            runs = nfa_b_engine.compile(spec)
+            return lambda table: nfa_b.analyze(runs, table)
         case "aseq":
             from sparkcep.engines.aseq import analyze as aseq
             from sparkcep.engines.aseq import engine as aseq_engine

@@ -1,6 +1,7 @@
 """Sessions that understand MATCH_RECOGNIZE and MATCH PATTERN.
 
-``session`` makes one, ``install`` extends one that exists (classic or Spark Connect), ``rewrite`` shows what Spark gets; ``match`` and
+``session`` makes one, ``install`` extends one that exists (classic or Spark Connect), ``rewrite`` shows what Spark gets, ``explain`` how
+a statement is understood; ``match`` and
 ``match_recognize`` put a clause over a DataFrame.
 """
 
@@ -14,9 +15,9 @@ from pyspark.sql import SparkSession
 
 from sparkcep.session.config import DEFAULTS, prepare_worker_python
 from sparkcep.session.dataframes import match, match_recognize
-from sparkcep.session.install import install, rewrite, uninstall
+from sparkcep.session.install import explain, install, rewrite, timeline, uninstall
 
-__all__ = ["install", "match", "match_recognize", "rewrite", "session", "uninstall"]
+__all__ = ["explain", "install", "match", "match_recognize", "rewrite", "session", "timeline", "uninstall"]
 
 
 def session(app_name: str = "sparkcep", master: str | None = None, **config: Any) -> SparkSession:

@@ -8,6 +8,7 @@ A statement without a clause passes as it is, and an error of Spark's own passes
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from functools import lru_cache, partial
 from typing import Any
 from weakref import WeakValueDictionary
@@ -17,11 +18,12 @@ from pyspark.errors.exceptions.captured import CapturedException
 from pyspark.java_gateway import ensure_callback_server_started
 from pyspark.sql import SparkSession
 
-from rewrites import InputError, positional_name
+from rewrites import InputError, Rewritten, positional_name
 from sparkcep.errors import CepError, CepInternalError
 from sparkcep.session.aggregate_functions import counted_pattern
 from sparkcep.session.config import options, point_workers
 from sparkcep.session.raising import remember, translate_errors
+from sparkcep.session.statement import analysed as analysed_statement
 from sparkcep.session.statement import concerns, spark_sql
 from sql_functions.catalog import classic_describe, dataset_of_plan
 from sql_functions.register import register_builtin, register_in_session
@@ -69,6 +71,17 @@ def rewritten(spark: SparkSession, text: str) -> str:
         raise error.cause from None
 
 
+def analysed(spark: SparkSession, text: str, **changes: Any) -> Rewritten:
+    """``text`` with every stage of its rewriting; ``changes`` to the session's ``Options``."""
+    install(spark)
+    parser = _parser_of(spark.sparkContext, spark._jsparkSession)
+    assert parser is not None
+    try:
+        return parser.analysed(text, **changes)
+    except InputError as error:
+        raise error.cause from None
+
+
 class PatternParser:
     """org.apache.spark.sql.catalyst.parser.ParserInterface: rewrites, then delegates.
 
@@ -111,6 +124,14 @@ class PatternParser:
         conf = jsession.conf()
         describe = classic_describe(self.injection.of_rows, jsession, parse)
         return spark_sql(text, describe, options(lambda name: conf.get(name) if conf.contains(name) else None))
+
+    def analysed(self, text: str, **changes: Any) -> Rewritten:
+        """``text`` with every stage of its rewriting."""
+        jsession = self._session.get()
+        conf = jsession.conf()
+        describe = classic_describe(self.injection.of_rows, jsession, self.parse_plain)
+        found = options(lambda name: conf.get(name) if conf.contains(name) else None)
+        return analysed_statement(text, describe, replace(found, **changes))
 
     def parse_plain(self, text: str) -> Any:
         """Spark's own parser."""

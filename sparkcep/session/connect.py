@@ -9,9 +9,10 @@ from dataclasses import replace
 from functools import partial
 from typing import Any
 
-from rewrites import InputError, positional_name
+from rewrites import InputError, Rewritten, positional_name
 from sparkcep.session.aggregate_functions import connect_function as aggregate_function
 from sparkcep.session.config import options
+from sparkcep.session.statement import analysed as analysed_statement
 from sparkcep.session.statement import concerns, spark_sql
 from sql_functions.catalog import connect_describe
 from sql_functions.register import connect_expand, connect_function
@@ -48,6 +49,17 @@ def uninstall(spark: Any) -> None:
 def rewritten(spark: Any, text: str) -> str:
     """The SQL that Spark gets for ``text``."""
     return _rewritten(spark, text, getattr(spark, _ORIGINAL, spark.sql))
+
+
+def analysed(spark: Any, text: str, **changes: Any) -> Rewritten:
+    """``text`` with every stage of its rewriting; ``changes`` to the session's ``Options``."""
+    found = options(lambda name: spark.conf.get(name, None))
+    function = lambda spec_json: connect_function(spark, spec_json)  # noqa: E731
+    sql = getattr(spark, _ORIGINAL, spark.sql)
+    try:
+        return analysed_statement(text, connect_describe(sql), replace(found, function=function, **changes))
+    except InputError as error:
+        raise error.cause from None
 
 
 def _formatted(spark: Any, text: str, values: dict[str, Any]) -> tuple[str, dict[str, Any]]:

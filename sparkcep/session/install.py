@@ -6,6 +6,10 @@ from typing import Any
 
 from pyspark.sql import SparkSession
 
+from rewrites import Rewritten
+from rewrites.emit.timeline import lane_names
+from sparkcep.errors import CepAnalysisError, CepUnsupportedError
+from sparkcep.explain import Explanation, explanation
 from sparkcep.session import classic, connect
 
 
@@ -24,6 +28,36 @@ def uninstall(spark: SparkSession) -> SparkSession:
 def rewrite(text: str, spark: SparkSession) -> str:
     """The SQL that Spark gets for ``text``; a statement without a pattern clause comes back as it is."""
     return str(_side(spark).rewritten(spark, text))
+
+
+def explain(text: str, spark: SparkSession | None = None) -> Explanation:
+    """EXPLAIN PATTERN of ``text`` as an object: ``str`` gives the text, a notebook shows the automaton above it.
+
+    ``spark``: the active session where none is given.
+    """
+    return explanation(analysed(text, spark or active()))
+
+
+def timeline(text: str, spark: SparkSession) -> tuple[str, str]:
+    """(SQL that lists the events of the matches of ``text``'s last clause one by one, what its lanes are)."""
+    rewritten = analysed(text, spark, timeline=True)
+    if not rewritten.clauses:
+        raise CepUnsupportedError("a time line of a statement without a pattern clause", code="TIMELINE", sql=text)
+    return rewritten.clauses[-1].timeline, lane_names(rewritten.clauses[-1].bound.keys)
+
+
+def analysed(text: str, spark: SparkSession, **changes: Any) -> Rewritten:
+    """``text`` with every stage of its rewriting; ``changes`` to the session's options."""
+    found: Rewritten = _side(spark).analysed(spark, text, **changes)
+    return found
+
+
+def active() -> SparkSession:
+    """The session at hand. Raises CepAnalysisError where there is none."""
+    spark = SparkSession.getActiveSession()
+    if spark is None:
+        raise CepAnalysisError("there is no active Spark session", code="NO_SESSION", hint="spark = sparkcep.session()")
+    return spark
 
 
 def _side(spark: Any) -> Any:

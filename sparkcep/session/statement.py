@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 from dataclasses import replace
 
-from rewrites import Options, analyse, has_clause, has_function
+from rewrites import Options, Rewritten, analyse, has_clause, has_function
 from rewrites.dialect import explain_prefix
 from rewrites.relation import Describe
 from sparkcep.errors import CepNotice
@@ -32,6 +32,12 @@ def spark_sql(text: str, describe: Describe, options: Options) -> str:
     if analyze:
         return analyze_query(rewritten)
     return explain_query(rewritten, options.explain_rows)
+
+
+def analysed(text: str, describe: Describe, options: Options) -> Rewritten:
+    """A statement with every stage of its rewriting; EXPLAIN PATTERN in front of it is passed over."""
+    prefix = explain_prefix(text)
+    return analyse(text[prefix.rest_offset if prefix else 0 :], describe, options)
 
 
 def _rewritten(text: str, describe: Describe, options: Options) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from itertools import product
 from random import Random
 
@@ -12,6 +13,7 @@ from rewrites.dialect import parse_event_pattern, parse_row_pattern
 from sparkcep.engines.analysis import analysis
 from sparkcep.engines.aseq import engine as aseq
 from sparkcep.engines.event_pattern import engine as chain
+from sparkcep.engines.nfa_b import engine as nfa_b
 from sparkcep.engines.row_match import compile_row_match
 from sparkcep.engines.row_pattern import compile_row_pattern
 from sparkcep.explain.automaton import END, START, edges
@@ -175,4 +177,13 @@ def test_prefixes_of_aseq():
     assert [found["prefix", name][0] for name in ("a", "a, b", "a, b, c")] == [
         found_at.count(prefix) for found_at, prefix in zip(ordered, ("a", "ab", "abc"), strict=True)
     ]
+    assert found["matches", ""] == found["prefix", "a, b, c"]
+
+
+@pytest.mark.parametrize(("strategy", "reached"), [("partition_contiguity", (4, 2, 1)), ("next", (4, 4, 3))])
+def test_prefixes_under_other_strategies(strategy, reached):
+    """a a b c a b b c a c b: two a have a b for a neighbour, one of them a c after it; ignoring, all four find a b, three then a c."""
+    spec = replace(event_spec("SEQ(a, b, c)"), strategy=strategy)
+    found = counted(analysis(spec, lambda table: nfa_b.run(nfa_b.compile(spec), table)), event_table(spec.variables))
+    assert tuple(found["prefix", name][0] for name in ("a", "a, b", "a, b, c")) == reached
     assert found["matches", ""] == found["prefix", "a, b, c"]

@@ -16,7 +16,7 @@ import pyarrow as pa
 from sparkcep.engines.counts import Counts
 from sparkcep.engines.event_pattern.budget import Budget
 from sparkcep.engines.event_pattern.closures import length
-from sparkcep.engines.event_pattern.engine import CHUNK, MAX_PARTIAL_MATCHES, matches
+from sparkcep.engines.event_pattern.engine import CHUNK, MAX_PARTIAL_MATCHES, matches, run
 from sparkcep.engines.event_pattern.events import load
 from sparkcep.engines.event_pattern.plan import Plan
 from sparkcep.engines.event_pattern.values import Payload
@@ -39,5 +39,7 @@ def analyze(plan: Plan, table: pa.Table) -> Counts:
         if missing:
             budget.count("state", missing[0], 0, 0)
         found += sum(length(frame) for frame in matches(branch, spec, events, payload, budget))
+    if spec.matches != "all":
+        found = sum(part.num_rows for part in run(plan, table))
     counts.add("matches", "", found)
     return counts

@@ -157,6 +157,8 @@ def _first_events(
     admits may stop the query.
     """
     variable, found = step.state.variable, 0
+    if budget.counts is not None and step.finder.intervals:
+        budget.count("predicate", _comparisons(step), int(np.maximum(ranges.end - ranges.begin, 0).sum()), 0)
     for expansion in step.finder.pairs(ranges.begin, ranges.end, frame, budget):
         budget.spend(len(expansion.rows), (*_named(frame), variable))
         pairs = Pairs(frame, variable, expansion.rows, expansion.parents, step.grower is not None)
@@ -171,7 +173,7 @@ def _first_events(
         budget.count("state", _state_name(frame, variable), 0, len(pairs.taken))
         yield pairs, suspect
     if budget.counts is not None and step.finder.intervals:
-        budget.count("predicate", _comparisons(step), int(np.maximum(ranges.end - ranges.begin, 0).sum()), found)
+        budget.count("predicate", _comparisons(step), 0, found)
 
 
 def _named(frame: Frame) -> list[str]:

@@ -1,0 +1,115 @@
+"""Bound clause → the query that lists the events of its matches one by one: what a time line is drawn from.
+
+The query has the columns ``lane`` (the PARTITION BY values as text), ``match`` (a number, unique in its lane), ``at`` (the event's
+time) and ``variable``, in this order.
+"""
+
+from __future__ import annotations
+
+from pyspark.sql.types import LongType, StringType
+from sqlglot import exp
+
+from rewrites.bind.event_pattern import BoundEventPattern
+from rewrites.bind.row_pattern import BoundRowPattern, Key
+from rewrites.builder import match_call, quoted, string, text_of
+from rewrites.clause import Site
+from rewrites.emit.event_pattern import event_pattern_query, event_pattern_spec
+from rewrites.emit.row_pattern import engine_input, row_pattern_spec
+from rewrites.source import Source
+from rewrites.transport import carried_schema, decoded_columns
+from sparkcep.errors import CepUnsupportedError
+from sparkcep.pattern.event import elements
+from sparkcep.spec import EventPatternSpec, RowPatternSpec
+from sparkcep.spec.row import ClassifierAt, CurrentRow, MatchNumber, Navigation, Output
+
+ORDER = "ORDER BY `lane`, `match`, `at`"
+
+
+def row_spec(bound: BoundRowPattern, site: Site) -> RowPatternSpec:
+    """The clause's spec with the rows of its matches as output: time, variable, number of the match, PARTITION BY values."""
+    if not bound.order_columns:
+        raise _no_time(site)
+    base, types = row_pattern_spec(bound), {field.name: field.dataType for field in bound.relation.schema}
+    at = bound.order_columns[0]
+    outputs = [(Output("__cep_at", CurrentRow(at)), types[at])]
+    outputs += [(Output("__cep_variable", ClassifierAt(Navigation(running=True))), StringType())]
+    outputs += [(Output("__cep_match", MatchNumber()), LongType())]
+    keys = zip(bound.keys, base.partition, strict=True)
+    outputs += [(Output(f"__cep_lane{i}", CurrentRow(column)), key.data_type) for i, (key, column) in enumerate(keys)]
+    return RowPatternSpec(
+        variables=base.variables,
+        pattern=base.pattern,
+        masks=base.masks,
+        outputs=tuple(output for output, _ in outputs),
+        schema=carried_schema((output.name, data_type) for output, data_type in outputs).json(),
+        rows_per_match="all_omit_empty",
+        skip=base.skip,
+        initial=base.initial,
+        defines=base.defines,
+        partition=base.partition,
+        text=base.text,
+    )
+
+
+def row_timeline(bound: BoundRowPattern, spec: RowPatternSpec, function: str | None) -> str:
+    """The time line of a MATCH_RECOGNIZE clause; ``spec`` is ``row_spec``'s."""
+    types = {field.name: field.dataType for field in bound.relation.schema}
+    kinds = [(f"__cep_lane{i}", key.data_type) for i, key in enumerate(bound.keys)]
+    kinds += [
+        ("__cep_at", types[bound.order_columns[0]]),
+        ("__cep_match", LongType()),
+        ("__cep_variable", StringType()),
+    ]
+    rows = text_of(exp.select("*").from_(decoded_columns(match_call(engine_input(bound, spec), spec, function), kinds)))
+    lane = _lane([quoted(name) for name, _ in kinds[: len(bound.keys)]])
+    return (
+        f"SELECT {lane} AS `lane`, `__cep_match` AS `match`, `__cep_at` AS `at`, `__cep_variable` AS `variable` "
+        f"FROM ({rows}) {ORDER}"
+    )
+
+
+def event_spec(bound: BoundEventPattern, site: Site) -> EventPatternSpec:
+    """The clause's spec with all columns of its events."""
+    if bound.time_column is None:
+        raise _no_time(site)
+    names = tuple(bound.relation.schema.names)
+    return event_pattern_spec(bound, dict.fromkeys(bound.variables, names))
+
+
+def event_timeline(bound: BoundEventPattern, spec: EventPatternSpec, source: Source, function: str | None) -> str:
+    """The time line of a MATCH PATTERN clause; ``spec`` is ``event_spec``'s."""
+    assert bound.time_column is not None
+    time = quoted(bound.time_column)
+    events = []
+    for element in elements(bound.pattern, negated=False):
+        name, variable = quoted(element.variable), string(element.variable)
+        taken = name if element.kleene else f"ARRAY({name})"
+        events.append(f"TRANSFORM({taken}, `x` -> NAMED_STRUCT('at', `x`.{time}, 'variable', {variable}))")
+    matches = event_pattern_query(bound, spec, source, function)
+    listed = (
+        f"SELECT {_lane([quoted(key.name) for key in bound.keys])} AS `lane`, MONOTONICALLY_INCREASING_ID() AS `match`, "
+        f"CONCAT({', '.join(events)}) AS `events` FROM {matches}"
+    )
+    return (
+        "SELECT `lane`, `match`, `event`.`at` AS `at`, `event`.`variable` AS `variable` "
+        f"FROM (SELECT `lane`, `match`, EXPLODE(`events`) AS `event` FROM ({listed})) WHERE `event`.`at` IS NOT NULL {ORDER}"
+    )
+
+
+def lane_names(keys: tuple[Key, ...]) -> str:
+    """What a lane is: ``carrier, flight``."""
+    return ", ".join(key.name for key in keys)
+
+
+def _lane(columns: list[str]) -> str:
+    texts = [f"COALESCE(CAST({column} AS STRING), 'NULL')" for column in columns]
+    return f"CONCAT_WS(', ', {', '.join(texts)})" if texts else "''"
+
+
+def _no_time(site: Site) -> CepUnsupportedError:
+    return CepUnsupportedError(
+        "a time line of a clause whose ORDER BY begins with no plain column",
+        code="TIMELINE",
+        span=site.keyword,
+        hint="order by a column of the input; compute it in a subquery",
+    )

@@ -1,0 +1,139 @@
+"""``%%sql``: a cell of SQL, its result as a table with the number of rows and the time.
+
+Made of IPython's own magics: jupysql and ipython-sql speak SQLAlchemy, and draw neither automata nor matches.
+"""
+
+from __future__ import annotations
+
+import html
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from IPython.core.magic import Magics, cell_magic, magics_class
+from IPython.core.magic_arguments import argument, magic_arguments, parse_argstring
+from IPython.display import display
+from pyspark.errors import PySparkException
+from pyspark.sql import DataFrame, SparkSession
+
+from rewrites.dialect.tokens import tokenize
+from sparkcep.errors import CepError
+from sparkcep.notebook.timeline import draw
+from sparkcep.session import explain, install, session
+
+ROWS = 50
+"""Rows shown unless ``--rows`` says otherwise."""
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class Result:
+    """The first rows of a query; ``df`` is the whole of it."""
+
+    df: DataFrame
+    rows: Sequence[Sequence[Any]]
+    more: bool
+    seconds: float
+
+    def __repr__(self) -> str:
+        return f"{len(self.rows)} rows{' shown, there are more' if self.more else ''}, {self.seconds:.2f} s"
+
+    def _repr_html_(self) -> str:
+        head = "".join(f"<th style='text-align:left'>{html.escape(name)}</th>" for name in self.df.columns)
+        body = "".join(f"<tr>{''.join(_cell(value) for value in row)}</tr>" for row in self.rows)
+        return (
+            f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table><small>{html.escape(str(self))}</small>"
+        )
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class Report:
+    """Lines of text in a fixed-width font."""
+
+    lines: Sequence[str]
+
+    def __repr__(self) -> str:
+        return "\n".join(self.lines)
+
+    def _repr_html_(self) -> str:
+        return f"<pre>{html.escape(str(self))}</pre>"
+
+
+@magics_class
+class SqlMagics(Magics):
+    """``%%sql``; the session is the notebook's ``spark``, else the active one, else a new one."""
+
+    @magic_arguments()  # type: ignore[untyped-decorator]
+    @argument("name", nargs="?", help="The variable that the DataFrame is kept in.")  # type: ignore[untyped-decorator]
+    @argument("-r", "--rows", type=int, default=ROWS, help="Rows shown.")  # type: ignore[untyped-decorator]
+    @argument("-e", "--explain", action="store_true", help="Draw the automaton instead of running the query.")  # type: ignore[untyped-decorator]
+    @argument("-a", "--analyze", action="store_true", help="Count what happens to the rows: EXPLAIN ANALYZE PATTERN.")  # type: ignore[untyped-decorator]
+    @argument("-p", "--plot", action="store_true", help="Draw the matches of the last clause on their time line too.")  # type: ignore[untyped-decorator]
+    @cell_magic  # type: ignore[untyped-decorator]
+    def sql(self, line: str, cell: str) -> None:
+        """Run the SQL of the cell; several statements are separated by semicolons, the last one's rows are shown."""
+        options = parse_argstring(self.sql, line)
+        try:
+            for shown in self._results(_statements(cell), options):
+                display(shown)
+        except (CepError, PySparkException) as error:
+            raise _short(error) from None
+
+    def _results(self, statements: list[str], options: Any) -> Any:
+        if not statements:
+            return
+        spark = self._spark()
+        *before, last = statements
+        for statement in before:
+            spark.sql(statement)
+        if options.explain:
+            yield explain(last, spark)
+            return
+        if options.analyze:
+            lines = [row[0] for row in spark.sql(f"EXPLAIN ANALYZE PATTERN {last}").collect()]
+            yield Report(lines[next(i for i, line in enumerate(lines) if line.startswith("== counts")) :])
+            return
+        result = run(spark, last, options.rows)
+        if options.name:
+            self.shell.user_ns[options.name] = result.df
+        if result.df.columns:
+            yield result
+        if options.plot:
+            yield draw(last, spark)
+
+    def _spark(self) -> SparkSession:
+        spark = self.shell.user_ns.get("spark") or SparkSession.getActiveSession()
+        if spark is None:
+            spark = self.shell.user_ns["spark"] = session("sparkcep notebook")
+        return install(spark)
+
+
+def run(spark: SparkSession, statement: str, rows: int) -> Result:
+    """The first ``rows`` rows of a statement."""
+    started = time.perf_counter()
+    df = spark.sql(statement)
+    found = df.limit(rows + 1).collect() if df.columns else []
+    return Result(df, found[:rows], len(found) > rows, time.perf_counter() - started)
+
+
+def _statements(text: str) -> list[str]:
+    """The statements of a cell, without their semicolons."""
+    starts = [0]
+    ends = []
+    for token in tokenize(text).items:
+        if token.key == ";":
+            ends.append(token.span.start)
+            starts.append(token.span.end)
+    parts = [text[start:end].strip() for start, end in zip(starts, [*ends, len(text)], strict=True)]
+    return [part for part in parts if tokenize(part).items]
+
+
+def _cell(value: Any) -> str:
+    shown = "<i>NULL</i>" if value is None else html.escape(str(value))
+    number = isinstance(value, int | float) and not isinstance(value, bool)
+    return f"<td style='text-align:{'right' if number else 'left'}'>{shown}</td>"
+
+
+def _short(error: Exception) -> Exception:
+    """The error without the chain of calls that it came through."""
+    return error.with_traceback(None)
