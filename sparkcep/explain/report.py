@@ -72,6 +72,7 @@ def _clause_lines(text: str, part: RewrittenClause) -> Iterator[str]:
     several = None if isinstance(part.pushdown, str) or not part.pushdown.spec.patterns else part.pushdown.spec
     if several is not None:
         yield from _table("sharing", sharing_lines(several))
+        yield from _table("measures", list(_measures(text, part.bound)))
     choice = choose(part.spec if isinstance(part.pushdown, str) else part.pushdown.spec)
     yield from _table("engine", [f"{choice.engine}: {choice.reason}"])
     yield from _table("not aseq", [part.pushdown] if part.pushdown and isinstance(part.pushdown, str) else [])
@@ -81,6 +82,13 @@ def _clause_lines(text: str, part: RewrittenClause) -> Iterator[str]:
         found = edges(part.spec)
         yield from _table("automaton", text_lines(found))
         yield from _table("Mermaid", mermaid(found))
+
+
+def _measures(text: str, bound: BoundEventPattern) -> Iterator[str]:
+    when = "each time it changes" if bound.emit_changes else "instead of the matches"
+    for measure in bound.measures:
+        span = measure.expr.span
+        yield f"{measure.name.value}: {text[span.start : span.end]}, {when}"
 
 
 def _row_lines(bound: BoundRowPattern, spec: RowPatternSpec) -> Iterator[str]:

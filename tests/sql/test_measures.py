@@ -120,7 +120,9 @@ def test_explain_says_which_way_and_why(spark: SparkSession) -> None:
     def report(query: str) -> str:
         return "\n".join(row[0] for row in spark.sql(f"EXPLAIN PATTERN {query}").collect())
 
-    assert "aseq: A-Seq" in report(PUSHED["wide"])
+    pushed = report(PUSHED["wide"])
+    assert "aseq: A-Seq" in pushed
+    assert "n: CAST(COUNT(*) AS DECIMAL(38,0)), instead of the matches" in pushed
     other = report(FROM_MATCHES["condition between events"])
     assert "chain:" in other
     assert "a.x < b.x compares events" in other
