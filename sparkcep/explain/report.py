@@ -69,10 +69,10 @@ def _clause_lines(text: str, part: RewrittenClause) -> Iterator[str]:
         assert isinstance(part.spec, EventPatternSpec)
         pattern = part.bound.text if part.clause.site.kind == "MATCH PATTERNS" else str(part.spec.pattern)
         yield from _event_lines(part.bound, part.spec, part.shards, pattern)
+        yield from _table("measures", list(_measures(text, part.bound)))
     several = None if isinstance(part.pushdown, str) or not part.pushdown.spec.patterns else part.pushdown.spec
     if several is not None:
         yield from _table("sharing", sharing_lines(several))
-        yield from _table("measures", list(_measures(text, part.bound)))
     choice = choose(part.spec if isinstance(part.pushdown, str) else part.pushdown.spec)
     yield from _table("engine", [f"{choice.engine}: {choice.reason}"])
     yield from _table("not aseq", [part.pushdown] if part.pushdown and isinstance(part.pushdown, str) else [])
