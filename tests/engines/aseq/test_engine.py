@@ -59,6 +59,11 @@ def test_e6(length: int, expected: int) -> None:
 
 
 def test_examples_of_the_paper() -> None:
+    prefixes = stream("A B B A A")  # Example 2: (A) 3, (A,B) 2; a b makes (A,B) 5
+    assert [count("A", prefixes), count("SEQ(A,B)", prefixes), count("SEQ(A,B)", stream("A B B A A B"))] == [3, 2, 5]
+    groups = tuple(event | {"id": i % 3} for i, event in enumerate(stream("A A A B B B A C C C D D D")))
+    case = EventCase("case", "SEQ(A,B,C,D)", groups, where=("[id]",))  # Example 5: a prefix counter per id
+    assert aggregates(case, [COUNT]) == [(1,), (1,), (1,)]
     assert count("SEQ(A,B,!C,D)", stream("A B C A B D")) == 2  # Example 4: (a1, b2, d1), (a2, b2, d1)
     assert count("SEQ(A,B,C)", stream("A B C C B"), within=5) == 2  # Example 1, as the matches of all windows
 
