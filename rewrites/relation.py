@@ -19,6 +19,7 @@ from rewrites.builder import quoted
 from rewrites.clause import Name, Site
 from rewrites.source import Source
 from sparkcep.errors import CepAnalysisError, CepUnsupportedError, Span
+from sparkcep.spec.expression import Constant, SparkFunction
 
 _OUR_COLUMN = re.compile(r", (`__cep`\.)?`__cep_\w+`|(`__cep`\.)?`__cep_\w+`, ")
 """A column of ours among Spark's suggestions."""
@@ -31,12 +32,14 @@ class Relation:
     """The input of one clause: ``text`` to put behind FROM, and what Spark knows of it.
 
     ``describe`` sees the CTEs of the statement; ``scope`` puts them around a query that is to run by itself.
+    ``expression``: Spark's analysis of a query's one column as a tree (a ``spec.expression.SparkFunction``), where it is in reach.
     """
 
     text: str
     schema: StructType
     describe: Describe
     scope: Callable[[str], str] = str
+    expression: Callable[[str], SparkFunction | Constant] | None = None
 
     @property
     def stand_in(self) -> str:
@@ -112,7 +115,7 @@ def relation(site: Site, source: Source, describe: Describe) -> Relation:
             span=site.input,
             hint="join the two inputs first and put the clause over the result",
         ) from None
-    return Relation(text, schema, scoped, scope)
+    return Relation(text, schema, scoped, scope, getattr(describe, "expression", None))
 
 
 def in_scope(query: str, site: Site, source: Source) -> str:

@@ -8,10 +8,15 @@ from __future__ import annotations
 import json
 import threading
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any
 
 from pyspark.logger import PySparkLogger
 from pyspark.sql.types import StructType
+
+from sparkcep.engines.functions import check
+from sparkcep.spec.expression import Constant, SparkFunction
+from sql_functions.expressions import expression_tree
 
 Describe = Callable[[str], StructType]
 
@@ -21,14 +26,35 @@ def dataset_of_plan(context: Any) -> Callable[[Any, Any], Any]:
     return context._jvm.org.apache.spark.sql.classic.Dataset.ofRows  # type: ignore[no-any-return]
 
 
-def classic_describe(of_rows: Callable[[Any, Any], Any], jsession: Any, parse: Callable[[str], Any]) -> Describe:
-    """Describe queries in a classic session; ``parse`` makes a logical plan of text, with the statement's parameters bound."""
+@dataclass(frozen=True, slots=True)
+class ClassicDescribe:
+    """What a classic session knows of queries; ``parse`` makes a logical plan of text, with the statement's parameters bound."""
 
-    def describe(query: str) -> StructType:
+    of_rows: Callable[[Any, Any], Any]
+    jsession: Any
+    parse: Callable[[str], Any]
+
+    def __call__(self, query: str) -> StructType:
+        """The output columns."""
         with _quiet:
-            return StructType.fromJson(json.loads(of_rows(jsession, parse(query)).schema().json()))
+            return StructType.fromJson(json.loads(self._dataset(query).schema().json()))
 
-    return describe
+    def expression(self, query: str) -> SparkFunction | Constant:
+        """The one column as a tree of functions. Raises CepUnsupportedError, without a span, for one that no engine has."""
+        with _quiet:
+            tree = expression_tree(self.jsession, self._dataset(query).queryExecution().analyzed())
+        check(tree)
+        return tree
+
+    def _dataset(self, query: str) -> Any:
+        return self.of_rows(self.jsession, self.parse(query))
+
+
+def classic_describe(
+    of_rows: Callable[[Any, Any], Any], jsession: Any, parse: Callable[[str], Any]
+) -> ClassicDescribe:
+    """Describe queries in a classic session; ``of_rows``: see ``dataset_of_plan``."""
+    return ClassicDescribe(of_rows, jsession, parse)
 
 
 class _Quiet:

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from pyspark.sql.types import DataType
 from sqlglot import exp
 
+from rewrites.bind.aggregates import is_aggregate
 from rewrites.bind.names import Variables, has_query, reference, require_known, row_text
 from rewrites.builder import quoted, string
 from rewrites.clause import Define
@@ -94,7 +95,8 @@ class ConditionBinder:
             return self._navigation(node, own)
         if isinstance(node, Classifier):
             return self._classifier(node, own)
-        if isinstance(node, MatchNumber | MatchSequenceNumber | exp.AggFunc) and not node.find_ancestor(exp.Query):
+        special = isinstance(node, MatchNumber | MatchSequenceNumber) or is_aggregate(node)
+        if special and not node.find_ancestor(exp.Query):
             raise _MatchDependent
         found = reference(node, self.variables)
         if found is None:
@@ -137,7 +139,7 @@ class ConditionBinder:
     def _row(self, node: exp.Expression, own: str) -> str:
         """The argument of a navigation: an expression over the row under test."""
         for part in node.walk():
-            if isinstance(part, Navigation | Classifier | MatchNumber | exp.AggFunc):
+            if isinstance(part, Navigation | Classifier | MatchNumber) or is_aggregate(part):
                 raise nested(part)
             found = reference(part, self.variables)
             if found is not None and own not in found.members:

@@ -9,30 +9,35 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from pyspark.sql.types import DataType, DecimalType, DoubleType, FloatType, LongType, StringType
+from pyspark.sql.types import BooleanType, DataType, DecimalType, DoubleType, FloatType, LongType, StringType
 from sqlglot import exp
 
+from rewrites.bind.aggregates import function_name, innermost_call, is_aggregate
 from rewrites.bind.conditions import Columns, nested, offset_of
 from rewrites.bind.measures import aggregate_type
 from rewrites.bind.names import Variables, has_query, reference, references, row_text
+from rewrites.bind.slow_conditions import slow_condition
 from rewrites.clause import Name
 from rewrites.dialect import column_path, span_of
 from rewrites.dialect.nodes import Classifier, MatchNumber, MatchSequenceNumber, Navigation, Semantics
 from rewrites.operands import NotForTheEngine, Operand, OperandBuilder
 from rewrites.relation import Relation
 from rewrites.source import Source, replaced
-from sparkcep.errors import CepAnalysisError, CepUnsupportedError
+from sparkcep.errors import CepAnalysisError
 from sparkcep.spec import row
 from sparkcep.spec.expression import Call
 
 CURRENT = row.Navigation(running=True)
 """The row under test: the last of all rows of the match so far."""
 
-_AGGREGATES: dict[type[exp.Expression], row.AggregateFunction] = {
-    exp.Count: "count",
-    exp.Sum: "sum",
-    exp.Min: "min",
-    exp.Max: "max",
+_AGGREGATES: dict[str, row.AggregateFunction] = {"count": "count", "sum": "sum", "min": "min", "max": "max"}
+_OF_CONDITIONS: dict[str, row.AggregateFunction] = {
+    "count_if": "count",
+    "bool_and": "min",
+    "every": "min",
+    "bool_or": "max",
+    "some": "max",
+    "any": "max",
 }
 _STRICT = (
     *(exp.Add, exp.Sub, exp.Mul, exp.Neg, exp.Paren, exp.Mod, exp.IntDiv),
@@ -66,21 +71,19 @@ class MatchConditionTranslator(OperandBuilder):
     guards: dict[str, str]
 
     def translate(self, node: exp.Expression) -> row.Condition:
-        """The conjunct as data. Raises CepUnsupportedError at the conjunct where it needs more of Spark than an engine has."""
+        """The conjunct as data. Raises CepUnsupportedError at the part that needs more of Spark than the engine has."""
+        return self.emit(self.boolean(node))
+
+    def boolean(self, node: exp.Expression) -> Operand:
+        """A condition; what the engine has no operator for takes the slow path."""
         try:
-            return self._emit(self.boolean(node))
+            return OperandBuilder.boolean(self, node)
         except NotForTheEngine:
-            raise CepUnsupportedError(
-                f"the condition of {self.own} computes this from several rows of the match",
-                code="MATCH_DEPENDENT_CONDITION",
-                span=span_of(node),
-                hint="between values of different rows there are comparison, +, -, *, IS NULL, AND, OR, NOT and, for a closure, "
-                "COUNT, SUM, AVG, MIN and MAX",
-            ) from None
+            return slow_condition(node, self)
 
     def is_leaf(self, node: exp.Expression) -> bool:
         """Whether ``node`` is one engine value, or looks at the row of one navigation at most."""
-        if isinstance(node, Classifier | MatchNumber | MatchSequenceNumber | exp.AggFunc | exp.Filter | Semantics):
+        if isinstance(node, Classifier | MatchNumber | MatchSequenceNumber | Semantics) or is_aggregate(node):
             return True
         if any(_is_special(part) for part in node.walk() if not isinstance(part, Navigation)):
             return isinstance(node, Navigation)
@@ -98,14 +101,21 @@ class MatchConditionTranslator(OperandBuilder):
             return Operand(StringType(), source=row.ClassifierAt(row.Navigation(self._members_of(node), running=True)))
         if isinstance(node, Navigation) and isinstance(_innermost(node), Classifier):
             return Operand(StringType(), source=row.ClassifierAt(self._position(node)))
-        if isinstance(node, exp.AggFunc | exp.Filter):
+        if is_aggregate(node):
             return self._aggregate(node)
         return self._row_leaf(node)
+
+    def is_hoisted(self, node: exp.Expression) -> bool:
+        """Whether a leaf's value can be computed by Spark before its row is known (NULL where there is none)."""
+        return self._is_safe(node, self._positions(node))
+
+    def _is_safe(self, node: exp.Expression, positions: list[row.Navigation]) -> bool:
+        return isinstance(node, Navigation) or not positions or positions[0] == CURRENT or _is_strict(node)
 
     def _row_leaf(self, node: exp.Expression) -> Operand:
         positions = self._positions(node)
         at = positions[0] if positions else None
-        if has_query(node) or (at not in (None, CURRENT) and not _is_strict(node)):
+        if has_query(node) or not self._is_safe(node, positions):
             raise NotForTheEngine
         text = self._text(node)
         return Operand(self.relation.types_of([(text, span_of(node))])[0], at, text)
@@ -178,40 +188,104 @@ class MatchConditionTranslator(OperandBuilder):
         return None if node.this is None else self.variables.require(Name(node.this.name, span_of(node)))
 
     def _aggregate(self, node: exp.Expression) -> Operand:
-        call = node.this if isinstance(node, exp.Filter) else node
-        if isinstance(node, exp.Filter) or isinstance(call.this, exp.Distinct):
+        """An aggregate that the engine keeps while it searches."""
+        call = innermost_call(node)
+        name = function_name(call, self.source)
+        arguments = len(call.expressions) - isinstance(call, exp.Anonymous | exp.AnonymousAggFunc)
+        if isinstance(node, exp.IgnoreNulls | exp.RespectNulls | exp.WithinGroup) or arguments:
             raise NotForTheEngine
-        if isinstance(call, exp.Avg):
-            return self._average(call.this)
-        function = _AGGREGATES.get(type(call))
+        if isinstance(call.this, exp.Distinct) and name not in ("min", "max"):
+            raise NotForTheEngine
+        if name in _OF_CONDITIONS:
+            return self._of_condition(name, node)
+        if name in ("any_value", "first_value", "last_value") and call is node:
+            return self._end_value(call, last=name == "last_value")
+        if name in ("avg", "mean"):
+            return self._average(node)
+        function = _AGGREGATES.get(name)
         if function is None:
             raise NotForTheEngine
-        if function == "count" and (isinstance(call.this, exp.Star) or isinstance(call.this.this, exp.Star)):
-            members = self._star(call.this)
-            return Operand(LongType(), source=row.Aggregate("count", None, members, running=True))
-        members, text, data_type = self._argument(call.this)
+        return self.aggregate(node, function)
+
+    def aggregate(self, node: exp.Expression, function: row.AggregateFunction) -> Operand:
+        """``function`` over the argument of the aggregate ``node``, with its FILTER."""
+        argument = argument_of(innermost_call(node))
+        if function == "count" and (isinstance(argument, exp.Star) or isinstance(argument.this, exp.Star)):
+            members = self._star(argument)
+            filtered = self._filter(node)
+            return Operand(LongType(), source=row.Aggregate("count", None, members, running=True, filter=filtered))
+        members, text, data_type = self.argument(argument)
         if function == "sum" and isinstance(data_type, FloatType):
             text, data_type = f"CAST({text} AS DOUBLE)", DoubleType()
-        source = row.Aggregate(function, self._column(text, members), members, running=True)
-        return Operand(aggregate_type(function, data_type, call.this), source=source)
+        result = aggregate_type(function, data_type, argument)
+        return self._total(function, text, members, node, result)
 
-    def _average(self, argument: exp.Expression) -> Operand:
-        """AVG(x) as SUM(x) / SUM(1.0 where x is not NULL): NULL for an empty closure, a double otherwise."""
-        members, text, data_type = self._argument(argument)
+    def _total(
+        self,
+        function: row.AggregateFunction,
+        text: str,
+        members: tuple[str, ...] | None,
+        node: exp.Expression,
+        result: DataType,
+    ) -> Operand:
+        column, filtered = self._column(text, members), self._filter(node)
+        return Operand(result, source=row.Aggregate(function, column, members, running=True, filter=filtered))
+
+    def _filter(self, node: exp.Expression) -> str | None:
+        """The input column of an aggregate's FILTER."""
+        if not isinstance(node, exp.Filter):
+            return None
+        where = node.expression.this if isinstance(node.expression, exp.Where) else node.expression
+        members, text, _ = self.argument(where)
+        return self._column(text, members)
+
+    def _of_condition(self, name: str, node: exp.Expression) -> Operand:
+        """COUNT_IF counts, BOOL_AND is the least of booleans, BOOL_OR the greatest."""
+        members, text, data_type = self.argument(argument_of(innermost_call(node)))
+        if not isinstance(data_type, BooleanType):
+            raise NotForTheEngine
+        function = _OF_CONDITIONS[name]
+        if function == "count":
+            return self._total("count", f"CASE WHEN {text} THEN 1 END", members, node, LongType())
+        return self._total(function, text, members, node, BooleanType())
+
+    def _end_value(self, call: exp.Expression, *, last: bool) -> Operand:
+        """ANY_VALUE and FIRST_VALUE are the first row's, LAST_VALUE the last row's, NULL or not."""
+        members, text, data_type = self.argument(argument_of(call))
+        current = last and (members is None or self.own in members)
+        at = CURRENT if current else row.Navigation(members, last, running=True)
+        return Operand(data_type, at, text)
+
+    def _average(self, node: exp.Expression) -> Operand:
+        """AVG(x) as SUM(x) / SUM(1.0 where x is not NULL): NULL for an empty closure, a double otherwise. Decimals take the slow path."""
+        members, text, data_type = self.argument(argument_of(innermost_call(node)))
         if isinstance(data_type, DecimalType):
-            raise CepUnsupportedError(
-                "AVG over a DECIMAL in a condition",
-                code="AVERAGE_OF_DECIMAL",
-                span=span_of(argument),
-                hint=f"write AVG(CAST({text} AS DOUBLE))",
-            )
-        total = row.Aggregate("sum", self._column(f"CAST({text} AS DOUBLE)", members), members, running=True)
-        ones = f"CASE WHEN {text} IS NOT NULL THEN 1.0D END"
-        count = row.Aggregate("sum", self._column(ones, members), members, running=True)
-        sums = (Operand(DoubleType(), source=total), Operand(DoubleType(), source=count))
-        return Operand(DoubleType(), operator="div", arguments=sums)
+            raise NotForTheEngine
+        total = self._total("sum", f"CAST({text} AS DOUBLE)", members, node, DoubleType())
+        count = self._total("sum", f"CASE WHEN {text} IS NOT NULL THEN 1.0D END", members, node, DoubleType())
+        return Operand(DoubleType(), operator="div", arguments=(total, count))
 
-    def _argument(self, node: exp.Expression) -> tuple[tuple[str, ...] | None, str, DataType]:
+    def list_of(self, node: exp.Expression, argument: exp.Expression, cast: str | None = None) -> row.Aggregate:
+        """ARRAY_AGG of an aggregate's argument (of the rows' variables for CLASSIFIER()), with its FILTER."""
+        if isinstance(argument, Classifier):
+            if cast or isinstance(node, exp.Filter):
+                raise NotForTheEngine
+            return row.Aggregate("array_agg", None, self._members_of(argument), running=True)
+        members, text, _ = self.argument(argument)
+        column = self._column(f"CAST({text} AS {cast})" if cast else text, members)
+        return row.Aggregate("array_agg", column, members, running=True, filter=self._filter(node))
+
+    def pairs_of(self, node: exp.Expression, value: exp.Expression, ordering: exp.Expression) -> row.Aggregate:
+        """ARRAY_AGG of (value, order) of the rows of one variable."""
+        members, first, _ = self.argument(value)
+        others, second, _ = self.argument(ordering)
+        if members != others:
+            raise NotForTheEngine
+        column = self._column(f"named_struct('v', {first}, 'o', {second})", members)
+        return row.Aggregate("array_agg", column, members, running=True, filter=self._filter(node))
+
+    def argument(self, node: exp.Expression) -> tuple[tuple[str, ...] | None, str, DataType]:
+        """An aggregate's argument: the variable whose rows it is over, its SQL over one row, its type."""
         members, _ = self._label(node)
         text = row_text(node, self.variables, self.source)
         return members, text, self.relation.types_of([(text, span_of(node))])[0]
@@ -220,9 +294,10 @@ class MatchConditionTranslator(OperandBuilder):
         table = node.args.get("table") if isinstance(node, exp.Column) else None
         return None if table is None else self.variables.require(Name(table.name, span_of(node)))
 
-    def _emit(self, operand: Operand) -> row.Condition:
+    def emit(self, operand: Operand) -> row.Condition:
+        """An operand as data; columns that it needs are added to the input."""
         if operand.operator is not None:
-            return Call(operand.operator, tuple(self._emit(argument) for argument in operand.arguments))
+            return Call(operand.operator, tuple(self.emit(argument) for argument in operand.arguments))
         if operand.source is not None:
             source: row.Source = operand.source
             return source
@@ -240,8 +315,16 @@ class MatchConditionTranslator(OperandBuilder):
         return self.columns.name(f"CASE WHEN ({') OR ('.join(tests)}) THEN {text} END" if guarded else text)
 
 
+def argument_of(call: exp.Expression) -> exp.Expression:
+    """The first argument of an aggregate, without DISTINCT."""
+    if isinstance(call, exp.Anonymous | exp.AnonymousAggFunc):
+        return call.expressions[0]
+    found: exp.Expression = call.this
+    return found.expressions[0] if isinstance(found, exp.Distinct) else found
+
+
 def _is_special(node: exp.Expression) -> bool:
-    return isinstance(node, Navigation | Classifier | MatchNumber | MatchSequenceNumber | exp.AggFunc)
+    return isinstance(node, Navigation | Classifier | MatchNumber | MatchSequenceNumber) or is_aggregate(node)
 
 
 def _innermost(node: exp.Expression) -> exp.Expression:

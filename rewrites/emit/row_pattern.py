@@ -16,7 +16,7 @@ from rewrites.builder import match_call, named, over, quoted, raw, select, subqu
 from rewrites.emit.folds import folded
 from rewrites.emit.masks import ROW_NUMBER, mask_columns
 from rewrites.transport import carried_schema, decoded_columns, encoded
-from sparkcep.spec.expression import Call
+from sparkcep.spec.expression import Call, SparkFunction
 from sparkcep.spec.row import Condition, CurrentRow, MatchNumber, Output, RowPatternSpec
 
 
@@ -123,7 +123,7 @@ def _needed(bound: BoundRowPattern, spec: RowPatternSpec) -> list[str]:
 
 
 def _read(source: Condition) -> list[str]:
-    if isinstance(source, Call):
+    if isinstance(source, Call | SparkFunction):
         return [column for argument in source.arguments for column in _read(argument)]
     columns = [getattr(source, "column", None), getattr(source, "filter", None)]
     return [column for column in columns if column is not None]

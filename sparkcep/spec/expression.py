@@ -41,6 +41,35 @@ class Call:
         return f"{self.operator}({', '.join(str(argument) for argument in self.arguments)})"
 
 
+@dataclass(frozen=True, slots=True)
+class SparkFunction:
+    """A function of Spark's that no engine has an operator for: evaluated row tuple by row tuple, on the slow path.
+
+    ``name`` is Spark's expression class (``Substring``), ``text`` its SQL name, ``type`` its result's type in SQL, ``settings`` what the
+    class knows beside its arguments (mode, time zone). Arguments: ``SparkFunction``, ``Constant`` or a ``spec.row.Source``.
+    """
+
+    name: str
+    type: str
+    arguments: tuple[Any, ...] = ()
+    settings: tuple[str, ...] = ()
+    text: str = ""
+
+    def __str__(self) -> str:
+        return f"{self.text or self.name}({', '.join(str(argument) for argument in self.arguments)})"
+
+
+@dataclass(frozen=True, slots=True)
+class Constant:
+    """A constant among a SparkFunction's arguments: dates as days, timestamps and intervals as microseconds, decimals as text, arrays as tuples."""
+
+    value: Any
+    type: str
+
+    def __str__(self) -> str:
+        return repr(self.value)
+
+
 Place = Literal["each", "previous", "first", "last"]
 """``b[i]``, ``b[i-1]``, ``b[1]``, ``b[LAST]``."""
 

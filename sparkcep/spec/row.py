@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from sparkcep.pattern.row import RowPattern
-from sparkcep.spec.expression import Call
+from sparkcep.spec.expression import Call, SparkFunction
 
 MASK_BITS = 62
 """Bits used per BIGINT mask column: the sign bit and one spare stay clear."""
@@ -119,7 +119,7 @@ class Aggregate:
 Source = CurrentRow | ColumnAt | ClassifierAt | MatchNumber | Aggregate
 
 
-Condition = Call | Source
+Condition = Call | SparkFunction | Source
 """A match-dependent condition, or a part of it: operators over values taken from rows of the match so far."""
 
 

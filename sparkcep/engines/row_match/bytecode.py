@@ -19,7 +19,7 @@ from sparkcep.engines.row_match import codes
 from sparkcep.engines.row_match.registers import Layout, Place
 from sparkcep.engines.row_match.values import Kind, Pool
 from sparkcep.errors import CepInternalError, CepUnsupportedError
-from sparkcep.spec.expression import Call
+from sparkcep.spec.expression import Call, SparkFunction
 from sparkcep.spec.row import Aggregate, ClassifierAt, ColumnAt, Condition, CurrentRow, Define, MatchNumber
 
 BOOLEAN = Kind("boolean")
@@ -40,11 +40,12 @@ Operation = tuple[int, ...]
 @dataclass(frozen=True, slots=True)
 class Bytecode:
     """``start`` [variables + 1]: the operations of each variable's condition (none: it always holds);
-    ``operations`` [n, 6]; ``depth``: the stack that they need."""
+    ``operations`` [n, 6]; ``depth``: the stack that they need; ``slow``: conditions that Python evaluates, and whose they are."""
 
     start: NDArray[np.int32]
     operations: NDArray[np.int64]
     depth: int
+    slow: tuple[tuple[str, SparkFunction], ...] = ()
 
 
 def assemble(defines: tuple[Define, ...], layout: Layout, kinds: Mapping[str, Kind], pool: Pool) -> Bytecode:
@@ -63,7 +64,7 @@ def assemble(defines: tuple[Define, ...], layout: Layout, kinds: Mapping[str, Ki
     operations = np.zeros((len(writer.operations), 6), np.int64)
     for i, operation in enumerate(writer.operations):
         operations[i, : len(operation)] = operation
-    return Bytecode(np.array(start, np.int32), operations, writer.leaves + 1)
+    return Bytecode(np.array(start, np.int32), operations, writer.leaves + 1, tuple(writer.slow))
 
 
 @dataclass(slots=True)
@@ -178,6 +179,7 @@ class _DefineWriter(Writer):
     kinds: Mapping[str, Kind] = field(kw_only=True)
     pool: Pool = field(kw_only=True)
     define: Define | None = None
+    slow: list[tuple[str, SparkFunction]] = field(default_factory=list)
 
     def _text(self) -> str:
         return self.define.text if self.define and self.define.text else f"the condition of {self._variable}"
@@ -198,6 +200,9 @@ class _DefineWriter(Writer):
                 return self._write(LONG, codes.NUMBER)
             case Aggregate():
                 return self._aggregate(leaf)
+            case SparkFunction():
+                self.slow.append((self._variable, leaf))
+                return self._write(BOOLEAN, codes.APPLY, len(self.slow) - 1)
         raise CepInternalError(f"unknown source {type(leaf).__name__} in the condition of {self._variable}")
 
     @property
@@ -211,6 +216,8 @@ class _DefineWriter(Writer):
         return codes.FIRST_OR_CURRENT if place.or_current else codes.SLOT, place.word, place.index
 
     def _aggregate(self, source: Aggregate) -> Kind:
+        if source.function == "array_agg":
+            raise self._unsupported("with ARRAY_AGG as with a number")
         word = self.layout.totals[self.layout.total(source)].word
         if source.function == "count":
             return self._write(LONG, codes.TOTAL, word, -1)

@@ -13,23 +13,24 @@ EQ, NE, LT, LE, GT, GE, EQ_NULL_SAFE, IS_NULL, NOT, AND, OR = 6, 7, 8, 9, 10, 11
 ADD, SUB, MUL, FLOAT_ADD, FLOAT_SUB, FLOAT_MUL, FLOAT_DIV = 17, 18, 19, 20, 21, 22, 23
 """Operations on the top of the stack. ADD, SUB, MUL, FLOAT_*: (bits of the result). AND, OR: see SKIP_IF."""
 
-TO_FLOAT, RESCALE, SKIP_IF = 24, 25, 26
+TO_FLOAT, RESCALE, SKIP_IF, APPLY = 24, 25, 26, 27
 """TO_FLOAT: (depth of the operand, decimal digits after the point); RESCALE: (depth, power of ten to multiply with);
-SKIP_IF: (value, next operation): skip the right side of AND / OR where the left side decides."""
+SKIP_IF: (value, next operation): skip the right side of AND / OR where the left side decides.
+APPLY: (number of a slow condition, address to call): pushes what Python says of it."""
 
-COUNT_TOTAL, INT_TOTAL, FLOAT_TOTAL, LEAST_TOTAL, GREATEST_TOTAL = 0, 1, 2, 3, 4
-"""Kinds of totals."""
+COUNT_TOTAL, INT_TOTAL, FLOAT_TOTAL, LEAST_TOTAL, GREATEST_TOTAL, LIST_TOTAL = 0, 1, 2, 3, 4, 5
+"""Kinds of totals. LIST_TOTAL: the number of a list that Python keeps."""
 
 RAW, VALUE, FILLED, LABEL = 0, 1, 2, 3
 """What a key holds of a register: its word; a column's value in the slot's row; whether the slot is filled; the variable
 of a row near the slot's."""
 
-FALSE, TRUE, OVERFLOW, ZERO_DIVISION = 0, 1, 2, 3
+FALSE, TRUE, OVERFLOW, ZERO_DIVISION, CALL_FAILED = 0, 1, 2, 3, 4
 """How a condition ends."""
 
 MATCH_GROWS, BUDGET = 4, 5
 """How a search ends, beside ``row_pattern.kernels``' DONE, FULL, SKIP_ABSENT and SKIP_TO_START, and beside FAULT plus
-OVERFLOW or ZERO_DIVISION: no room for a longer match; the step budget is spent."""
+OVERFLOW, ZERO_DIVISION or CALL_FAILED: no room for a longer match; the step budget is spent."""
 
 FAULT = 8
 

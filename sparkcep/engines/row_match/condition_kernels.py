@@ -14,6 +14,8 @@ from numba.extending import intrinsic
 from sparkcep.engines.row_match.codes import (
     ADD,
     AND,
+    APPLY,
+    CALL_FAILED,
     CLASSIFIER,
     COLUMN,
     COUNT_TOTAL,
@@ -35,6 +37,7 @@ from sparkcep.engines.row_match.codes import (
     LE,
     LEAN,
     LEAST_TOTAL,
+    LIST_TOTAL,
     LT,
     MUL,
     NE,
@@ -64,7 +67,7 @@ CODE = types.Tuple((I32, I64X2))
 
 CHANGES = types.Tuple((I32, I64X2, I32, I64X2))
 """start [variables + 1] and slots [n, 3] (last, word, size) that a row of the variable fills; start and totals
-[n, 4] (kind, word, column or -1, counted or -1) that it enters."""
+[n, 6] (kind, word, column or -1, counted or -1; for a list its number and the address to call) that it enters."""
 
 STACK = types.Tuple((I64, BOOL))
 
@@ -89,6 +92,18 @@ def bits_of(typing, value):  # type: ignore[no-untyped-def]
         return builder.bitcast(arguments[0], llvmlite.ir.IntType(64))
 
     return nb.int64(nb.float64), generate
+
+
+@intrinsic
+def call_python(typing, address, a, b, c, d, e, f, g):  # type: ignore[no-untyped-def]
+    """What the C function at ``address`` returns: a callback of ``calls``."""
+
+    def generate(context, builder, signature, arguments):  # type: ignore[no-untyped-def]
+        word = llvmlite.ir.IntType(64)
+        function = llvmlite.ir.FunctionType(word, [word] * 7)
+        return builder.call(builder.inttoptr(arguments[0], function.as_pointer()), arguments[1:])
+
+    return nb.int64(*[nb.int64] * 8), generate
 
 
 @nb.njit(nb.float64(nb.int64), **LEAN)
@@ -203,6 +218,13 @@ def holds(  # type: ignore[no-untyped-def]
             if not null[top - a] and product_overflows(word[top - a], b, product):
                 return OVERFLOW
             word[top - a] = product
+        elif operation == APPLY:
+            answer = call_python(b, a, variable, row, depth, low, high, number)
+            if answer > 2:
+                return CALL_FAILED
+            top += 1
+            word[top] = answer == 1
+            null[top] = answer == 2
         else:
             top -= 1
             left, right = word[top], word[top + 1]
@@ -277,6 +299,10 @@ def count_in(variable, row, depth, registers, start, totals, values, counted):  
             continue
         if kind == COUNT_TOTAL:
             registers[after, word] += 1
+            continue
+        if kind == LIST_TOTAL:
+            held = registers[after, word]
+            registers[after, word] = call_python(totals[i, 5], totals[i, 4], held, row, variable, depth, 0, 0)
             continue
         value = values[column, row]
         if kind == INT_TOTAL:

@@ -20,8 +20,9 @@ from numpy.typing import NDArray
 
 from sparkcep.engines.row_match import codes
 from sparkcep.engines.row_match.bytecode import assemble
+from sparkcep.engines.row_match.calls import Calls
 from sparkcep.engines.row_match.liveness import keys
-from sparkcep.engines.row_match.registers import Layout, Total, lay_out, leaves
+from sparkcep.engines.row_match.registers import Layout, Total, functions, lay_out, leaves
 from sparkcep.engines.row_match.search import MAX_STEPS, Plan, Slice, find_matches
 from sparkcep.engines.row_match.values import Kind, Pool, kind_of, load
 from sparkcep.engines.row_pattern.columns import Columns
@@ -62,7 +63,10 @@ class RowMatchEngine(RowPatternEngine):
     ) -> Iterator[Matches]:
         """The matches of a slice; ``asked``: see ``search.find_matches``."""
         plan = self._plan(columns)
-        part = Slice(masks, starts, load(columns, plan.pool, self.spec.variables))
+        data = load(columns, plan.pool, self.spec.variables)
+        slow = plan.slow or plan.lists
+        calls = Calls(plan.slow, plan.lists, self.layout, columns) if slow else None
+        part = Slice(masks, starts, data, calls)
         yield from find_matches(self.search, plan, part, self.most_steps, self._skip_error(columns), asked)
 
     def _plan(self, columns: Columns) -> Plan:
@@ -77,7 +81,7 @@ class RowMatchEngine(RowPatternEngine):
 def compile_row_match(spec: RowPatternSpec, most_steps: int = MAX_STEPS) -> RowMatchEngine:
     """The engine for ``spec``, whose ``defines`` are not empty.
 
-    Raises CepUnsupportedError for aggregates with DISTINCT and ARRAY_AGG in a condition, CepLimitError if the pattern
+    Raises CepUnsupportedError for aggregates with DISTINCT in a condition, CepLimitError if the pattern
     unrolls to too many steps.
     """
     unknown = [define.variable for define in spec.defines if define.variable not in spec.variables]
@@ -102,9 +106,16 @@ def _columns(spec: RowPatternSpec) -> list[str]:
     return list(found)
 
 
+def _slow_columns(spec: RowPatternSpec) -> set[str]:
+    """The columns that slow conditions read from rows of the match."""
+    slow = [function for define in spec.defines for function in functions(define.condition)]
+    return {leaf.column for function in slow for leaf in leaves(function) if isinstance(leaf, ColumnAt)}
+
+
 def _compile(engine: RowMatchEngine, kinds: dict[str, Kind]) -> Plan:
     spec, layout, pool = engine.spec, engine.layout, Pool({}, {}, {})
     code = assemble(spec.defines, layout, kinds, pool)
+    opaque = frozenset(name for name in kinds if kinds[name].name == "opaque" and name in _slow_columns(spec))
     registers = np.zeros(layout.words, np.int64)
     for group in layout.slots:
         registers[group.word : group.word + group.size] = -1
@@ -114,10 +125,12 @@ def _compile(engine: RowMatchEngine, kinds: dict[str, Kind]) -> Plan:
         pool=pool,
         code=(code.start, code.operations),
         changes=_changes(layout, kinds, pool),
-        keys=keys(engine.search.program, layout, spec.defines, pool),
+        keys=keys(engine.search.program, layout, spec.defines, pool, opaque),
         depth=code.depth,
         registers=registers,
         numbered=any(isinstance(leaf, MatchNumber) for define in spec.defines for leaf in leaves(define.condition)),
+        slow=code.slow,
+        lists=tuple(total.source for total in layout.totals if total.source.function == "array_agg"),
     )
 
 
@@ -127,18 +140,21 @@ def _changes(layout: Layout, kinds: dict[str, Kind], pool: Pool) -> tuple[NDArra
     totals: list[list[tuple[int, ...]]] = []
     for name in layout.variables:
         slots.append([(int(group.last), group.word, group.size) for group in layout.slots if name in group.members])
-        totals.append([_total(total, kinds, pool) for total in layout.totals if name in total.members])
-    return (*_ragged(slots, 3), *_ragged(totals, 4))
+        totals.append([_total(total, layout, kinds, pool) for total in layout.totals if name in total.members])
+    return (*_ragged(slots, 3), *_ragged(totals, 6))
 
 
-def _total(total: Total, kinds: dict[str, Kind], pool: Pool) -> tuple[int, int, int, int]:
+def _total(total: Total, layout: Layout, kinds: dict[str, Kind], pool: Pool) -> tuple[int, ...]:
     source = total.source
     use = pool.filter(source.column, source.filter)
+    if source.function == "array_agg":
+        lists = [other for other in layout.totals if other.source.function == "array_agg"]
+        return codes.LIST_TOTAL, total.word, -1, use, lists.index(total), 0
     if source.column is None or source.function == "count":
-        return codes.COUNT_TOTAL, total.word, -1, use
+        return codes.COUNT_TOTAL, total.word, -1, use, 0, 0
     floating = kinds[source.column].name == "float"
     kind = _TOTALS.get(source.function, codes.FLOAT_TOTAL if floating else codes.INT_TOTAL)
-    return kind, total.word, pool.column(source.column), use
+    return kind, total.word, pool.column(source.column), use, 0, 0
 
 
 def _ragged(lists: list[list[tuple[int, ...]]], width: int) -> tuple[NDArray[np.int32], NDArray[np.int64]]:

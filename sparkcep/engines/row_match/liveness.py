@@ -37,12 +37,14 @@ class Keys:
     width: int
 
 
-def keys(program: Program, layout: Layout, defines: tuple[Define, ...], pool: Pool) -> Keys:
-    """What tells two searches at one node and row apart."""
+def keys(
+    program: Program, layout: Layout, defines: tuple[Define, ...], pool: Pool, opaque: frozenset[str] = frozenset()
+) -> Keys:
+    """What tells two searches at one node and row apart. ``opaque``: columns whose words do not tell their values apart."""
     live = _live(program, layout, defines)
     numbers: dict[int, int] = {}
     of_node = np.array([numbers.setdefault(bits, len(numbers)) for bits in live], np.int32)
-    lists = [_items(bits, layout, pool) for bits in numbers]
+    lists = [_items(bits, layout, pool, opaque) for bits in numbers]
     start = np.cumsum([0, *(len(items) for items in lists)]).astype(np.int32)
     items = np.array([item for items in lists for item in items], np.int64).reshape(-1, 4)
     return Keys((_same(program), of_node, start, items), 2 + max(len(items) for items in lists))
@@ -108,19 +110,18 @@ def _taken(live: int, variable: int, layout: Layout) -> int:
     return live
 
 
-def _items(live: int, layout: Layout, pool: Pool) -> list[Item]:
-    items = [item for group in layout.slots for item in _slot_items(group, live, layout, pool)]
+def _items(live: int, layout: Layout, pool: Pool, opaque: frozenset[str]) -> list[Item]:
+    items = [item for group in layout.slots for item in _slot_items(group, live, layout, pool, opaque)]
     if len(items) > MOST_ITEMS:
         words = {item[1]: None for item in items}
         items = [(codes.RAW, word, 0, 0) for word in words] + [item for item in items if item[0] == codes.LABEL]
     for total in layout.totals:
         if live >> total.word & 1:
-            size = 1 if total.source.function == "count" else 3
-            items += [(codes.RAW, total.word + i, 0, 0) for i in range(size)]
+            items += [(codes.RAW, total.word + i, 0, 0) for i in range(total.size)]
     return items
 
 
-def _slot_items(group: Slots, live: int, layout: Layout, pool: Pool) -> Iterator[Item]:
+def _slot_items(group: Slots, live: int, layout: Layout, pool: Pool, opaque: frozenset[str]) -> Iterator[Item]:
     for index in range(group.size):
         word = group.word + index
         if not live >> word & 1:
@@ -131,7 +132,8 @@ def _slot_items(group: Slots, live: int, layout: Layout, pool: Pool) -> Iterator
             yield codes.FILLED, word, 0, 0
         values = {(leaf.column, leaf.at.physical) for leaf in reads if isinstance(leaf, ColumnAt)}
         labels = {leaf.at for leaf in reads if isinstance(leaf, ClassifierAt)}
-        if len(values) > MOST_VALUES or any(at.physical > 0 for at in labels):
+        by_row = any(column in opaque for column, _ in values)
+        if by_row or len(values) > MOST_VALUES or any(at.physical > 0 for at in labels):
             yield codes.RAW, word, 0, 0
         else:
             for column, physical in sorted(values):

@@ -14,7 +14,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from sparkcep.errors import CepUnsupportedError
-from sparkcep.spec.expression import Call
+from sparkcep.spec.expression import Call, Constant, SparkFunction
 from sparkcep.spec.row import Aggregate, ClassifierAt, ColumnAt, Condition, Define, Navigation, Source
 
 MAX_SLOTS = 4096
@@ -50,11 +50,16 @@ class Slots:
 
 @dataclass(frozen=True, slots=True)
 class Total:
-    """A running aggregate over rows mapped to ``members``, in three words from ``word`` on (COUNT: one)."""
+    """A running aggregate over rows mapped to ``members``, in three words from ``word`` on (COUNT and ARRAY_AGG: one)."""
 
     source: Aggregate
     members: Members
     word: int
+
+    @property
+    def size(self) -> int:
+        """How many words it takes."""
+        return 1 if self.source.function in ("count", "array_agg") else 3
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,15 +80,24 @@ class Layout:
 
 def leaves(condition: Condition) -> Iterator[Source]:
     """The sources below a condition, left to right."""
-    if isinstance(condition, Call):
+    if isinstance(condition, Call | SparkFunction):
         for argument in condition.arguments:
             yield from leaves(argument)
-    else:
+    elif not isinstance(condition, Constant):
         yield condition
 
 
+def functions(condition: Condition) -> Iterator[SparkFunction]:
+    """The parts of a condition that take the slow path, left to right."""
+    if isinstance(condition, SparkFunction):
+        yield condition
+    elif isinstance(condition, Call):
+        for argument in condition.arguments:
+            yield from functions(argument)
+
+
 def lay_out(variables: tuple[str, ...], defines: tuple[Define, ...]) -> Layout:
-    """The registers of ``defines``. Raises CepUnsupportedError for DISTINCT, ARRAY_AGG and offsets of thousands."""
+    """The registers of ``defines``. Raises CepUnsupportedError for DISTINCT and offsets of thousands."""
     found: dict[tuple[Members, bool], list[tuple[int, ColumnAt | ClassifierAt]]] = {}
     wanted: list[tuple[str, Navigation, tuple[Members, bool] | None, int, bool]] = []
     sources: dict[tuple[Members, Aggregate], Aggregate] = {}
@@ -98,7 +112,7 @@ def lay_out(variables: tuple[str, ...], defines: tuple[Define, ...]) -> Layout:
     totals = []
     for (members, _), source in sources.items():
         totals.append(Total(source, members, word))
-        word += 1 if source.function == "count" else 3
+        word += totals[-1].size
     words_of = {(group.members, group.last): group.word for group in slots}
     places = {
         (variable, at): Place() if key is None else Place(words_of[key], index, or_current)
@@ -149,14 +163,10 @@ def _plain(source: Aggregate) -> Aggregate:
 
 
 def _check_aggregate(source: Aggregate, define: Define) -> None:
-    if source.function == "array_agg":
-        what = "ARRAY_AGG"
-    elif source.distinct and source.function in ("count", "sum"):
-        what = f"{source.function.upper()}(DISTINCT …)"
-    else:
+    if not source.distinct or source.function in ("min", "max"):
         return
     raise CepUnsupportedError(
-        f"{what} in the condition of {define.variable}",
+        f"{source.function.upper()}(DISTINCT …) in the condition of {define.variable}",
         code="DEFINE_AGGREGATE",
         hint="DEFINE conditions have COUNT, SUM, AVG, MIN and MAX, without DISTINCT",
     )

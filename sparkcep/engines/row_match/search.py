@@ -13,13 +13,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sparkcep.engines.row_match import codes
+from sparkcep.engines.row_match.calls import Calls
 from sparkcep.engines.row_match.liveness import Keys
 from sparkcep.engines.row_match.values import Data, Pool
 from sparkcep.engines.row_pattern.find import LEAST_NODES, Search, SkipError, viable_nodes
 from sparkcep.engines.row_pattern.matches import BATCH_MATCHES, BATCH_NODES, Matches
 from sparkcep.engines.row_pattern.program import FIRST_ROW_NODE
-from sparkcep.errors import CepDataError, CepLimitError
-from sparkcep.spec.row import Define
+from sparkcep.errors import CepDataError, CepError, CepLimitError
+from sparkcep.spec.expression import SparkFunction
+from sparkcep.spec.row import Aggregate, Define
 
 MAX_STEPS = 20_000_000
 """Rows tried against a variable for one start row, above what is linear in the partition: a few seconds. Searches that
@@ -42,7 +44,8 @@ FIRST_ROOM = 1 << 10
 @dataclass(frozen=True, slots=True)
 class Plan:
     """Conditions compiled for the columns of one schema. ``code``, ``changes``, ``keys``: see the kernels; ``depth``: of
-    the stack; ``registers`` [words]: their values before the first row; ``numbered``: MATCH_NUMBER() is read."""
+    the stack; ``registers`` [words]: their values before the first row; ``numbered``: MATCH_NUMBER() is read;
+    ``slow`` and ``lists``: what Python evaluates and gathers."""
 
     defines: tuple[Define, ...]
     variables: tuple[str, ...]
@@ -53,15 +56,18 @@ class Plan:
     depth: int
     registers: NDArray[np.int64]
     numbered: bool
+    slow: tuple[tuple[str, SparkFunction], ...] = ()
+    lists: tuple[Aggregate, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class Slice:
-    """Whole partitions: their mask columns, first rows (and the number of rows), and words."""
+    """Whole partitions: their mask columns, first rows (and the number of rows), words, and callbacks where there are any."""
 
     masks: NDArray[np.int64]
     starts: NDArray[np.int64]
     data: Data
+    calls: Calls | None = None
 
 
 def find_matches(
@@ -89,25 +95,29 @@ def find_matches(
     memory, variables = _memory(plan.keys.width), len(plan.variables)
     failures = np.zeros(variables + (0 if asked is None else 2 * asked.size), np.int64)
     longest, room = FIRST_ROOM, min(BATCH_NODES, max(rows + 1, LEAST_NODES))
-    trail = _trail(longest, program.nodes, plan.registers)
+    code, calls = plan.code if part.calls is None else part.calls.code(plan.code), part.calls
+    changes = _changes(plan, part)
+    trail = _trail(longest, program.nodes, plan.registers, calls)
     row_steps = STEPS_A_TARGET * (1 + len(program.list_items))
     while True:
         buffers = _buffers(room, min(BATCH_MATCHES, room))
         status = search_kernels.search(
-            part.starts, viable, tables, plan.code, _changes(plan, part.data), plan.keys.arrays, part.data.arrays,
+            part.starts, viable, tables, code, changes, plan.keys.arrays, part.data.arrays,
             stack, memory, trail, failures, most_steps, row_steps, plan.numbered,
             search.skip, search.skip_to, search.initial, search.unmatched, state, *buffers,
         )  # fmt: skip
         found = int(state[codes.C_MATCHES])
         if found:
             yield _matches(buffers, found, int(state[codes.C_NODES]))
+        if calls is not None and calls.error is not None:
+            raise _call_error(calls.error, state, plan, part)
         if status == kernels.DONE:
             if asked is not None:
                 asked += failures[variables : variables + asked.size].reshape(asked.shape)
             return
         if status == codes.MATCH_GROWS:
             longest *= 4
-            trail = _trail(longest, program.nodes, plan.registers)
+            trail = _trail(longest, program.nodes, plan.registers, calls)
         elif status == kernels.FULL:
             room = max(room, int(state[codes.C_NEED]))
         else:
@@ -128,20 +138,25 @@ def _memory(width: int) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[n
     return np.empty((size, width), np.int64), np.zeros(size, np.int64), np.zeros(width, np.int64)
 
 
-def _trail(longest: int, nodes: int, registers: NDArray[np.int64]) -> tuple[NDArray, NDArray, NDArray]:
+def _trail(
+    longest: int, nodes: int, registers: NDArray[np.int64], calls: Calls | None
+) -> tuple[NDArray, NDArray, NDArray]:
     held = np.empty((longest + 1, len(registers)), np.int64)
     held[0] = registers
-    return np.empty((longest + nodes + 1, 4), np.int32), np.empty(longest, np.int16), held
+    trail = np.empty((longest + nodes + 1, 4), np.int32), np.empty(longest, np.int16), held
+    if calls is not None:
+        calls.look_at(trail)
+    return trail
 
 
-def _changes(plan: Plan, data: Data) -> tuple[NDArray, ...]:
+def _changes(plan: Plan, part: Slice) -> tuple[NDArray, ...]:
     """The totals of this slice need not look at filters that all of its rows pass."""
     slot_start, slots, total_start, totals = plan.changes
     totals = totals.copy()
     for total in totals:
-        if total[3] >= 0 and data.always[total[3]]:
+        if total[3] >= 0 and part.data.always[total[3]]:
             total[3] = -1
-    return slot_start, slots, total_start, totals
+    return slot_start, slots, total_start, totals if part.calls is None else part.calls.totals(totals)
 
 
 def _buffers(nodes: int, matches: int) -> tuple[NDArray, ...]:
@@ -187,6 +202,16 @@ def _error(
     if status - codes.FAULT == codes.ZERO_DIVISION:
         return CepDataError(f"{text} divides by zero {where}", code="DIVIDE_BY_ZERO", hint="use NULLIF(divisor, 0)")
     return CepDataError(f"{text} overflows {where}", code="OVERFLOW", hint="compute with DOUBLE values")
+
+
+def _call_error(error: Exception, state: NDArray[np.int64], plan: Plan, part: Slice) -> Exception:
+    """What a slow condition has raised, and where."""
+    if not isinstance(error, CepError):
+        return error
+    row, low = int(state[codes.C_FAULT_ROW]), int(part.starts[min(state[codes.C_PARTITION], len(part.starts) - 2)])
+    where = f"{_text(plan, plan.variables[state[codes.C_VARIABLE]])} at row {row - low + 1} of its partition"
+    code = error.code[len(error.kind) + 1 :]
+    return type(error)(f"{where}: {error.message}", code=code, hint=error.hint)
 
 
 def _budget_error(row: int, plan: Plan, failures: NDArray[np.int64], most_steps: int) -> CepLimitError:

@@ -1,0 +1,282 @@
+"""Conditions that take the slow path: any expression over several rows of the match, evaluated function by function.
+
+``array_join(array_agg(CLASSIFIER()), '') = 'BAX'`` → Spark analyses ``array_join(`__cep_x0`, '') = 'BAX'`` over an empty stand-in whose
+columns are the values that the engine has (navigations, aggregates, lists); its tree, with all casts, goes to the engine as data. What
+looks at one row only stays Spark's, as everywhere.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from pyspark.errors import PySparkException
+from pyspark.sql.types import (
+    ArrayType,
+    BinaryType,
+    BooleanType,
+    DataType,
+    DecimalType,
+    DoubleType,
+    LongType,
+    StringType,
+)
+from sqlglot import exp
+
+from rewrites.bind.aggregates import function_name, innermost_call, is_aggregate
+from rewrites.bind.names import has_query
+from rewrites.builder import quoted
+from rewrites.dialect import column_path, span_of
+from rewrites.dialect.nodes import Classifier, MatchNumber, MatchSequenceNumber, Navigation, Semantics
+from rewrites.operands import NotForTheEngine, Operand
+from rewrites.relation import spark_message
+from rewrites.source import lambda_names
+from sparkcep.errors import CepAnalysisError, CepError, CepUnsupportedError
+from sparkcep.spec import row
+from sparkcep.spec.expression import Constant, SparkFunction
+
+if TYPE_CHECKING:
+    from rewrites.bind.match_conditions import MatchConditionTranslator
+
+_CONSTANT = (
+    *(exp.Literal, exp.Boolean, exp.Null, exp.Interval, exp.Var, exp.Cast, exp.DataType, exp.DataTypeParam),
+    *(exp.Neg, exp.Paren, exp.Identifier),
+)
+"""What a constant is made of that Spark's analysis gives back as a literal."""
+
+_MOMENTS = {
+    **dict.fromkeys(("stddev", "std", "stddev_samp"), "stddev_samp"),
+    **dict.fromkeys(("variance", "var_samp"), "var_samp"),
+    "stddev_pop": "stddev_pop",
+    "var_pop": "var_pop",
+}
+
+
+def slow_condition(node: exp.Expression, translator: MatchConditionTranslator) -> Operand:
+    """The condition as a ``SparkFunction`` tree. Raises CepUnsupportedError at ``node`` for what is not among the engine's functions."""
+    pieces = _Pieces(translator)
+    try:
+        text = pieces.text(node)
+        tree = _analysed(f"SELECT {text}\n AS `r` FROM {pieces.stand_in()}", node, translator)
+    except NotForTheEngine:
+        raise _refusal(node, translator) from None
+    if tree.type != "boolean":
+        raise CepAnalysisError(
+            f"the condition of {translator.own} is {tree.type}, not boolean", code="CONDITION", span=span_of(node)
+        )
+    if not isinstance(tree, SparkFunction):
+        raise _refusal(node, translator)
+    return Operand(BooleanType(), source=pieces.filled(tree))
+
+
+def _analysed(query: str, node: exp.Expression, translator: MatchConditionTranslator) -> SparkFunction | Constant:
+    expression = translator.relation.expression
+    if expression is None:
+        raise _refusal(node, translator, "over Spark Connect there is no slow path for such conditions")
+    try:
+        return expression(query)
+    except CepError as error:
+        error.span = error.span or span_of(node)
+        raise
+    except PySparkException as error:
+        raise CepAnalysisError(spark_message(error), code="EXPRESSION", span=span_of(node)) from None
+
+
+def _refusal(node: exp.Expression, translator: MatchConditionTranslator, why: str = "") -> CepUnsupportedError:
+    return CepUnsupportedError(
+        f"the condition of {translator.own} computes this from several rows of the match",
+        code="MATCH_DEPENDENT_CONDITION",
+        span=span_of(node),
+        hint=f"{why + '; ' if why else ''}compute in a subquery what looks at one row only, or compare values of different rows with "
+        "comparison, +, -, *, IS NULL, AND, OR, NOT and, for a closure, COUNT, SUM, AVG, MIN and MAX",
+    )
+
+
+@dataclass(slots=True)
+class _Pieces:
+    """Cuts an expression into what the engine has (columns of the stand-in) and what is left of it."""
+
+    translator: MatchConditionTranslator
+    names: dict[Any, tuple[str, DataType]] = field(default_factory=dict)
+
+    def text(self, node: exp.Expression) -> str:
+        """``node`` over the stand-in's columns."""
+        if isinstance(node, Semantics):
+            return self.text(node.this)
+        if is_aggregate(node):
+            return self._aggregate(node)
+        if self._is_constant(node):
+            return self.translator.source.text(span_of(node))
+        if self._is_leaf(node):
+            return self._column(self.translator.leaf(node))
+        if has_query(node) and isinstance(node, exp.Query | exp.Exists | exp.Subquery):
+            raise NotForTheEngine
+        edits = [(span_of(child), self.text(child)) for child in node.iter_expressions() if not _is_name(child)]
+        return self.translator.source.splice(span_of(node), edits)
+
+    def stand_in(self) -> str:
+        """An empty table with the columns."""
+        columns = [f"CAST(NULL AS {kind.simpleString()}) AS {quoted(name)}" for name, kind in self.names.values()]
+        return f"(SELECT {', '.join(columns) or '1'})"
+
+    def filled(self, tree: SparkFunction) -> SparkFunction:
+        """The tree with the engine's sources in the columns' places."""
+        sources = {name: source for source, (name, _) in self.names.items()}
+
+        def fill(node: Any) -> Any:
+            if not isinstance(node, SparkFunction):
+                return node
+            if node.name == "AttributeReference":
+                return SparkFunction("Source", node.type, (sources[node.settings[0]],), text="value")
+            return SparkFunction(node.name, node.type, tuple(map(fill, node.arguments)), node.settings, node.text)
+
+        return fill(tree)  # type: ignore[no-any-return]
+
+    def _is_constant(self, node: exp.Expression) -> bool:
+        return all(isinstance(part, _CONSTANT) for part in node.walk())
+
+    def _is_leaf(self, node: exp.Expression) -> bool:
+        """Whether ``node`` is a value of one row, or of none, that Spark or the engine has."""
+        if isinstance(node, Navigation | Classifier | MatchNumber | MatchSequenceNumber):
+            return True
+        bound = lambda_names(node)
+        columns = [path for part in node.walk() if (path := column_path(part)) is not None]
+        if isinstance(node, exp.Lambda) or any(path[0].value.lower() in bound for path in columns):
+            return False
+        if isinstance(node, exp.Star | exp.DataType | exp.Var | exp.Ordered | exp.Order | exp.Kwarg | exp.Alias):
+            return False
+        return self.translator.is_leaf(node) and self.translator.is_hoisted(node)
+
+    def _column(self, operand: Operand) -> str:
+        source = self.translator.emit(operand)
+        return self._named(source, operand.data_type)
+
+    def _named(self, source: Any, data_type: DataType) -> str:
+        name, _ = self.names.setdefault(source, (f"__cep_x{len(self.names)}", data_type))
+        return quoted(name)
+
+    def _aggregate(self, node: exp.Expression) -> str:
+        """An aggregate as SQL over sums, counts and lists."""
+        call = innermost_call(node)
+        name = function_name(call, self.translator.source)
+        argument = call.this.expressions[0] if isinstance(call.this, exp.Distinct) else call.this
+        distinct = isinstance(call.this, exp.Distinct)
+        if distinct and len(call.this.expressions) > 1:
+            raise NotForTheEngine
+        maker: Callable[..., str] | None = {
+            "array_agg": self._list,
+            "collect_list": self._list,
+            "collect_set": lambda *args: f"array_distinct({self._list(*args)})",
+            "listagg": self._joined,
+            "string_agg": self._joined,
+            "max_by": self._by,
+            "min_by": self._by,
+            "median": self._percentile,
+            "percentile": self._percentile,
+        }.get(name)
+        if name in _MOMENTS:
+            return self._fold(_MOMENTS[name], DoubleType(), self._doubles(node, argument, distinct))
+        if maker is not None and not (distinct and name in ("max_by", "min_by", "listagg", "string_agg")):
+            return maker(node, argument, distinct)
+        if distinct and name in ("count", "sum", "avg", "mean"):
+            return self._distinct(name, node, argument)
+        return self._native(name, node, argument)
+
+    def _native(self, name: str, node: exp.Expression, argument: exp.Expression) -> str:
+        """COUNT, SUM, MIN, MAX, AVG as the engine keeps them; MIN and MAX of what has no words, AVG of decimals by way of others."""
+        if name in ("min", "max") and isinstance(self._type(argument), StringType | BinaryType | ArrayType):
+            return f"array_{name}({self._list(node, argument, False)})"
+        if name in ("avg", "mean") and isinstance(data_type := self._type(argument), DecimalType):
+            total, count = (self._column(self.translator.aggregate(node, function)) for function in ("sum", "count"))
+            return _quotient(total, count, data_type)
+        return self._column(self.translator.leaf(node))
+
+    def _type(self, argument: exp.Expression) -> DataType:
+        return StringType() if isinstance(argument, Classifier) else self.translator.argument(argument)[2]
+
+    def _source(self, node: exp.Expression, argument: exp.Expression, cast: str | None = None) -> row.Aggregate:
+        return self.translator.list_of(node, argument, cast)
+
+    def _list(self, node: exp.Expression, argument: exp.Expression, distinct: bool) -> str:
+        name = self._named(self._source(node, argument), ArrayType(self._type(argument)))
+        return f"array_distinct({name})" if distinct else name
+
+    def _doubles(self, node: exp.Expression, argument: exp.Expression, distinct: bool) -> SparkFunction:
+        found = SparkFunction("Source", "array<double>", (self._source(node, argument, "DOUBLE"),), text="value")
+        return _distinct_of(found) if distinct else found
+
+    def _fold(self, name: str, data_type: DataType, *arguments: Any, settings: tuple[str, ...] = ()) -> str:
+        return self._named(SparkFunction(name, data_type.simpleString(), arguments, settings, name), data_type)
+
+    def _joined(self, node: exp.Expression, argument: exp.Expression, _: bool) -> str:
+        call = innermost_call(node)
+        delimiter = call.args.get("separator")
+        if (
+            not isinstance(call, exp.GroupConcat)
+            or isinstance(argument, exp.Order)
+            or isinstance(node, exp.WithinGroup)
+        ):
+            raise NotForTheEngine
+        cast = None if isinstance(self._type(argument), StringType) else "STRING"
+        name = self._named(self._source(node, argument, cast), ArrayType(StringType()))
+        between = "''" if delimiter is None else self.text(delimiter)
+        return f"CASE WHEN size({name}) > 0 THEN array_join({name}, {between}) END"
+
+    def _by(self, node: exp.Expression, argument: exp.Expression, _: bool) -> str:
+        call = innermost_call(node)
+        ordering = call.args.get("expression")
+        if not isinstance(call, exp.ArgMax | exp.ArgMin) or ordering is None:
+            raise NotForTheEngine
+        value_type, order_type = self._type(argument), self._type(ordering)
+        pairs = self.translator.pairs_of(node, argument, ordering)
+        pair_type = f"array<struct<v:{value_type.simpleString()},o:{order_type.simpleString()}>>"
+        source = SparkFunction("Source", pair_type, (pairs,), text="value")
+        name = "max_by" if isinstance(call, exp.ArgMax) else "min_by"
+        return self._fold(name, value_type, source, settings=(order_type.simpleString(),))
+
+    def _percentile(self, node: exp.Expression, argument: exp.Expression, distinct: bool) -> str:
+        call = innermost_call(node)
+        fraction = call.args.get("quantile")
+        if isinstance(call, exp.Median):
+            share = 0.5
+        elif isinstance(call, exp.Quantile) and isinstance(fraction, exp.Literal) and not fraction.is_string:
+            share = float(fraction.name)
+        else:
+            raise NotForTheEngine
+        values = self._doubles(node, argument, distinct)
+        return self._fold("percentile", DoubleType(), values, Constant(share, "double"))
+
+    def _distinct(self, name: str, node: exp.Expression, argument: exp.Expression) -> str:
+        values = self._list(node, argument, True)
+        count = f"CAST(size({values}) AS BIGINT)"
+        if name == "count":
+            return count
+        data_type = self._type(argument)
+        if name == "sum" and not isinstance(data_type, DecimalType | DoubleType):
+            data_type = LongType()
+        if isinstance(data_type, DecimalType):
+            exact = SparkFunction("Source", f"array<{data_type.simpleString()}>", (self._source(node, argument),))
+            result = DecimalType(min(data_type.precision + 10, 38), data_type.scale)
+            total = self._fold("sum", result, _distinct_of(exact))
+            return total if name == "sum" else _quotient(total, count, data_type)
+        wanted = data_type if name == "sum" else DoubleType()
+        cast = wanted.simpleString()
+        numbers = SparkFunction("Source", f"array<{cast}>", (self._source(node, argument, cast),), text="value")
+        total = self._fold("sum", wanted, _distinct_of(numbers))
+        return total if name == "sum" else f"({total} / NULLIF({count}, 0L))"
+
+
+def _distinct_of(values: SparkFunction) -> SparkFunction:
+    return SparkFunction("ArrayDistinct", values.type, (values,), text="array_distinct")
+
+
+def _quotient(total: str, count: str, data_type: DecimalType) -> str:
+    """Spark's AVG of decimals."""
+    precision, scale = min(data_type.precision + 4, 38), min(data_type.scale + 4, 38)
+    return f"CAST({total} / NULLIF({count}, 0L) AS DECIMAL({precision}, {scale}))"
+
+
+def _is_name(node: exp.Expression) -> bool:
+    """Parts of a syntax tree that are no expressions: names, types, units."""
+    return isinstance(node, exp.Identifier | exp.DataType | exp.Var | exp.DataTypeParam)

@@ -1,0 +1,133 @@
+"""What the modules of functions share: the registers, types as text, keys that sort as Spark sorts, errors."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from decimal import ROUND_HALF_UP, Context, Decimal
+from typing import Any
+
+from sparkcep.errors import CepDataError
+from sparkcep.spec.expression import SparkFunction
+
+Closure = Callable[[Any], Any]
+Leaf = Callable[[Any], Closure]
+
+STRICT: dict[str, Callable[[SparkFunction], Callable[..., Any]]] = {}
+"""Class name → maker of a function of values, none of which is NULL."""
+
+LAZY: dict[str, Callable[[SparkFunction, list[Closure]], Closure]] = {}
+"""Class name → maker of a closure from those of the arguments: decides itself which to compute, and what NULL means."""
+
+BITS = {"tinyint": 8, "smallint": 16, "int": 32, "bigint": 64}
+EXACT = Context(prec=160, rounding=ROUND_HALF_UP)
+"""Decimal arithmetic without rounding of its own, in effect."""
+
+
+class Refused(Exception):
+    """The function is here, but not for these types or arguments."""
+
+
+def strict(*names: str) -> Callable[[Any], Any]:
+    """Register a maker under ``names``."""
+
+    def register(maker: Any) -> Any:
+        STRICT.update(dict.fromkeys(names, maker))
+        return maker
+
+    return register
+
+
+def lazy(*names: str) -> Callable[[Any], Any]:
+    """Register a maker of closures under ``names``."""
+
+    def register(maker: Any) -> Any:
+        LAZY.update(dict.fromkeys(names, maker))
+        return maker
+
+    return register
+
+
+def simple(name: str, function: Callable[..., Any]) -> None:
+    """Register a function that needs to know nothing of its types."""
+    STRICT[name] = lambda node: function
+
+
+def type_of(node: Any) -> str:
+    """A node's type, as Spark writes it."""
+    return str(node.type)
+
+
+def kind(type_text: str) -> str:
+    """``decimal(10,2)`` → decimal, ``array<int>`` → array, ``interval day to second`` → interval."""
+    return type_text.split("(")[0].split("<")[0].split(" ")[0]
+
+
+def element(type_text: str) -> str:
+    """``array<decimal(10,2)>`` → ``decimal(10,2)``."""
+    return type_text[type_text.index("<") + 1 : -1]
+
+
+def digits(type_text: str) -> tuple[int, int]:
+    """Precision and scale of a decimal type."""
+    precision, scale = type_text[type_text.index("(") + 1 : -1].split(",")
+    return int(precision), int(scale)
+
+
+def mode(node: SparkFunction) -> str:
+    """ANSI, LEGACY or TRY."""
+    return node.settings[0] if node.settings else "ANSI"
+
+
+def is_true(node: SparkFunction, index: int = 0) -> bool:
+    """A setting that is a boolean."""
+    return node.settings[index].lower() == "true"
+
+
+def failure(message: str, code: str = "CONDITION_VALUE") -> CepDataError:
+    """What an ANSI error of Spark's becomes."""
+    return CepDataError(message, code=code, hint="use the function's try_ form, or test the value before")
+
+
+def fitted(value: Decimal, type_text: str, how: str) -> Decimal | None:
+    """A decimal rounded to a type's scale; where it has too many digits, an error (ANSI) or NULL."""
+    precision, scale = digits(type_text)
+    rounded = value.quantize(Decimal(1).scaleb(-scale), context=EXACT)
+    if abs(rounded) < Decimal(10) ** (precision - scale):
+        return rounded
+    if how == "ANSI":
+        raise failure(f"{value} does not fit {type_text}", "OVERFLOW")
+    return None
+
+
+def whole(value: int, type_text: str, how: str) -> int | None:
+    """An integer in a type's range; outside, an error (ANSI), NULL (TRY), or wrapped around (LEGACY)."""
+    bits = BITS.get(type_text, 64)
+    half = 1 << (bits - 1)
+    if -half <= value < half:
+        return value
+    if how == "ANSI":
+        raise failure(f"{value} does not fit {type_text}", "OVERFLOW")
+    return None if how == "TRY" else (value + half) % (2 * half) - half
+
+
+def order(type_text: str) -> Callable[[Any], Any] | None:
+    """A function that makes keys of values which compare as Spark compares the values; None: the values do themselves."""
+    name = kind(type_text)
+    if name in ("float", "double"):
+        return lambda value: (1, 0.0) if math.isnan(value) else (0, value)
+    if name == "array":
+        inner = order(element(type_text)) or _itself
+        return lambda value: [(0, 0) if item is None else (1, inner(item)) for item in value]
+    if name in ("struct", "map", "variant"):
+        raise Refused(f"comparison of {type_text}")
+    return None
+
+
+def key_of(type_text: str) -> Callable[[Any], Any]:
+    """Like ``order``, always a function."""
+    return order(type_text) or _itself
+
+
+def _itself(value: Any) -> Any:
+    return value

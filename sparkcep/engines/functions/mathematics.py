@@ -1,0 +1,114 @@
+"""Mathematical functions. Of transcendental ones (exp, ln, pow …) the last bit may differ from Java's; all others are exact."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from decimal import ROUND_CEILING, ROUND_FLOOR, ROUND_HALF_EVEN, ROUND_HALF_UP, Decimal
+from typing import Any
+
+from sparkcep.engines.functions.base import (
+    BITS,
+    EXACT,
+    Closure,
+    Refused,
+    fitted,
+    kind,
+    lazy,
+    simple,
+    strict,
+    type_of,
+    whole,
+)
+from sparkcep.spec.expression import SparkFunction
+
+_LOGARITHMS: dict[str, Callable[[float], float]] = {
+    "Log": math.log,
+    "Log10": math.log10,
+    "Log2": math.log2,
+}
+
+simple("Sqrt", lambda x: math.sqrt(x) if x >= 0 else math.nan)
+simple("Signum", lambda x: x if math.isnan(x) or x == 0 else math.copysign(1.0, x))
+
+
+@strict(*_LOGARITHMS)
+def _logarithm(node: SparkFunction) -> Callable[[float], float | None]:
+    logarithm = _LOGARITHMS[node.name]
+    return lambda x: None if x <= 0 else math.inf if x == math.inf else logarithm(x)
+
+
+simple("Log1p", lambda x: None if x <= -1 else math.log1p(x))
+simple("Logarithm", lambda base, x: None if base <= 0 or x <= 0 else math.log(x) / math.log(base))
+
+
+def _exp(x: float) -> float:
+    try:
+        return math.exp(x)
+    except OverflowError:
+        return math.inf
+
+
+def _pow(x: float, y: float) -> float:
+    try:
+        return math.pow(x, y) if abs(x) != 1 or not (math.isinf(y) or math.isnan(y)) else math.nan
+    except OverflowError:
+        return -math.inf if x < 0 and y % 2 == 1 else math.inf
+    except ValueError:  # 0 to a negative power; a negative number to a fraction
+        return math.inf if x == 0 else math.nan
+
+
+simple("Exp", _exp)
+simple("Pow", _pow)
+
+
+@strict("Floor", "Ceil")
+def _whole(node: SparkFunction) -> Callable[[Any], Any]:
+    source, result = kind(type_of(node.arguments[0])), type_of(node)
+    if source == "decimal":
+        rounding = ROUND_FLOOR if node.name == "Floor" else ROUND_CEILING
+        return lambda x: x.quantize(Decimal(1), rounding=rounding, context=EXACT)
+    if source == "double":
+        nearest = math.floor if node.name == "Floor" else math.ceil
+        return lambda x: _to_long(nearest, x)
+    raise Refused(f"{node.text} of the type {result}")
+
+
+def _to_long(nearest: Callable[[float], int], x: float) -> int:
+    """As Java's conversion: NaN is 0, what is too large the largest."""
+    if math.isnan(x):
+        return 0
+    if math.isinf(x):
+        return -(1 << 63) if x < 0 else (1 << 63) - 1
+    return min(max(nearest(x), -(1 << 63)), (1 << 63) - 1)
+
+
+@lazy("Round", "BRound")
+def _round(node: SparkFunction, arguments: list[Closure]) -> Closure:
+    value_of, scale_of = arguments
+    source, result = kind(type_of(node.arguments[0])), type_of(node)
+    rounding = ROUND_HALF_UP if node.name == "Round" else ROUND_HALF_EVEN
+    if source not in (*BITS, "decimal", "double"):
+        raise Refused(f"{node.text} of the type {result}")
+
+    def closure(frame: Any) -> Any:
+        value, scale = value_of(frame), scale_of(frame)
+        if value is None or scale is None:
+            return None
+        if source == "decimal":
+            return fitted(value.quantize(Decimal(1).scaleb(-scale), rounding=rounding, context=EXACT), result, "ANSI")
+        if source == "double":
+            return _round_double(value, scale, rounding)
+        if scale >= 0:
+            return value
+        return whole(
+            int(Decimal(value).quantize(Decimal(1).scaleb(-scale), rounding=rounding, context=EXACT)), result, "ANSI"
+        )
+
+    return closure
+
+
+def _round_double(value: float, scale: int, rounding: str) -> float:
+    if math.isnan(value) or math.isinf(value):
+        return value
+    return float(Decimal(repr(value)).quantize(Decimal(1).scaleb(-scale), rounding=rounding, context=EXACT))

@@ -1,0 +1,93 @@
+"""SparkFunction trees → Python closures.
+
+A closure takes a *frame* (where values of rows come from; nothing here looks at it) and returns a value: booleans, ints (also dates as
+days, timestamps and intervals as microseconds), floats, Decimals, strings, bytes, lists (arrays), tuples (structs); None is NULL.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from decimal import Decimal
+from typing import Any
+
+from sparkcep.engines.functions import aggregates, arithmetic, arrays, casts, conditional, mathematics, strings, times
+from sparkcep.engines.functions.base import LAZY, STRICT, Closure, Leaf, Refused, kind
+from sparkcep.errors import CepUnsupportedError
+from sparkcep.spec.expression import Constant, SparkFunction
+
+_MODULES = (aggregates, arithmetic, arrays, casts, conditional, mathematics, strings, times)
+"""Imported for what they register."""
+
+NAMES = frozenset([*STRICT, *LAZY, "LambdaFunction", "NamedLambdaVariable"])
+"""The functions there are, by the names of Spark's expression classes."""
+
+
+def check(node: Any) -> None:
+    """Raise CepUnsupportedError, without a span, for a tree that holds what is not here. ``AttributeReference``s stand for leaves."""
+    compile_function(node, lambda leaf: lambda frame: None)
+
+
+def compile_function(node: Any, leaf: Leaf, kept: Callable[[SparkFunction], Closure | None] | None = None) -> Closure:
+    """The closure of a tree; ``leaf`` makes those of what is no SparkFunction and no Constant. Raises CepUnsupportedError.
+
+    ``kept`` may make a better closure of a function: one that goes on from an earlier value.
+    """
+    if isinstance(node, Constant):
+        value = Decimal(node.value) if isinstance(node.value, str) and kind(node.type) == "decimal" else node.value
+        return lambda frame: value
+    if not isinstance(node, SparkFunction) or node.name == "AttributeReference":
+        return leaf(node)
+    better = kept(node) if kept is not None else None
+    if better is not None:
+        return better
+    if "collate" in node.type.lower():
+        raise _refused(node, f"{node.text} of the type {node.type}")
+    if node.name == "NamedLambdaVariable":
+        name = node.settings[0]
+        return lambda frame: frame.lambdas[name]
+    if node.name in ("LambdaFunction", "Source"):
+        return compile_function(node.arguments[0], leaf, kept)
+    arguments = [compile_function(argument, leaf, kept) for argument in node.arguments]
+    try:
+        if node.name in LAZY:
+            return LAZY[node.name](node, arguments)
+        if node.name in STRICT:
+            return _strict(STRICT[node.name](node), arguments)
+    except Refused as error:
+        raise _refused(node, str(error)) from None
+    raise _refused(node, f"the function {node.text}")
+
+
+def _strict(function: Any, arguments: list[Closure]) -> Closure:
+    """NULL where an argument is; written out for the usual numbers of arguments."""
+    if len(arguments) == 1:
+        (only,) = arguments
+
+        def one(frame: Any) -> Any:
+            value = only(frame)
+            return None if value is None else function(value)
+
+        return one
+    if len(arguments) == 2:
+        first, second = arguments
+
+        def two(frame: Any) -> Any:
+            left = first(frame)
+            right = None if left is None else second(frame)
+            return None if right is None else function(left, right)
+
+        return two
+
+    def many(frame: Any) -> Any:
+        values = [argument(frame) for argument in arguments]
+        return None if any(value is None for value in values) else function(*values)
+
+    return many
+
+
+def _refused(node: SparkFunction, what: str) -> CepUnsupportedError:
+    return CepUnsupportedError(
+        f"{what}, computed from several rows of the match",
+        code="MATCH_DEPENDENT_FUNCTION",
+        hint="compute it in a subquery where it looks at one row, or write it with functions that the documentation lists",
+    )

@@ -1,0 +1,266 @@
+"""Functions of dates (days since 1970-01-01), timestamps and intervals (microseconds), for the years 1 to 9999."""
+
+from __future__ import annotations
+
+import calendar
+import re
+from collections.abc import Callable
+from datetime import UTC, date, datetime, timedelta
+from functools import lru_cache
+from typing import Any
+from zoneinfo import ZoneInfo
+
+from sparkcep.engines.functions.base import Refused, failure, kind, simple, strict, type_of
+from sparkcep.spec.expression import Constant, SparkFunction
+
+DAY = 86_400_000_000
+"""Microseconds of a day."""
+
+_EPOCH = date(1970, 1, 1).toordinal()
+_START = datetime(1970, 1, 1, tzinfo=UTC)
+_UNITS = {"MICROSECOND": 1, "MILLISECOND": 1000, "SECOND": 1_000_000, "MINUTE": 60_000_000, "HOUR": 3_600_000_000}
+_DATE = re.compile(r"([+-]?\d{4,7})(?:-(\d{1,2})(?:-(\d{1,2})(?:[T ].*)?)?)?", re.DOTALL)
+
+
+def _date(days: int) -> date:
+    if not 1 <= days + _EPOCH <= date.max.toordinal():
+        raise failure("a date outside the years 1 to 9999", "DATE_RANGE")
+    return date.fromordinal(days + _EPOCH)
+
+
+def _days(value: date) -> int:
+    return value.toordinal() - _EPOCH
+
+
+@lru_cache(maxsize=16)
+def _zone(name: str) -> ZoneInfo:
+    try:
+        return ZoneInfo(name.removeprefix("Some(").removesuffix(")"))
+    except (KeyError, ValueError, OSError):
+        raise Refused(f"the time zone {name}") from None
+
+
+def _local(micros: int, zone: str) -> datetime:
+    try:
+        return (_START + timedelta(microseconds=micros)).astimezone(_zone(zone))
+    except OverflowError:
+        raise failure("a timestamp outside the years 1 to 9999", "DATE_RANGE") from None
+
+
+def _micros(value: datetime) -> int:
+    return (value - _START) // timedelta(microseconds=1)
+
+
+def day_of(micros: int, zone: str) -> int:
+    """The date of a timestamp in a time zone."""
+    return _days(_local(micros, zone).date())
+
+
+def midnight(days: int, zone: str) -> int:
+    """The timestamp where a date begins in a time zone."""
+    day = _date(days)
+    return _micros(datetime(day.year, day.month, day.day, tzinfo=_zone(zone)))
+
+
+def date_text(days: int) -> str:
+    """A date as text."""
+    return _date(days).isoformat()
+
+
+def timestamp_text(micros: int, zone: str) -> str:
+    """A timestamp as text: no more digits behind the point than it takes."""
+    text = _local(micros, zone).replace(tzinfo=None).isoformat(" ")
+    return text.rstrip("0") if "." in text else text
+
+
+def parsed_date(text: str) -> int | None:
+    """``2024``, ``2024-1``, ``2024-01-02`` (and a time behind it) as a date; None for anything else."""
+    found = _DATE.fullmatch(text)
+    if found is None:
+        return None
+    try:
+        return _days(date(int(found[1]), int(found[2] or 1), int(found[3] or 1)))
+    except ValueError:
+        return None
+
+
+def _of_date(name: str, function: Callable[[date], int]) -> None:
+    simple(name, lambda days: function(_date(days)))
+
+
+_of_date("Year", lambda day: day.year)
+_of_date("Month", lambda day: day.month)
+_of_date("DayOfMonth", lambda day: day.day)
+_of_date("Quarter", lambda day: (day.month + 2) // 3)
+_of_date("DayOfWeek", lambda day: day.isoweekday() % 7 + 1)
+_of_date("WeekDay", lambda day: day.weekday())
+_of_date("DayOfYear", lambda day: day.timetuple().tm_yday)
+_of_date("WeekOfYear", lambda day: day.isocalendar().week)
+_of_date("LastDay", lambda day: _days(day.replace(day=calendar.monthrange(day.year, day.month)[1])))
+simple("UnixDate", lambda days: days)
+simple("DateFromUnixDate", lambda days: days)
+simple("DateAdd", lambda days, more: days + more)
+simple("DateSub", lambda days, less: days - less)
+simple("DateDiff", lambda end, start: end - start)
+simple("UnixMicros", lambda micros: micros)
+simple("UnixMillis", lambda micros: micros // 1000)
+simple("UnixSeconds", lambda micros: micros // 1_000_000)
+simple("MicrosToTimestamp", lambda micros: micros)
+simple("MillisToTimestamp", lambda millis: millis * 1000)
+
+
+@strict("SubtractDates")
+def _subtract_dates(node: SparkFunction) -> Callable[[int, int], int]:
+    return lambda left, right: (left - right) * DAY
+
+
+@strict("SubtractTimestamps")
+def _subtract_timestamps(node: SparkFunction) -> Callable[[int, int], int]:
+    legacy, zone = node.settings
+    if legacy.lower() == "true":
+        raise Refused("a difference of timestamps as a calendar interval")
+    if kind(type_of(node.arguments[0])) == "timestamp_ntz" or _is_utc(zone):
+        return lambda left, right: left - right
+    return lambda left, right: _wall(left, zone) - _wall(right, zone)
+
+
+def _is_utc(zone: str) -> bool:
+    return zone.removeprefix("Some(").removesuffix(")") in ("UTC", "Etc/UTC", "Z", "GMT")
+
+
+def _wall(micros: int, zone: str) -> int:
+    """The clock's time in the zone, as if it were UTC: Spark subtracts timestamps by the clock."""
+    return _micros(_local(micros, zone).replace(tzinfo=UTC))
+
+
+@strict("AddMonths")
+def _add_months(node: SparkFunction) -> Callable[[int, int], int]:
+    def function(days: int, months: int) -> int:
+        day = _date(days)
+        year, month = divmod(day.year * 12 + day.month - 1 + months, 12)
+        if not 1 <= year <= 9999:
+            raise failure("a date outside the years 1 to 9999", "DATE_RANGE")
+        last = calendar.monthrange(year, month + 1)[1]
+        return _days(date(year, month + 1, min(day.day, last)))
+
+    return function
+
+
+@strict("MakeDate")
+def _make_date(node: SparkFunction) -> Callable[[int, int, int], int | None]:
+    fails = node.settings[0].lower() == "true"
+
+    def function(year: int, month: int, day: int) -> int | None:
+        try:
+            return _days(date(year, month, day))
+        except ValueError as error:
+            if fails:
+                raise failure(f"make_date: {error}", "DATE_RANGE") from None
+            return None
+
+    return function
+
+
+_TRUNCATED: dict[str, Callable[[date], date]] = {
+    "WEEK": lambda day: day - timedelta(days=day.weekday()),
+    "QUARTER": lambda day: day.replace(month=day.month - (day.month - 1) % 3, day=1),
+    **dict.fromkeys(("MON", "MONTH", "MM"), lambda day: day.replace(day=1)),
+    **dict.fromkeys(("YEAR", "YYYY", "YY"), lambda day: day.replace(month=1, day=1)),
+}
+
+
+def _same(day: date) -> date:
+    return day
+
+
+def _format(node: SparkFunction, index: int) -> str:
+    found = node.arguments[index]
+    if not isinstance(found, Constant) or not isinstance(found.value, str):
+        raise Refused(f"{node.text} to a unit that is no literal")
+    return found.value.upper()
+
+
+@strict("TruncDate")
+def _trunc(node: SparkFunction) -> Callable[[int, str], int | None]:
+    truncate = _TRUNCATED.get(_format(node, 1))
+    return lambda days, _: None if truncate is None else _days(truncate(_date(days)))
+
+
+@strict("TruncTimestamp")
+def _trunc_timestamp(node: SparkFunction) -> Callable[[str, int], int | None]:
+    unit, zone = _format(node, 0), node.settings[0]
+    if unit in _TRUNCATED or unit in ("DAY", "DD"):
+        truncate = _TRUNCATED.get(unit, _same)
+        return lambda _, micros: midnight(_days(truncate(_local(micros, zone).date())), zone)
+    if unit not in _UNITS:
+        return lambda _, micros: None
+    if unit == "HOUR" and not _is_utc(zone):
+        return lambda _, micros: _micros(_local(micros, zone).replace(minute=0, second=0, microsecond=0))
+    return lambda _, micros: micros - micros % _UNITS[unit]
+
+
+@strict("Hour", "Minute", "Second")
+def _clock(node: SparkFunction) -> Callable[[int], int]:
+    zone, name = node.settings[0], node.name.lower()
+    if kind(type_of(node.arguments[0])) not in ("timestamp", "timestamp_ntz"):
+        raise Refused(f"{node.text} of {type_of(node.arguments[0])}")
+    if kind(type_of(node.arguments[0])) == "timestamp_ntz":
+        zone = "UTC"
+    return lambda micros: int(getattr(_local(micros, zone), name))
+
+
+@strict("UnixTimestamp", "ToUnixTimestamp")
+def _unix_timestamp(node: SparkFunction) -> Callable[..., int]:
+    source, zone = kind(type_of(node.arguments[0])), node.settings[0]
+    if source == "date":
+        return lambda days, *_: midnight(days, zone) // 1_000_000
+    if source != "timestamp":
+        raise Refused(f"{node.text} of {source}")
+    return lambda micros, *_: micros // 1_000_000
+
+
+@strict("TimestampAddInterval", "TimeAdd")
+def _add_interval(node: SparkFunction) -> Callable[[int, int], int]:
+    interval, zone = type_of(node.arguments[1]), node.settings[0]
+    if kind(interval) != "interval" or not {"day", "hour", "minute", "second"} & set(interval.split()):
+        raise Refused(f"a timestamp and {interval}")
+    if kind(type_of(node.arguments[0])) != "timestamp" or _is_utc(zone):
+        return lambda micros, more: micros + more
+
+    def function(micros: int, more: int) -> int:
+        days, rest = divmod(abs(more), DAY)
+        sign = -1 if more < 0 else 1
+        moved = _local(micros, zone).replace(tzinfo=None) + timedelta(days=sign * days)
+        return _micros(moved.replace(tzinfo=_zone(zone))) + sign * rest if days else micros + more
+
+    return function
+
+
+@strict("TimestampDiff")
+def _difference(node: SparkFunction) -> Callable[[int, int], int]:
+    unit, zone = node.settings[0].upper(), node.settings[1]
+    width = {**_UNITS, "DAY": DAY, "WEEK": 7 * DAY, "DAYOFYEAR": DAY}.get(unit)
+    if width is None:
+        raise Refused(f"timestampdiff in {unit}")
+    by_clock = unit in ("DAY", "WEEK", "DAYOFYEAR") and not _is_utc(zone)
+
+    def function(start: int, end: int) -> int:
+        elapsed = _wall(end, zone) - _wall(start, zone) if by_clock else end - start
+        return elapsed // width if elapsed >= 0 else -(-elapsed // width)
+
+    return function
+
+
+def internal(value: Any) -> Any:
+    """A value as Arrow gives it → as functions take it."""
+    if isinstance(value, datetime):
+        return _micros(value if value.tzinfo else value.replace(tzinfo=UTC))
+    if isinstance(value, date):
+        return _days(value)
+    if isinstance(value, timedelta):
+        return value // timedelta(microseconds=1)
+    if isinstance(value, list):
+        return [internal(item) for item in value]
+    if isinstance(value, dict):
+        return tuple(internal(item) for item in value.values())
+    return value

@@ -1,0 +1,99 @@
+"""Spark's analysis of an expression, as data: class, type, arguments, mode of every node, with the casts that Spark adds.
+
+In: a query of one column (classic sessions; over Spark Connect the analysed plan is out of reach). Out: a ``spec.expression.SparkFunction`` tree
+whose ``AttributeReference`` leaves name the input's columns. Nothing is executed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from decimal import Decimal
+from typing import Any
+
+from sparkcep.engines.functions import NAMES
+from sparkcep.errors import CepUnsupportedError
+from sparkcep.spec.expression import Constant, SparkFunction
+
+_SETTINGS: dict[str, tuple[str, ...]] = {
+    **dict.fromkeys(("Add", "Subtract", "Multiply", "Divide", "IntegralDivide", "Remainder", "Pmod"), ("evalMode",)),
+    **dict.fromkeys(("UnaryMinus", "Abs", "GetArrayItem", "MakeDate"), ("failOnError",)),
+    **dict.fromkeys(("Hour", "Minute", "Second", "TruncTimestamp", "TimestampAddInterval", "TimeAdd"), ("timeZoneId",)),
+    **dict.fromkeys(("UnixTimestamp", "ToUnixTimestamp"), ("timeZoneId",)),
+    **dict.fromkeys(("Like", "ILike"), ("escapeChar",)),
+    "Cast": ("evalMode", "timeZoneId"),
+    "ElementAt": ("failOnError", "defaultValueOutOfBound"),
+    "Size": ("legacySizeOfNull",),
+    "SubtractTimestamps": ("legacyInterval", "timeZoneId"),
+    "TimestampDiff": ("unit", "timeZoneId"),
+    "GetStructField": ("ordinal",),
+}
+"""What of a node beside its arguments its value depends on."""
+
+_REPLACEABLE = "org.apache.spark.sql.catalyst.expressions.RuntimeReplaceable"
+
+
+def expression_tree(jsession: Any, plan: Any) -> SparkFunction | Constant:
+    """The tree of the one column that ``plan`` (an analysed ``Project``) computes. Raises CepUnsupportedError for what has no data form."""
+    column = plan.projectList().apply(0)
+    replaceable = jsession.getClass().getClassLoader().loadClass(_REPLACEABLE)
+    return _Reader(replaceable.isInstance, {}).node(column.child() if _name(column) == "Alias" else column)
+
+
+class _Reader:
+    def __init__(self, is_replaceable: Callable[[Any], bool], common: dict[str, Any]) -> None:
+        self._is_replaceable = is_replaceable
+        self._common = common
+
+    def node(self, node: Any) -> SparkFunction | Constant:
+        """One node with all below it."""
+        name = _name(node)
+        if name == "AttributeReference":
+            return SparkFunction(name, _type(node), settings=(str(node.name()),))
+        if name == "Literal":
+            return Constant(_value(node.value(), _type(node)), _type(node))
+        if name == "With":
+            return self._with(node)
+        if name == "CommonExpressionRef":
+            return self._common[str(node.id())]  # type: ignore[no-any-return]
+        if name == "NamedLambdaVariable":
+            return SparkFunction(name, _type(node), settings=(str(node.exprId().id()),))
+        if name not in NAMES and self._is_replaceable(node):
+            return self.node(node.replacement())
+        settings = tuple(_setting(node, accessor) for accessor in _SETTINGS.get(name, ()))
+        arguments = tuple(self.node(child) for child in _items(node.children()))
+        return SparkFunction(name, _type(node), arguments, settings, str(node.prettyName()))
+
+    def _with(self, node: Any) -> SparkFunction | Constant:
+        """``x BETWEEN 1 AND 2`` computes x once; here it is written out twice."""
+        for definition in _items(node.defs()):
+            self._common[str(definition.id())] = self.node(definition.child())
+        return self.node(node.child())
+
+
+def _name(node: Any) -> str:
+    return str(node.getClass().getSimpleName())
+
+
+def _type(node: Any) -> str:
+    return str(node.dataType().catalogString())
+
+
+def _setting(node: Any, accessor: str) -> str:
+    value = getattr(node, accessor)()
+    text = str(value) if isinstance(value, str | bool | int) else str(value.toString())
+    return text.removeprefix("Some(").removesuffix(")") if text.startswith("Some(") else text
+
+
+def _items(sequence: Any) -> list[Any]:
+    return [sequence.apply(i) for i in range(sequence.size())]
+
+
+def _value(value: Any, type_text: str) -> Any:
+    """A literal's value, as ``Constant`` has it."""
+    if value is None or isinstance(value, bool | int | float | bytes | bytearray):
+        return float(value) if type_text in ("double", "float") and value is not None else value
+    if type_text.startswith("decimal"):
+        return str(value) if isinstance(value, Decimal) else str(value.toString())
+    if type_text == "string" or type_text.startswith("string "):
+        return str(value) if isinstance(value, str) else str(value.toString())
+    raise CepUnsupportedError(f"a constant of the type {type_text} among values of several rows", code="CONSTANT")
