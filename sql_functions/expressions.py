@@ -16,7 +16,7 @@ from sparkcep.spec.expression import Constant, SparkFunction
 
 _SETTINGS: dict[str, tuple[str, ...]] = {
     **dict.fromkeys(("Add", "Subtract", "Multiply", "Divide", "IntegralDivide", "Remainder", "Pmod"), ("evalMode",)),
-    **dict.fromkeys(("UnaryMinus", "Abs", "GetArrayItem", "MakeDate"), ("failOnError",)),
+    **dict.fromkeys(("UnaryMinus", "Abs", "GetArrayItem", "MakeDate", "Floor", "Ceil"), ("failOnError",)),
     **dict.fromkeys(("Hour", "Minute", "Second", "TruncTimestamp", "TimestampAddInterval", "TimeAdd"), ("timeZoneId",)),
     **dict.fromkeys(("UnixTimestamp", "ToUnixTimestamp"), ("timeZoneId",)),
     **dict.fromkeys(("Like", "ILike"), ("escapeChar",)),

@@ -107,7 +107,12 @@ def row_text(expr: Expr | exp.Expression, variables: Variables, source: Source) 
 
 def has_query(node: exp.Expression) -> bool:
     """Whether a subquery stands anywhere in ``node``."""
-    return any(isinstance(part, exp.Query | exp.Exists) for part in node.walk())
+    return any(isinstance(part, exp.Query) or _is_exists(part) for part in node.walk())
+
+
+def _is_exists(node: exp.Expression) -> bool:
+    """``EXISTS (SELECT …)``, not the function of an array and a lambda."""
+    return isinstance(node, exp.Exists) and not isinstance(node.args.get("expression"), exp.Lambda)
 
 
 def same_name(names: Iterable[Name], what: str) -> None:

@@ -25,7 +25,6 @@ from pyspark.sql.types import (
 from sqlglot import exp
 
 from rewrites.bind.aggregates import function_name, innermost_call, is_aggregate
-from rewrites.bind.names import has_query
 from rewrites.builder import quoted
 from rewrites.dialect import column_path, span_of
 from rewrites.dialect.nodes import Classifier, MatchNumber, MatchSequenceNumber, Navigation, Semantics
@@ -110,7 +109,7 @@ class _Pieces:
             return self.translator.source.text(span_of(node))
         if self._is_leaf(node):
             return self._column(self.translator.leaf(node))
-        if has_query(node) and isinstance(node, exp.Query | exp.Exists | exp.Subquery):
+        if isinstance(node, exp.Query):
             raise NotForTheEngine
         edits = [(span_of(child), self.text(child)) for child in node.iter_expressions() if not _is_name(child)]
         return self.translator.source.splice(span_of(node), edits)

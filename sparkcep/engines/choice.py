@@ -14,8 +14,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal
 
-from sparkcep.spec import AggregateSpec, EventPatternSpec, MatchSpec
+from sparkcep.spec import AggregateSpec, EventPatternSpec, MatchSpec, RowPatternSpec
 from sparkcep.spec.event import Engine
+from sparkcep.spec.row import slow_functions
 
 EngineName = Literal["row_pattern", "row_match", "chain", "tree", "eager", "stack", "nfa_b", "aseq"]
 
@@ -56,5 +57,14 @@ def choose(spec: MatchSpec) -> Choice:
         return Choice(*REASONS.get(spec.engine, REASONS["auto"]))
     if not spec.defines:
         return Choice("row_pattern", "linear: every condition looks at its row and the row's neighbours only")
+    return Choice("row_match", _search(spec))
+
+
+def _search(spec: RowPatternSpec) -> str:
     names = ", ".join(define.variable for define in spec.defines)
-    return Choice("row_match", f"search with memory: the conditions of {names} look at other rows of the match")
+    reason = f"search with memory: the conditions of {names} look at other rows of the match"
+    slow = [(define.variable, found) for define in spec.defines if (found := slow_functions(define.condition))]
+    if not slow:
+        return reason
+    parts = "; ".join(f"{variable}: {', '.join(found)}" for variable, found in slow)
+    return f"{reason}. SLOW PATH: Python evaluates functions row by row that the engine has no operations for ({parts})"

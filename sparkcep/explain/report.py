@@ -19,6 +19,7 @@ from sparkcep.explain.sharing import sharing_lines
 from sparkcep.pattern.event import elements
 from sparkcep.spec import EventPatternSpec, RowPatternSpec
 from sparkcep.spec.event import WithinEvents
+from sparkcep.spec.row import slow_functions
 
 WIDTH = 12
 """Characters of the first column."""
@@ -115,7 +116,8 @@ def _row_conditions(bound: BoundRowPattern, spec: RowPatternSpec) -> Iterator[st
         if condition.text is not None:
             yield f"{variable}: Spark, on each row: {condition.text}"
         if variable in defines:
-            yield f"{variable}: engine, on the match so far: {defines[variable].text}"
+            where = "slow path (Python), " if slow_functions(defines[variable].condition) else ""
+            yield f"{variable}: engine, {where}on the match so far: {defines[variable].text}"
     yield from (f"{name} = {call} over the partition" for call, name in bound.neighbours.items())
 
 

@@ -123,6 +123,21 @@ Condition = Call | SparkFunction | Source
 """A match-dependent condition, or a part of it: operators over values taken from rows of the match so far."""
 
 
+_UNNAMED = {"Source", "Cast", "AttributeReference", "LambdaFunction", "NamedLambdaVariable"}
+"""Functions that the user has not written."""
+
+
+def slow_functions(condition: Condition) -> tuple[str, ...]:
+    """The functions of a condition that are evaluated on the slow path, each once, as Spark calls them; none: there is no such part."""
+    if isinstance(condition, SparkFunction):
+        own = () if condition.name in _UNNAMED else (condition.text or condition.name,)
+        below = (name for part in condition.arguments for name in slow_functions(part))
+        return tuple(dict.fromkeys([*own, *below]))
+    if isinstance(condition, Call):
+        return tuple(dict.fromkeys(name for part in condition.arguments for name in slow_functions(part)))
+    return ()
+
+
 @dataclass(frozen=True, slots=True)
 class Define:
     """What a row must satisfy beside its mask bit to be mapped to ``variable``; NULL does not hold.

@@ -87,7 +87,9 @@ def _division_of(node: SparkFunction) -> Callable[[Any, Any], Any]:
         if name == "double":
             return _float_divide
         raise Refused(f"division of {name}")
-    remainder = {"decimal": EXACT.remainder, "double": math.fmod, "float": _single_remainder}.get(name, _remainder)
+    remainder = {"decimal": EXACT.remainder, "double": _float_remainder, "float": _single_remainder}.get(
+        name, _remainder
+    )
     return remainder if node.name == "Remainder" else lambda left, right: _positive(remainder, left, right)
 
 
@@ -95,8 +97,12 @@ def _float_divide(left: float, right: float) -> float:
     return left / right
 
 
+def _float_remainder(left: float, right: float) -> float:
+    return math.nan if math.isinf(left) else math.fmod(left, right)
+
+
 def _single_remainder(left: float, right: float) -> float:
-    return _single(math.fmod(left, right))
+    return _single(_float_remainder(left, right))
 
 
 def _truncated(left: Any, right: Any) -> int:

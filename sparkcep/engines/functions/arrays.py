@@ -14,7 +14,6 @@ from sparkcep.engines.functions.base import (
     key_of,
     kind,
     lazy,
-    simple,
     strict,
     type_of,
 )
@@ -184,7 +183,15 @@ def _create(node: SparkFunction, arguments: list[Closure]) -> Closure:
     return lambda frame: [argument(frame) for argument in arguments]
 
 
-simple("ArrayRepeat", lambda value, times: [value] * times)
+@lazy("ArrayRepeat")
+def _repeat(node: SparkFunction, arguments: list[Closure]) -> Closure:
+    value_of, times_of = arguments
+
+    def closure(frame: Any) -> list[Any] | None:
+        times = times_of(frame)
+        return None if times is None else [value_of(frame)] * times
+
+    return closure
 
 
 @lazy("CreateNamedStruct")

@@ -59,7 +59,12 @@ def _logic(node: SparkFunction, arguments: list[Closure]) -> Closure:
 
 
 simple("Not", operator.not_)
-simple("IsNaN", math.isnan)
+
+
+@lazy("IsNaN")
+def _is_nan(node: SparkFunction, arguments: list[Closure]) -> Closure:
+    (only,) = arguments
+    return lambda frame: (value := only(frame)) is not None and math.isnan(value)
 
 
 @lazy("IsNull", "IsNotNull")
@@ -68,6 +73,12 @@ def _is_null(node: SparkFunction, arguments: list[Closure]) -> Closure:
     if node.name == "IsNull":
         return lambda frame: only(frame) is None
     return lambda frame: only(frame) is not None
+
+
+@lazy("KnownNotNull", "KnownNullable", "KnownNotContainsNull")
+def _known(node: SparkFunction, arguments: list[Closure]) -> Closure:
+    """What Spark says of a value's NULLs does not change it."""
+    return arguments[0]
 
 
 @lazy("Coalesce")

@@ -12,7 +12,9 @@ from sparkcep.engines.functions.base import (
     EXACT,
     Closure,
     Refused,
+    failure,
     fitted,
+    is_true,
     kind,
     lazy,
     simple,
@@ -68,14 +70,18 @@ def _whole(node: SparkFunction) -> Callable[[Any], Any]:
     if source == "decimal":
         rounding = ROUND_FLOOR if node.name == "Floor" else ROUND_CEILING
         return lambda x: x.quantize(Decimal(1), rounding=rounding, context=EXACT)
+    if source == "bigint":
+        return lambda x: x
     if source == "double":
-        nearest = math.floor if node.name == "Floor" else math.ceil
-        return lambda x: _to_long(nearest, x)
+        nearest, fails = math.floor if node.name == "Floor" else math.ceil, is_true(node)
+        return lambda x: _to_long(nearest, x, fails)
     raise Refused(f"{node.text} of the type {result}")
 
 
-def _to_long(nearest: Callable[[float], int], x: float) -> int:
-    """As Java's conversion: NaN is 0, what is too large the largest."""
+def _to_long(nearest: Callable[[float], int], x: float, fails: bool) -> int:
+    """What is too large is an error, or as in Java: NaN is 0, the rest the largest number."""
+    if fails and not -(2.0**63) <= x < 2.0**63:
+        raise failure(f"{x} does not fit BIGINT", "OVERFLOW")
     if math.isnan(x):
         return 0
     if math.isinf(x):

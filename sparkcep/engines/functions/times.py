@@ -216,7 +216,7 @@ def _unix_timestamp(node: SparkFunction) -> Callable[..., int]:
         return lambda days, *_: midnight(days, zone) // 1_000_000
     if source != "timestamp":
         raise Refused(f"{node.text} of {source}")
-    return lambda micros, *_: micros // 1_000_000
+    return lambda micros, *_: micros // 1_000_000 if micros >= 0 else -(-micros // 1_000_000)  # towards zero
 
 
 @strict("TimestampAddInterval", "TimeAdd")
@@ -242,7 +242,7 @@ def _difference(node: SparkFunction) -> Callable[[int, int], int]:
     width = {**_UNITS, "DAY": DAY, "WEEK": 7 * DAY, "DAYOFYEAR": DAY}.get(unit)
     if width is None:
         raise Refused(f"timestampdiff in {unit}")
-    by_clock = unit in ("DAY", "WEEK", "DAYOFYEAR") and not _is_utc(zone)
+    by_clock = not _is_utc(zone)
 
     def function(start: int, end: int) -> int:
         elapsed = _wall(end, zone) - _wall(start, zone) if by_clock else end - start

@@ -199,7 +199,6 @@ def test_chunked_and_dictionary_columns() -> None:
 
 @pytest.mark.parametrize("aggregate", [
     Aggregate("count", "v", None, True, True), Aggregate("sum", "v", None, True, True),
-    Aggregate("array_agg", "v", None, True),
 ])  # fmt: skip
 def test_refused_aggregates(aggregate: Aggregate) -> None:
     with pytest.raises(CepUnsupportedError, match="DEFINE_AGGREGATE"):
