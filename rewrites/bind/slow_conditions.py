@@ -139,9 +139,7 @@ class _Pieces:
         """Whether ``node`` is a value of one row, or of none, that Spark or the engine has."""
         if isinstance(node, Navigation | Classifier | MatchNumber | MatchSequenceNumber):
             return True
-        bound = lambda_names(node)
-        columns = [path for part in node.walk() if (path := column_path(part)) is not None]
-        if isinstance(node, exp.Lambda) or any(path[0].value.lower() in bound for path in columns):
+        if isinstance(node, exp.Lambda) or _has_parameter(node):
             return False
         if isinstance(node, exp.Star | exp.DataType | exp.Var | exp.Ordered | exp.Order | exp.Kwarg | exp.Alias):
             return False
@@ -274,6 +272,21 @@ def _quotient(total: str, count: str, data_type: DecimalType) -> str:
     """Spark's AVG of decimals."""
     precision, scale = min(data_type.precision + 4, 38), min(data_type.scale + 4, 38)
     return f"CAST({total} / NULLIF({count}, 0L) AS DECIMAL({precision}, {scale}))"
+
+
+def _has_parameter(node: exp.Expression) -> bool:
+    """Whether ``node`` reads a parameter of a lambda around it."""
+    bound = lambda_names(node)
+    return any(_first_name(part) in bound for part in node.walk()) if bound else False
+
+
+def _first_name(node: exp.Expression) -> str | None:
+    """The name that a column reference begins with; sqlglot leaves a lambda's parameters as bare identifiers."""
+    path = column_path(node)
+    if path is not None:
+        return path[0].value.lower()
+    bare = isinstance(node, exp.Identifier) and not isinstance(node.parent, exp.Column | exp.Dot)
+    return node.name.lower() if bare else None
 
 
 def _is_name(node: exp.Expression) -> bool:
