@@ -91,7 +91,7 @@ def _percentile(node: SparkFunction) -> Callable[[list[float], float], float | N
         low, high = math.floor(position), math.ceil(position)
         if low == high or ordered[low] == ordered[high]:
             return float(ordered[low])
-        return (high - position) * ordered[low] + (position - low) * ordered[high]
+        return ordered[low] + (position - low) * (ordered[high] - ordered[low])
 
     return function
 
