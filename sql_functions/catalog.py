@@ -50,9 +50,7 @@ class ClassicDescribe:
         return self.of_rows(self.jsession, self.parse(query))
 
 
-def classic_describe(
-    of_rows: Callable[[Any, Any], Any], jsession: Any, parse: Callable[[str], Any]
-) -> ClassicDescribe:
+def classic_describe(of_rows: Callable[[Any, Any], Any], jsession: Any, parse: Callable[[str], Any]) -> ClassicDescribe:
     """Describe queries in a classic session; ``of_rows``: see ``dataset_of_plan``."""
     return ClassicDescribe(of_rows, jsession, parse)
 

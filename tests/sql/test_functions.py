@@ -15,7 +15,7 @@ from pyspark.sql import SparkSession
 from sparkcep.engines.functions import NAMES, compile_function
 from sparkcep.engines.functions.times import internal
 from sparkcep.errors import CepDataError, CepUnsupportedError
-from sql_functions.catalog import ClassicDescribe
+from sql_functions.catalog import ClassicDescribe, dataset_of_plan
 
 ROWS = """(SELECT * FROM VALUES
   ('', 'b', 'a,b,,c', 0, 0L, 0D, 0.00BD, DATE'1970-01-01', TIMESTAMP'1970-01-01 00:00:00', array(1, 2, 2, NULL), array('x', 'y'), true),
@@ -157,7 +157,9 @@ def plain_rows(spark: SparkSession) -> list[dict[str, Any]]:
 def compiled(spark: SparkSession, texts: list[str]) -> list[Any]:
     """The expressions as Python functions of a row."""
     jsession: Any = spark._jsparkSession
-    describe = ClassicDescribe(spark.sparkContext, jsession, jsession.sessionState().sqlParser().parsePlan)
+    describe = ClassicDescribe(
+        dataset_of_plan(spark.sparkContext), jsession, jsession.sessionState().sqlParser().parsePlan
+    )
 
     def leaf(node: Any) -> Any:
         return lambda frame: frame.values[node.settings[0]]
