@@ -11,6 +11,7 @@ import threading
 from collections import OrderedDict
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
 from pyspark.errors import PySparkException
 from pyspark.sql.types import StructField, StructType
@@ -94,6 +95,20 @@ class _Asked:
             raise
         self.answers[query] = answer
         return answer
+
+    @property
+    def expression(self) -> Callable[[str], Any] | None:
+        """Spark's analysis of an expression, where it is in reach; the session's modes and time zone are in it, so it is asked anew each time."""
+        analyse_expression: Callable[[str], Any] | None = getattr(self._describe, "expression", None)
+        if analyse_expression is None:
+            return None
+        ask = analyse_expression
+
+        def asked(query: str) -> Any:
+            self.all_answered = False
+            return ask(query)
+
+        return asked
 
 
 def _kept(rewritten: Rewritten, asked: _Asked) -> Kept:
