@@ -34,6 +34,10 @@ assert rows(f"SELECT {COUNT.format(9)}, SUM(x) FROM t") == [(3, 27)]
 assert rows(f"SELECT DISTINCT {COUNT.format('NULL')} OVER (PARTITION BY 1) FROM t") == [(3,)]
 summed = "aseq_sum(ts, type, 'SEQ(A, B)', NULL, IF(type = 'A', x, NULL)), aseq_max(ts, type, 'A', NULL, x)"
 assert rows(f"SELECT {summed} FROM t WHERE ts < 5") == [(16, 6)]
+NEXT = "MATCH PATTERN (SEQ(A+ a, B b) ORDER BY ts SKIP TILL NEXT MATCH {} MATCHES) AS m"
+every = [([1], 2), ([1, 3], 4), ([3], 4)]
+assert rows(f"SELECT a.ts, b.ts FROM t {NEXT.format('ALL')}") == every
+assert rows(f"SELECT x.a.ts, x.b.ts FROM t {NEXT.format('COMPRESSED')}, LATERAL cep_expand(m.buffer) AS x") == every
 spark.sql(f"CREATE OR REPLACE TEMP VIEW found AS SELECT * FROM t {ROW.format(0)}").collect()
 assert rows("SELECT t FROM found WHERE t > 2") == [(4,)]
 assert rows("SELECT 1") == [(1,)]
@@ -53,6 +57,7 @@ assert [tuple(row) for row in pairs.select("a.ts", "b.ts").collect()] == [(3, 4)
 for sql, kind in (
     (f"SELECT * FROM t {ROW.format('nope.x')}", CepAnalysisError),
     ("SELECT * FROM t MATCH PATTERN (SEQ(A a) ORDER BY ts DESC)", CepAnalysisError),
+    ("SELECT * FROM t MATCH PATTERN (SEQ(A a, B b) ORDER BY ts COMPRESSED MATCHES)", CepUnsupportedError),
     ("SELECT * FROM t MATCH AUTOMATON (START s FINAL s)", CepUnsupportedError),
 ):
     try:
