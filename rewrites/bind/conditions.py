@@ -12,7 +12,7 @@ from pyspark.sql.types import DataType
 from sqlglot import exp
 
 from rewrites.bind.aggregates import is_aggregate
-from rewrites.bind.names import Variables, has_query, reference, require_known, row_text
+from rewrites.bind.names import Variables, has_query, is_exists, outside_queries, reference, require_known, row_text
 from rewrites.builder import quoted, string
 from rewrites.clause import Define
 from rewrites.dialect import column_path, span_of
@@ -51,33 +51,34 @@ class Condition:
 
     text: str | None
     span: Span
-    has_query: bool
     match_dependent: tuple[exp.Expression, ...] = ()
     parts: tuple[tuple[str, str], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class ConditionBinder:
-    """Binds the conditions of one clause; ``neighbours`` collects ``LAG``/``LEAD`` calls (without their OVER)."""
+    """Binds the conditions of one clause.
+
+    ``neighbours`` collects ``LAG``/``LEAD`` calls (without their OVER), ``early`` what has a subquery.
+    """
 
     variables: Variables
     source: Source
     relation: Relation
     neighbours: Columns
+    early: Columns
 
     def bind(self, define: Define) -> Condition:
-        """The condition, divided. Errors: FINAL, PREV with a bad offset, navigation beside a subquery."""
+        """The condition, divided. Errors: FINAL, PREV with a bad offset, navigation inside a subquery's comparison."""
         own = self.variables.require(define.variable)[0]
-        _refuse_mixture(define, own)
         whole = self._row_only(define.condition.node, own)
         parts = [(node, self._row_only(node, own)) for node in conjuncts(define.condition.node)]
         row_only = tuple((self.source.text(span_of(node)), text) for node, text in parts if text is not None)
         if whole is not None:
-            return Condition(whole, define.condition.span, has_query(define.condition.node), parts=row_only)
+            return Condition(whole, define.condition.span, parts=row_only)
         texts = [f"({text})" for _, text in parts if text is not None]
         rest = tuple(node for node, text in parts if text is None)
-        query = any(has_query(node) for node, text in parts if text is not None)
-        return Condition(" AND ".join(texts) or None, define.condition.span, query, rest, row_only)
+        return Condition(" AND ".join(texts) or None, define.condition.span, rest, row_only)
 
     def _row_only(self, node: exp.Expression, own: str) -> str | None:
         """The condition as SQL where it looks at the row under test and its neighbours only."""
@@ -91,6 +92,8 @@ class ConditionBinder:
         if isinstance(node, Semantics):
             _refuse_final(node.running, node)
             return None
+        if is_query(node):
+            return self._query(node, own)
         if isinstance(node, Navigation):
             return self._navigation(node, own)
         if isinstance(node, Classifier):
@@ -106,6 +109,11 @@ class ConditionBinder:
         if own not in found.members:
             raise _MatchDependent
         return self.source.text(found.rest)
+
+    def _query(self, node: exp.Expression, own: str) -> str:
+        """A subquery is computed below the windows: a join above them would lose their order."""
+        refuse_navigation(node)
+        return self._row(node, own)
 
     def _check_foreign(self, node: exp.Expression) -> None:
         """A name that is no variable's is an input column's or Spark's; inside a subquery or a lambda it may be anything."""
@@ -138,13 +146,15 @@ class ConditionBinder:
 
     def _row(self, node: exp.Expression, own: str) -> str:
         """The argument of a navigation: an expression over the row under test."""
-        for part in node.walk():
+        for part in outside_queries(node):
             if isinstance(part, Navigation | Classifier | MatchNumber) or is_aggregate(part):
                 raise nested(part)
+        for part in node.walk():
             found = reference(part, self.variables)
             if found is not None and own not in found.members:
                 raise _MatchDependent
-        return row_text(node, self.variables, self.source)
+        text = row_text(node, self.variables, self.source)
+        return quoted(self.early.name(text)) if has_query(node) else text
 
     def _classifier(self, node: Classifier, own: str) -> str:
         """In A's own condition the row under test is mapped to A already."""
@@ -197,12 +207,19 @@ def _refuse_final(running: bool | None, node: exp.Expression) -> None:
         )
 
 
-def _refuse_mixture(define: Define, own: str) -> None:
-    node = define.condition.node
-    if has_query(node) and any(isinstance(part, Navigation) for part in node.walk()):
+def is_query(node: exp.Expression) -> bool:
+    """Whether ``node`` is an expression that a subquery makes: a scalar one, EXISTS, or IN with all that stands before it."""
+    if isinstance(node, exp.In):
+        return node.args.get("query") is not None
+    return is_exists(node) or isinstance(node, exp.Subquery)
+
+
+def refuse_navigation(node: exp.Expression) -> None:
+    """Raise where a subquery's expression ``node`` looks at other rows of the match."""
+    if any(isinstance(part, Navigation | Classifier | MatchNumber) for part in node.walk()):
         raise CepUnsupportedError(
-            f"the condition of {own} has both a subquery and navigation",
+            "navigation inside a subquery, or before its IN",
             code="SUBQUERY_WITH_NAVIGATION",
-            span=define.condition.span,
+            span=span_of(node),
             hint="compute the subquery's result as a column of the input",
         )

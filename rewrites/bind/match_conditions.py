@@ -15,8 +15,9 @@ from sqlglot import exp
 from rewrites.bind.aggregates import function_name, innermost_call, is_aggregate
 from rewrites.bind.conditions import Columns, nested, offset_of
 from rewrites.bind.measures import aggregate_type
-from rewrites.bind.names import Variables, has_query, reference, references, row_text
+from rewrites.bind.names import Variables, has_query, outside_queries, reference, references, row_text
 from rewrites.bind.slow_conditions import slow_condition
+from rewrites.builder import quoted
 from rewrites.clause import Name
 from rewrites.dialect import column_path, span_of
 from rewrites.dialect.nodes import Classifier, MatchNumber, MatchSequenceNumber, Navigation, Semantics
@@ -68,6 +69,7 @@ class MatchConditionTranslator(OperandBuilder):
     source: Source
     relation: Relation
     columns: Columns
+    early: Columns
     guards: dict[str, str]
 
     def translate(self, node: exp.Expression) -> row.Condition:
@@ -115,10 +117,11 @@ class MatchConditionTranslator(OperandBuilder):
     def _row_leaf(self, node: exp.Expression) -> Operand:
         positions = self._positions(node)
         at = positions[0] if positions else None
-        if has_query(node) or not self._is_safe(node, positions):
+        if not self._is_safe(node, positions):
             raise NotForTheEngine
         text = self._text(node)
-        return Operand(self.relation.types_of([(text, span_of(node))])[0], at, text)
+        data_type = self.relation.types_of([(text, span_of(node))])[0]
+        return Operand(data_type, at, quoted(self.early.name(text)) if has_query(node) else text)
 
     def _text(self, node: exp.Expression) -> str:
         """The expression over its row: navigation and variables taken away."""
@@ -173,7 +176,7 @@ class MatchConditionTranslator(OperandBuilder):
         if isinstance(node, Classifier):
             members = self._members_of(node)
             return members, members is None or self.own in members
-        for part in node.walk():
+        for part in outside_queries(node):
             if _is_special(part):
                 raise nested(part)
         found = references(node, self.variables)

@@ -32,7 +32,16 @@ from rewrites.bind.aggregates import (
     over_exploded,
 )
 from rewrites.bind.conditions import Columns, Condition, nested, offset_of
-from rewrites.bind.names import Reference, Variables, has_query, reference, references, require_known, row_text
+from rewrites.bind.names import (
+    Reference,
+    Variables,
+    has_query,
+    outside_queries,
+    reference,
+    references,
+    require_known,
+    row_text,
+)
 from rewrites.builder import quoted
 from rewrites.clause import Measure, Name
 from rewrites.dialect import column_path, span_of
@@ -279,7 +288,7 @@ class MeasureBinder:
     def _members(self, node: exp.Expression, *, aggregate: bool = False) -> tuple[str, ...] | None:
         """The variable that all references in an argument (or in a whole ``aggregate``) share; None for all rows."""
         call = innermost_call(node) if aggregate else None
-        for part in node.walk():
+        for part in outside_queries(node):
             inside = part is not call and is_aggregate(part) and not (aggregate and innermost_call(part) is call)
             if inside or isinstance(part, Navigation | MatchNumber) or (isinstance(part, Classifier) and not aggregate):
                 raise nested(part)
@@ -345,7 +354,7 @@ class MeasureBinder:
     def _guarded(self, text: str, members: tuple[str, ...] | None) -> str:
         """Only rows that can be the variable's may run its expression: on others an ANSI cast could fail."""
         conditions = [self.conditions[member] for member in members or () if member in self.conditions]
-        tests = [condition.text for condition in conditions if condition.text is not None and not condition.has_query]
+        tests = [condition.text for condition in conditions if condition.text is not None]
         if not members or len(tests) < len(members):
             return text
         return f"CASE WHEN ({') OR ('.join(tests)}) THEN {text} END"

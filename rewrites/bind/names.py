@@ -5,7 +5,7 @@ Names compare without case, as Spark's identifiers do; results use the spelling 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 
 from sqlglot import exp
@@ -107,10 +107,15 @@ def row_text(expr: Expr | exp.Expression, variables: Variables, source: Source) 
 
 def has_query(node: exp.Expression) -> bool:
     """Whether a subquery stands anywhere in ``node``."""
-    return any(isinstance(part, exp.Query) or _is_exists(part) for part in node.walk())
+    return any(isinstance(part, exp.Query) or is_exists(part) for part in node.walk())
 
 
-def _is_exists(node: exp.Expression) -> bool:
+def outside_queries(node: exp.Expression) -> Iterator[exp.Expression]:
+    """``node`` and what is below it, but not what is inside a subquery."""
+    yield from node.walk(prune=lambda part: isinstance(part, exp.Query))
+
+
+def is_exists(node: exp.Expression) -> bool:
     """``EXISTS (SELECT …)``, not the function of an array and a lambda."""
     return isinstance(node, exp.Exists) and not isinstance(node.args.get("expression"), exp.Lambda)
 

@@ -14,7 +14,7 @@ from rewrites.bind.match_conditions import CURRENT, MatchConditionTranslator
 from rewrites.bind.measures import MeasureBinder, Outputs
 from rewrites.bind.names import Variables, same_name
 from rewrites.bind.within import NOT_POSITIVE, bind_window
-from rewrites.builder import quoted, string
+from rewrites.builder import string
 from rewrites.clause import Expr, MatchRecognizeClause, Name, OrderItem, PartitionItem, Within
 from rewrites.dialect import column_path
 from rewrites.relation import Relation, suggestion
@@ -74,7 +74,7 @@ def bind_row_pattern(clause: MatchRecognizeClause, relation: Relation, source: S
     order = tuple(order_item(item, source) for item in clause.order_by)
     relation.types_of((text, item.expr.span) for (text, _), item in zip(order, clause.order_by, strict=True))
     neighbours, early, arguments = Columns("__cep_n"), Columns("__cep_e"), Columns("__cep_v")
-    binder = ConditionBinder(variables, source, relation, neighbours)
+    binder = ConditionBinder(variables, source, relation, neighbours, early)
     conditions = {variables.require(define.variable)[0]: binder.bind(define) for define in clause.defines}
     outputs = Outputs()
     running = clause.rows_per_match != "one"
@@ -82,8 +82,7 @@ def bind_row_pattern(clause: MatchRecognizeClause, relation: Relation, source: S
     measures = MeasureBinder(variables, source, relation, conditions, running, arguments, early, outputs, folds)
     bound = tuple((measures.bind(measure), measure.name.value) for measure in clause.measures)
     measures.finish()
-    conditions = {name: _early_condition(condition, early) for name, condition in conditions.items()}
-    defines = _match_dependent(conditions, variables, relation, source, arguments)
+    defines = _match_dependent(conditions, variables, relation, source, arguments, early)
     defines = _within(clause, defines, variables, relation, source, arguments)
     return BoundRowPattern(
         relation=relation,
@@ -223,13 +222,6 @@ def _skip(clause: MatchRecognizeClause, variables: Variables) -> row.Skip:
     return row.Skip(clause.skip.to, members)
 
 
-def _early_condition(condition: Condition, early: Columns) -> Condition:
-    """A condition with a subquery is computed below the windows: a join above them would lose their order."""
-    if not condition.has_query or condition.text is None:
-        return condition
-    return replace(condition, text=quoted(early.name(condition.text)), has_query=False)
-
-
 def _within(
     clause: MatchRecognizeClause,
     defines: tuple[row.Define, ...],
@@ -272,12 +264,17 @@ def _event_time(clause: MatchRecognizeClause) -> Expr:
 
 
 def _match_dependent(
-    conditions: dict[str, Condition], variables: Variables, relation: Relation, source: Source, columns: Columns
+    conditions: dict[str, Condition],
+    variables: Variables,
+    relation: Relation,
+    source: Source,
+    columns: Columns,
+    early: Columns,
 ) -> tuple[row.Define, ...]:
     guards = {name: condition.text for name, condition in conditions.items() if condition.text is not None}
     defines = []
     for name, condition in conditions.items():
-        translator = MatchConditionTranslator(name, variables, source, relation, columns, guards)
+        translator = MatchConditionTranslator(name, variables, source, relation, columns, early, guards)
         parts = tuple(translator.translate(node) for node in condition.match_dependent)
         if parts:
             whole = parts[0] if len(parts) == 1 else Call("and", parts)

@@ -45,6 +45,13 @@ ROW_CASES = [
         ),
         [(3,), (2,), (1,)],
     ),
+    Case("query_and_prev", row("a AS v IN (SELECT price FROM ticks WHERE sym = 'B') AND v > PREV(v)"), [(2,)]),
+    Case("prev_of_query", row("a AS PREV(v IN (SELECT price FROM ticks WHERE sym = 'B'))"), [(2,), (3,), (4,)]),
+    Case(
+        "first_of_query",
+        row("b AS FIRST(a.v = (SELECT MAX(price) FROM ticks WHERE sym = 'B')) AND b.v < a.v", "a b"),
+        [(3,)],
+    ),
     Case("function_in_sql", row("a AS twice(v) = 14"), [(2,)]),
     Case("python_udf", row("a AS plus_one(a.v) = 8 AND v > 0"), [(2,)]),
     Case("prev", row("a AS v > PREV(v)"), [(2,), (4,)]),
