@@ -188,7 +188,7 @@ class MeasureBinder:
             return False
         if _is_star(argument):
             return True
-        if any(isinstance(part, Classifier) for part in argument.walk()):
+        if any(isinstance(part, Classifier | MatchNumber) for part in outside_queries(argument)):
             plain = not isinstance(call.this, exp.Distinct) and not isinstance(call.parent, exp.Filter)
             return isinstance(call, exp.ArrayAgg) and isinstance(argument, Classifier) and plain
         if not isinstance(call, exp.Sum | exp.Avg) or _is_nested(argument):
@@ -218,8 +218,8 @@ class MeasureBinder:
 
         def part(inner: exp.Expression) -> str | None:
             found = reference(inner, self.variables)
-            if isinstance(inner, Classifier):
-                return "''"
+            if isinstance(inner, Classifier | MatchNumber):
+                return "''" if isinstance(inner, Classifier) else "1L"
             return None if found is None else self.source.text(found.rest)
 
         return self.source.splice(span_of(node), replaced(node, part))
@@ -231,6 +231,8 @@ class MeasureBinder:
     def _field(self, node: exp.Expression, fold: Fold) -> str | None:
         if isinstance(node, Classifier):
             return fold.classifier()
+        if isinstance(node, MatchNumber):
+            return self._output(row.MatchNumber(), LongType())
         path = column_path(node)
         if isinstance(node, exp.Query) or path is None or path[0].value.lower() in lambda_names(node):
             return None
@@ -290,7 +292,8 @@ class MeasureBinder:
         call = innermost_call(node) if aggregate else None
         for part in outside_queries(node):
             inside = part is not call and is_aggregate(part) and not (aggregate and innermost_call(part) is call)
-            if inside or isinstance(part, Navigation | MatchNumber) or (isinstance(part, Classifier) and not aggregate):
+            of_match = isinstance(part, Classifier | MatchNumber) and not aggregate
+            if inside or of_match or isinstance(part, Navigation):
                 raise nested(part)
         found = references(node, self.variables)
         named = [part for part in node.find_all(Classifier) if part.this is not None]
@@ -404,7 +407,7 @@ def _is_star(node: exp.Expression) -> bool:
 
 def _is_nested(argument: exp.Expression) -> bool:
     """Whether the argument holds what may not stand inside an aggregate (an error that ``_members`` raises)."""
-    return any(isinstance(part, Navigation | MatchNumber) or is_aggregate(part) for part in argument.walk())
+    return any(isinstance(part, Navigation) or is_aggregate(part) for part in outside_queries(argument))
 
 
 def _unsupported_aggregate(call: exp.Expression) -> CepUnsupportedError:

@@ -41,6 +41,14 @@ CASES = [
         ],
     ),
     Case(
+        "of_the_match_number",
+        hits(
+            "sum(10 * MATCH_NUMBER() + a.ts) AS s, max(MATCH_NUMBER()) AS n, array_agg(CLASSIFIER() || MATCH_NUMBER()) AS l",
+            "PATTERN (a)",
+        ),
+        [("p", 11, 1, ["a1"]), ("q", 11, 1, ["a1"]), ("q", 22, 2, ["a2"])],
+    ),
+    Case(
         "running_final_and_unmatched",
         hits(
             "variance(v) AS var, FINAL listagg(u.s) AS all, count_if(b.v > 1) AS high",
