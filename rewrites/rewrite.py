@@ -118,6 +118,8 @@ def analyse(text: str, describe: Describe, options: Options | None = None) -> Re
 
 def _rewrite(text: str, describe: Describe, options: Options) -> Rewritten:
     sites = find_sites(text)
+    if not sites and not has_function(text):
+        return Rewritten(text, text)
     source = Source(text, named_markers(text))
     calls = () if ASEQ_FUNCTIONS in options.disabled else aseq_functions(source, options.aggregate_function)
     if not sites and not calls:
