@@ -12,7 +12,7 @@ from sqlglot import exp
 
 from rewrites.bind.event_pattern import BoundEventPattern
 from rewrites.bind.row_pattern import BoundRowPattern
-from rewrites.builder import match_call, quoted, raw, select, string, subquery, text_of
+from rewrites.builder import match_call, named, quoted, raw, select, string, subquery, text_of
 from rewrites.emit import aggregates, event_pattern, row_pattern
 from rewrites.source import Source
 from sparkcep.spec import AnalyzeSpec
@@ -32,7 +32,8 @@ def row_pattern_counts(bound: BoundRowPattern, spec: RowPatternSpec, function: s
     """The counts of a MATCH_RECOGNIZE clause."""
     steps = {variable: _parts(bound, variable) for variable in bound.variables}
     counted = _conditions(steps, subquery(row_pattern.windowed(bound)))
-    return _union(counted, _engine(row_pattern.engine_input(bound, spec), AnalyzeSpec(spec), function))
+    engine = _engine(row_pattern.engine_input(bound, spec), AnalyzeSpec(spec), function)
+    return _union(counted, engine, _ties(bound))
 
 
 def event_pattern_counts(
@@ -59,6 +60,20 @@ def event_pattern_counts(
     sql = [(label, " AND ".join(test for _, test in tests[: i + 1])) for i, (label, _) in enumerate(tests)]
     matches = event_pattern.all_matches(bound, spec, functions[1], keep_null_time=keep_null_time)
     return _union(counted, engine, _conditions({"": sql}, matches, "residual", RESIDUAL_PLACE))
+
+
+def _ties(bound: BoundRowPattern) -> exp.Expression | None:
+    """How many rows share their place in ORDER BY with another row of their partition; no line where none do."""
+    if not bound.order:
+        return None
+    places = [key.text for key in bound.keys] + [text for text, _ in bound.order]
+    named_places = [named(text, f"__cep_t{i}") for i, text in enumerate(places)]
+    rows = select(named_places, bound.relation.text)
+    groups = select([raw("COUNT(*) AS `n`")], rows).group_by(*(raw(quoted(f"__cep_t{i}")) for i in range(len(places))))
+    order = ", ".join(text for text, _ in bound.order)
+    values = ("0", "'ties'", string(order), "CAST(SUM(`n`) AS DECIMAL(38, 0))", "CAST(NULL AS DECIMAL(38, 0))")
+    columns = [named(value, name) for name, value in zip(COLUMNS, values, strict=True)]
+    return select(columns, groups).where(raw("`n` > 1")).having(raw("COUNT(*) > 0"))
 
 
 def _parts(bound: BoundRowPattern, variable: str) -> Steps:

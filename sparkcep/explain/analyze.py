@@ -22,6 +22,7 @@ _RANKS = {
     "residual": 5,
     "output": 6,
     "matches": 7,
+    "ties": 8,
 }
 """The order of the sections; states and what is asked on the way to them stand as the engine names them."""
 
@@ -34,6 +35,7 @@ _TITLES = {
     5: "afterwards",
     6: "engine",
     7: "matches",
+    8: "notice",
 }
 _LAST = 9_000_000_000
 _FACTOR = 10_000_000
@@ -91,6 +93,7 @@ def _lines(summed: str) -> str:
     body = f"""CASE
  WHEN section = 'input' THEN CONCAT(FORMAT_NUMBER(tried, 0), ' rows', {partitions})
  WHEN section = 'matches' THEN FORMAT_NUMBER(tried, 0)
+ WHEN section = 'ties' THEN CONCAT(FORMAT_NUMBER(tried, 0), ' rows tie with another in ORDER BY ', item, ', so the answer may change from run to run')
  WHEN section = 'output' THEN CONCAT(FORMAT_NUMBER(tried, 0), ' rows out')
  WHEN section = 'complete' THEN CONCAT({item}, '  ', {tried}, ' rows complete a match')
  WHEN section = 'prefix' THEN CONCAT({item}, '  ', {tried}, ' partial matches')

@@ -56,6 +56,18 @@ def test_why_nothing_matched(spark: SparkSession, query: str, why: str) -> None:
     assert counts(spark, query)[-1] == f"why nothing   {why}"
 
 
+def test_ties_are_noticed(spark: SparkSession) -> None:
+    query = FALL.replace("ORDER BY ts", "ORDER BY ts DIV 2 DESC")
+    line = next(line for line in counts(spark, query) if line.startswith("notice"))
+    (tied,) = spark.sql(
+        "SELECT SUM(n) FROM (SELECT COUNT(*) AS n FROM ticks GROUP BY sym, ts DIV 2) WHERE n > 1"
+    ).first()
+    assert (
+        line
+        == f"notice        {tied} rows tie with another in ORDER BY ts DIV 2, so the answer may change from run to run"
+    )
+
+
 def test_two_clauses_are_counted_apart(spark: SparkSession) -> None:
     query = BUY.format("").replace("FROM clicks", f"FROM clicks WHERE user IN (SELECT 'u1' FROM ({FALL}) x)")
     lines = counts(spark, query)
