@@ -77,6 +77,7 @@ def start(
         authentication = _hive_setting(spark, "hive.server2.authentication")
         if not insecure:
             require_authentication(host, authentication)
+        _show_providers(spark, settings)
         server = spark._jvm.org.apache.spark.sql.hive.thriftserver.HiveThriftServer2
         return ThriftServer(spark, server.startWithContext(spark._jsparkSession.sqlContext()))
     except Exception:
@@ -148,6 +149,14 @@ def _hive_setting(spark: SparkSession, name: str) -> str:
     hadoop = spark._jsparkSession.sessionState().newHadoopConf()
     conf = spark._jvm.org.apache.hadoop.hive.conf.HiveConf(hadoop, hadoop.getClass())
     return str(conf.get(name) or "")
+
+
+def _show_providers(spark: SparkSession, settings: Mapping[str, str]) -> None:
+    """Hive's password checkers (LDAP, CUSTOM) make a HiveConf of their own: it has hive-site.xml and Java's properties, not Spark's settings."""
+    for name, value in settings.items():
+        hive_name = name.removeprefix("spark.hadoop.").removeprefix("spark.")
+        if hive_name.startswith("hive.server2."):
+            spark._jvm.System.setProperty(hive_name, value)
 
 
 def _thrift_service(java_server: Any) -> Any:

@@ -34,13 +34,17 @@ def environment() -> dict[str, str]:
 class Server:
     """One server process; ``folder`` gets its output."""
 
-    def __init__(self, folder: Path, *arguments: str, settings: Mapping[str, str] | None = None) -> None:
-        conf = [f"--conf={name}={value}" for name, value in {**QUIET, **(settings or {})}.items()]
+    def __init__(
+        self, folder: Path, *arguments: str, settings: Mapping[str, str], variables: Mapping[str, str]
+    ) -> None:
+        conf = [f"--conf={name}={value}" for name, value in {**QUIET, **settings}.items()]
         self._output = folder / "server.out"
         self._errors = folder / "server.err"
         command = [*COMMAND, "--port", "0", "--master", "local[2]", *conf, *arguments]
         with self._output.open("w") as output, self._errors.open("w") as errors:
-            self.process = subprocess.Popen(command, cwd=folder, env=environment(), stdout=output, stderr=errors)
+            self.process = subprocess.Popen(
+                command, cwd=folder, env=environment() | variables, stdout=output, stderr=errors
+            )
         self.port = self._ready_port()
 
     def _ready_port(self) -> int:
@@ -79,15 +83,17 @@ class Servers:
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
-        self._running: tuple[dict[str, str], Server] | None = None
+        self._running: tuple[tuple[dict[str, str], dict[str, str]], Server] | None = None
 
-    def ensure(self, settings: Mapping[str, str] | None = None) -> Server:
-        """The server with these settings: the one that runs, or a new one in its place, on the same warehouse."""
-        wanted = dict(settings or {})
+    def ensure(self, settings: Mapping[str, str] | None = None, variables: Mapping[str, str] | None = None) -> Server:
+        """The server with these settings and environment variables: the one that runs, or a new one in its place, on the same warehouse."""
+        wanted = dict(settings or {}), dict(variables or {})
         if self._running is not None and self._running[0] == wanted:
             return self._running[1]
         self.stop()
-        self._running = wanted, Server(self._folder, "--warehouse", str(self._folder / "warehouse"), settings=wanted)
+        warehouse = str(self._folder / "warehouse")
+        server = Server(self._folder, "--warehouse", warehouse, settings=wanted[0], variables=wanted[1])
+        self._running = wanted, server
         return self._running[1]
 
     def stop(self) -> None:
