@@ -55,7 +55,7 @@ def sql(text: str | None, path: Path | None, master: str, conf: tuple[str, ...],
     if (text is None) == (path is None):
         raise click.UsageError("give the SQL with -e or a file with -f")
     statements = list(split_statements(text if text is not None else path.read_text()))  # type: ignore[union-attr]
-    spark = session("sparkcep sql", master, **QUIET, **_settings(conf))
+    spark = session("sparkcep sql", master, **{**QUIET, **_settings(conf)})
     try:
         for statement in statements:
             run_statement(spark, statement, rows, rewritten)
