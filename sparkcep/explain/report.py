@@ -136,7 +136,7 @@ def _event_lines(bound: BoundEventPattern, spec: EventPatternSpec, shards: Shard
     yield from _table("pattern", [f"{pattern}, {_STRATEGIES[spec.strategy]}"])
     yield from _table("window", [_window(bound, spec)])
     tests = [f"{name}: Spark, on each event: {test or 'every event'}" for name, test in bound.tests.items()]
-    classes = [(predicate_class(predicate.condition), predicate.text) for predicate in spec.predicates]
+    classes = [(predicate_class(predicate), predicate.text) for predicate in spec.predicates]
     tests += [f"engine, as soon as its variables are bound ({kind}): {text}" for kind, text in classes]
     tests += [f"Spark, on the matches: {_residual(bound, i)}" for i in range(len(bound.residual))]
     yield from _table("conditions", tests)

@@ -13,7 +13,7 @@ from typing import Literal
 from sparkcep.engines.event_pattern.branches import Branch, Negation, branches
 from sparkcep.engines.event_pattern.support import check
 from sparkcep.spec.event import EventPatternSpec, Predicate
-from sparkcep.spec.expression import Call, ColumnOf, ElementOf, Expression, Operator, variables
+from sparkcep.spec.expression import Call, ColumnOf, ElementOf, Expression, Operator, terms, variables
 
 Point = ColumnOf | ElementOf
 """A column of one event that the condition names."""
@@ -93,22 +93,41 @@ def compared(condition: Expression) -> tuple[Point, Point, Operator] | None:
     return None
 
 
+def conjuncts(predicate: Predicate) -> tuple[Predicate, ...]:
+    """``a.x <= b.y AND b.y <= a.z`` (BETWEEN) over single events as its conjuncts, each of its own class; anything else as it is.
+
+    (Over the elements of a closure a conjunct without ``i-1`` would be asked of one element more.)
+    """
+    parts = _flattened(predicate.condition)
+    if len(parts) == 1 or not all(isinstance(term, ColumnOf) for term in terms(predicate.condition)):
+        return (predicate,)
+    return tuple(Predicate(part, predicate.text) for part in parts)
+
+
+def _flattened(condition: Expression) -> list[Expression]:
+    if not isinstance(condition, Call) or condition.operator != "and":
+        return [condition]
+    return [part for argument in condition.arguments for part in _flattened(argument)]
+
+
 PredicateClass = Literal["row-only", "equality", "range", "general"]
 
 
-def predicate_class(condition: Expression) -> PredicateClass:
-    """How a predicate is decided: ``row-only``: a bit that Spark computed; ``equality`` and ``range``: by search in the
+def predicate_class(predicate: Predicate) -> PredicateClass:
+    """How a predicate, or the best of its conjuncts, is decided: ``row-only``: a bit that Spark computed; ``equality`` and ``range``: by search in the
     input buffer of the variable bound last (a range on sorted values where that pays); ``general``: pair by pair."""
-    if len(variables(condition)) < 2:
+    conditions = [part.condition for part in conjuncts(predicate)]
+    if len(variables(predicate.condition)) < 2:
         return "row-only"
-    if equated(condition) is not None:
+    if any(equated(condition) is not None for condition in conditions):
         return "equality"
-    return "range" if compared(condition) is not None else "general"
+    return "range" if any(compared(condition) is not None for condition in conditions) else "general"
 
 
 def branch_plan(branch: Branch, predicates: tuple[Predicate, ...]) -> BranchPlan:
     """The branch with the predicates that it can judge."""
-    positive = [p for p in predicates if set(branch.variables).issuperset(variables(p.condition))]
+    known = set(branch.variables)
+    positive = [part for p in predicates if known.issuperset(variables(p.condition)) for part in conjuncts(p)]
     classed = [(predicate, _classed(predicate.condition)) for predicate in positive]
     return BranchPlan(
         branch,
