@@ -29,6 +29,7 @@ from rewrites.rules.aggregate_pushdown import (
     partials_query,
 )
 from rewrites.rules.aggregate_reader import AggregateReader, NotPushed
+from rewrites.rules.prune_fields import Shown
 from rewrites.source import Source
 from sparkcep.errors import CepAnalysisError, CepUnsupportedError
 from sparkcep.pattern.event import elements
@@ -54,7 +55,7 @@ def measured(part: EmittedClause, source: Source, session: PushdownSession, off:
     return Measured(pushdown.query, pushdown)
 
 
-def used_by_measures(bound: BoundEventPattern) -> dict[str, tuple[str, ...]]:
+def used_by_measures(bound: BoundEventPattern) -> Shown:
     """For each positive variable the input columns that measures and residual conditions read of its events (at least one)."""
     names = tuple(bound.relation.schema.names)
     nodes = [measure.expr.node for measure in bound.measures]
@@ -66,7 +67,7 @@ def used_by_measures(bound: BoundEventPattern) -> dict[str, tuple[str, ...]]:
         columns = {bound.relation.column(ref.column.value) for ref in found if ref.members == (variable,)}
         kept = tuple(name for name in names if name in columns)
         used[variable] = names if variable in whole else kept or names[:1]
-    return used
+    return Shown(used)
 
 
 def _taken_whole(node: exp.Expression, variables: Variables) -> set[str]:

@@ -156,10 +156,10 @@ def _clause(clause: Clause, rows: Relation, source: Source, options: Options, *,
     cut = time_shards(bound, evaluation, disabled=TIME_SHARDS in options.disabled, place=clause.site.keyword)
     cut = "so that nothing is counted twice" if options.analyze and cut else cut
     shards = None if isinstance(cut, str) else cut
-    fields = used_by_measures(bound) if bound.measures else None
-    fields = fields or used_columns(bound, clause.site, source.sql, only_clause=only_clause)
+    shown = used_by_measures(bound) if bound.measures else None
+    shown = shown or used_columns(bound, clause.site, source.sql, only_clause=only_clause)
     spec = replace(
-        event_pattern_spec(bound, fields, shards),
+        event_pattern_spec(bound, shown, shards),
         engine=evaluation.engine,
         max_partial_matches=evaluation.max_partial_matches,
         negation=evaluation.negation,

@@ -19,9 +19,11 @@ from rewrites.bind.within import NOT_POSITIVE
 from rewrites.builder import match_call, named, over, quoted, raw, select, string, text_of
 from rewrites.dialect import span_of
 from rewrites.emit.buffers import buffer_output
+from rewrites.emit.flat_events import always_taken, flat_columns, structs
 from rewrites.emit.masks import ROW_NUMBER, mask_columns
 from rewrites.emit.neighbours import APART, Line, is_contiguous, neighbours
 from rewrites.emit.shards import OWN, SHARD, offered, own, sharded
+from rewrites.rules.prune_fields import Shown
 from rewrites.rules.time_shards import Shards
 from rewrites.source import Source, replaced
 from rewrites.transport import carried_schema, decoded_columns, encoded
@@ -43,20 +45,18 @@ RANK, TIME, DEADLINE = "__cep_rank", "__cep_time", "__cep_deadline"
 MOMENT, UNTIL, NOW = "__cep_moment", "__cep_until", "__cep_now"
 """EMIT CHANGES: the number of an event's time in its partition, when a match expires, and the time as its window measures it."""
 EVENT_TIME = "__cep_o0"
-Fields = Mapping[str, tuple[str, ...]]
-"""For each variable the input columns that its STRUCT shows."""
 
 
-def event_pattern_spec(bound: BoundEventPattern, fields: Fields, shards: Shards | None = None) -> EventPatternSpec:
+def event_pattern_spec(bound: BoundEventPattern, shown: Shown, shards: Shards | None = None) -> EventPatternSpec:
     """The MatchSpec of a bound clause."""
-    outputs = _outputs(bound, fields, shards)
+    outputs = _outputs(bound, shown, shards)
     return EventPatternSpec(
         variables=bound.variables,
         pattern=bound.pattern,
         masks=tuple(name for _, name in _masks(bound)),
         rank=RANK,
         outputs=tuple(output for output, _ in outputs),
-        schema=carried_schema((output.name, data_type) for output, data_type in outputs).json(),
+        schema=carried_schema(flat_columns(outputs)).json(),
         predicates=bound.conditions,
         within=_within(bound),
         strategy=bound.strategy,
@@ -96,9 +96,9 @@ def all_matches(
 ) -> exp.Expression:
     """The engine's matches, before what Spark tests on them."""
     rows = engine_input(bound, needed(bound, spec), keep_null_time=keep_null_time, shards=shards)
-    fields = {o.name: tuple(f for f, _ in o.source.fields) for o in spec.outputs if isinstance(o.source, EventStruct)}
-    kinds = ((output.name, kind) for output, kind in _outputs(bound, fields, shards))
-    return decoded_columns(match_call(rows, spec, function), kinds)
+    events = {o.name: tuple(f for f, _ in o.source.fields) for o in spec.outputs if isinstance(o.source, EventStruct)}
+    outputs = _outputs(bound, Shown(events, frozenset(output.name for output in spec.outputs)), shards)
+    return structs(decoded_columns(match_call(rows, spec, function), flat_columns(outputs)), spec.outputs)
 
 
 def engine_input(
@@ -239,11 +239,14 @@ def _key_column(bound: BoundEventPattern, i: int) -> str:
     return bound.keys[i].column or f"__cep_k{i}"
 
 
-def _outputs(bound: BoundEventPattern, fields: Fields, shards: Shards | None) -> list[tuple[Output, DataType]]:
-    """The result's columns with the types that they have for the user."""
+def _outputs(bound: BoundEventPattern, shown: Shown, shards: Shards | None) -> list[tuple[Output, DataType]]:
+    """The result's columns with the types that they have for the user; at least one."""
     if bound.matches == "compressed":
         return [*_key_outputs(bound), _time_outputs(bound)[1], buffer_output(bound)]
-    outputs = [*_key_outputs(bound), *_time_outputs(bound), *_expiry(bound), *_event_outputs(bound, fields)]
+    places = [*_key_outputs(bound), *_time_outputs(bound), *_expiry(bound)]
+    outputs = [one for one in places if shown.columns is None or one[0].name in shown.columns]
+    outputs += _event_outputs(bound, shown.events)
+    outputs = outputs or places[:1]
     return [*outputs, (Output(OWN, FirstEvent(OWN)), BooleanType())] if _flagged(shards) else outputs
 
 
@@ -267,16 +270,19 @@ def _expiry(bound: BoundEventPattern) -> list[tuple[Output, DataType]]:
     return [(Output(UNTIL, FirstEvent(DEADLINE)), data_type)]
 
 
-def _event_outputs(bound: BoundEventPattern, fields: Fields) -> list[tuple[Output, DataType]]:
-    return [_event_output(element, bound, fields) for element in elements(bound.pattern, negated=False)]
+def _event_outputs(bound: BoundEventPattern, fields: Mapping[str, tuple[str, ...]]) -> list[tuple[Output, DataType]]:
+    found = [element for element in elements(bound.pattern, negated=False) if element.variable in fields]
+    always = always_taken(bound.pattern)
+    return [_event_output(e, bound, fields[e.variable], flat=e.variable in always) for e in found]
 
 
-def _event_output(element: Element, bound: BoundEventPattern, fields: Fields) -> tuple[Output, DataType]:
-    names = fields[element.variable]
+def _event_output(
+    element: Element, bound: BoundEventPattern, names: tuple[str, ...], *, flat: bool
+) -> tuple[Output, DataType]:
     data_type: DataType = StructType([StructField(name, bound.relation.schema[name].dataType) for name in names])
     if element.kleene:
         data_type = ArrayType(data_type)
-    return Output(element.variable, EventStruct(element.variable, tuple((name, name) for name in names))), data_type
+    return Output(element.variable, EventStruct(element.variable, tuple((n, n) for n in names), flat)), data_type
 
 
 def needed(bound: BoundEventPattern, spec: EventPatternSpec) -> list[str]:

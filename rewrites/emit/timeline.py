@@ -15,6 +15,7 @@ from rewrites.builder import match_call, quoted, string, text_of
 from rewrites.clause import Site
 from rewrites.emit.event_pattern import event_pattern_query, event_pattern_spec
 from rewrites.emit.row_pattern import engine_input, row_pattern_spec
+from rewrites.rules.prune_fields import Shown
 from rewrites.source import Source
 from rewrites.transport import carried_schema, decoded_columns
 from sparkcep.errors import CepUnsupportedError
@@ -73,7 +74,7 @@ def event_spec(bound: BoundEventPattern, site: Site) -> EventPatternSpec:
     if bound.time_column is None:
         raise _no_time(site)
     names = tuple(bound.relation.schema.names)
-    return event_pattern_spec(bound, dict.fromkeys(bound.variables, names))
+    return event_pattern_spec(bound, Shown(dict.fromkeys(bound.variables, names)))
 
 
 def event_timeline(bound: BoundEventPattern, spec: EventPatternSpec, source: Source, function: str | None) -> str:

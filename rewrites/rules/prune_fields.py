@@ -1,11 +1,15 @@
-"""prune_fields: the STRUCT of a variable carries only the columns that the statement uses.
+"""prune_fields: a clause's result carries only what the statement uses.
 
-``SELECT a.airport FROM t MATCH PATTERN (SEQ(arrival a, departure d) …)`` → ``a`` is a STRUCT of ``airport`` alone. Reads the statement's tokens
-outside the clause: unless every mention of the variable is ``v.col``, ``v[…].col`` or ``size(v)``, and no ``*`` or second clause is about,
-all columns stay.
+``SELECT a.airport FROM t MATCH PATTERN (SEQ(arrival a, departure d) …)`` → ``a`` is a STRUCT of ``airport`` alone, and it is the only column.
+Reads the statement's tokens outside the clause: a column or variable that they do not mention is left out. Of a variable all columns stay
+unless every mention is ``v.col``, ``v[…].col`` or ``size(v)``; where a ``*`` or a second clause is about, everything stays.
 """
 
 from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from itertools import pairwise
 
 from rewrites.bind.event_pattern import BoundEventPattern
 from rewrites.bind.names import Variables, references
@@ -14,25 +18,40 @@ from rewrites.dialect.tokens import Token, Tokens, tokenize
 from sparkcep.errors import CepAnalysisError
 from sparkcep.pattern.event import elements
 
-_WHOLE_ROW_WORDS = {"TABLE", "NATURAL", "USING", "PIVOT", "UNPIVOT"}
+_WHOLE_ROW_WORDS = {"TABLE", "NATURAL", "USING", "PIVOT", "UNPIVOT", "IDENTIFIER"}
 """Words behind which columns are used that the statement does not name."""
 
 
-def used_columns(bound: BoundEventPattern, site: Site, sql: str, *, only_clause: bool) -> dict[str, tuple[str, ...]]:
-    """For each positive variable the input columns its STRUCT shows, in the input's order (at least one)."""
+@dataclass(frozen=True, slots=True)
+class Shown:
+    """What a clause's result carries. ``events``: for each variable that is shown the input columns of its STRUCT, in the input's order (at
+    least one). ``columns``: the names that may be used of the others (PARTITION BY columns, match_start, match_end); None: all."""
+
+    events: Mapping[str, tuple[str, ...]]
+    columns: frozenset[str] | None = None
+
+
+def used_columns(bound: BoundEventPattern, site: Site, sql: str, *, only_clause: bool) -> Shown:
+    """What the statement uses of the clause's result."""
     names = bound.relation.schema.names
     tokens = tokenize(sql)
     outside = [i for i, token in enumerate(tokens.items) if not site.span.start <= token.span.start < site.span.end]
     variables = [element.variable for element in elements(bound.pattern, negated=False)]
     if not only_clause or _shows_everything(tokens, outside, site):
         _require_distinct(names, site)
-        return {variable: tuple(names) for variable in variables}
-    return {variable: _columns(variable, tokens, outside, bound) for variable in variables}
+        return Shown({variable: tuple(names) for variable in variables})
+    mentioned = {tokens.items[i].text.lower() for i in outside if tokens.items[i].is_name}
+    keys = [key.name for key in bound.keys]
+    columns = frozenset(name for name in (*keys, "match_start", "match_end") if name.lower() in mentioned)
+    found = {variable: _columns(variable, tokens, outside, bound) for variable in variables}
+    return Shown({variable: columns for variable, columns in found.items() if columns}, columns)
 
 
 def _shows_everything(tokens: Tokens, outside: list[int], site: Site) -> bool:
     keys = {tokens.items[i].key for i in outside}
     if "SELECT" not in keys or keys & _WHOLE_ROW_WORDS or _renamed(tokens, outside, site):
+        return True
+    if any(tokens.items[i].key == "|" and tokens.items[j].key == ">" for i, j in pairwise(outside)):
         return True
     return any(_is_star(tokens.items, i) for i in outside)
 
@@ -55,6 +74,7 @@ def _renamed(tokens: Tokens, outside: list[int], site: Site) -> bool:
 
 
 def _columns(variable: str, tokens: Tokens, outside: list[int], bound: BoundEventPattern) -> tuple[str, ...]:
+    """The variable's columns; none where it is not mentioned."""
     names = bound.relation.schema.names
     used = {name.lower() for name in _residual_columns(variable, bound)}
     for i in outside:
@@ -65,7 +85,7 @@ def _columns(variable: str, tokens: Tokens, outside: list[int], bound: BoundEven
                 return tuple(names)
             used.add(column.lower())
     kept = tuple(name for name in names if name.lower() in used)
-    return kept or (names[0],)
+    return kept or tuple(names[:1] if used else ())
 
 
 def _column_behind(tokens: Tokens, i: int) -> str | None:

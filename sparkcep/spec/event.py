@@ -74,11 +74,13 @@ class LastEvent:
 class EventStruct:
     """The event that ``variable`` took, as a STRUCT of ``fields`` (name, input column); NULL where it took none.
 
-    Of a Kleene variable: a LIST of such STRUCTs in event order, empty where ``*`` took none.
+    Of a Kleene variable: a LIST of such STRUCTs in event order, empty where ``*`` took none. ``flat`` (of an event that every
+    match has): not one column but one for each field, named by ``flat_name``; Spark reads those at half the cost.
     """
 
     variable: str
     fields: tuple[tuple[str, str], ...]
+    flat: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,6 +100,11 @@ class Output:
 
     name: str
     source: Source
+
+
+def flat_name(output: Output, field: str) -> str:
+    """The column that holds a field of a flat STRUCT."""
+    return f"{output.name}.{field}"
 
 
 @dataclass(frozen=True, slots=True)

@@ -19,7 +19,7 @@ from sparkcep.engines.event_pattern.closures import Closures, Frame, earliest, l
 from sparkcep.engines.event_pattern.events import IntArray
 from sparkcep.errors import CepInternalError
 from sparkcep.pattern.event import elements
-from sparkcep.spec.event import BufferStruct, EventPatternSpec, EventStruct, FirstEvent, Output
+from sparkcep.spec.event import BufferStruct, EventPatternSpec, EventStruct, FirstEvent, Output, flat_name
 
 Rows = NDArray[np.signedinteger[Any]]
 """Rows of the table, or sizes."""
@@ -183,8 +183,18 @@ class Writer:
 
     def write(self, matches: Matches) -> pa.Table:
         """The matches as a table."""
-        arrays = [self._output(output, matches) for output in self.outputs]
-        return pa.Table.from_arrays(arrays, names=[output.name for output in self.outputs])
+        columns = dict(column for output in self.outputs for column in self._columns(output, matches))
+        return pa.Table.from_arrays(list(columns.values()), names=list(columns))
+
+    def _columns(self, output: Output, matches: Matches) -> Iterator[tuple[str, pa.Array]]:
+        source = output.source
+        if not isinstance(source, EventStruct) or not source.flat:
+            yield output.name, self._output(output, matches)
+            return
+        rows = matches.taken[source.variable]
+        assert not isinstance(rows, Lists)
+        for field, column in source.fields:
+            yield flat_name(output, field), self.take(column, rows)
 
     def _output(self, output: Output, matches: Matches) -> pa.Array:
         source = output.source

@@ -114,8 +114,9 @@ PredicateClass = Literal["row-only", "equality", "range", "general"]
 
 
 def predicate_class(predicate: Predicate) -> PredicateClass:
-    """How a predicate, or the best of its conjuncts, is decided: ``row-only``: a bit that Spark computed; ``equality`` and ``range``: by search in the
-    input buffer of the variable bound last (a range on sorted values where that pays); ``general``: pair by pair."""
+    """How a predicate, or the best of its conjuncts, is decided: ``row-only``: a bit that Spark computed; ``equality`` and
+    ``range``: by search in the input buffer of the variable bound last (a range on sorted values where that pays);
+    ``general``: pair by pair."""
     conditions = [part.condition for part in conjuncts(predicate)]
     if len(variables(predicate.condition)) < 2:
         return "row-only"
