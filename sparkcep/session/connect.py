@@ -10,10 +10,12 @@ from functools import partial
 from typing import Any
 
 from rewrites import InputError, Rewritten, positional_name
+from sparkcep.errors import CepUnsupportedError
 from sparkcep.session.aggregate_functions import connect_function as aggregate_function
 from sparkcep.session.config import options
+from sparkcep.session.server_packages import require_packages
 from sparkcep.session.statement import analysed as analysed_statement
-from sparkcep.session.statement import concerns, spark_sql
+from sparkcep.session.statement import concerns, lasting_view, only_explains, spark_sql
 from sql_functions.catalog import connect_describe
 from sql_functions.register import connect_expand, connect_function
 
@@ -32,7 +34,11 @@ def install(spark: Any) -> None:
             return original(text, args, **values)
         run = _over(frames, original)
         named = named_arguments(args)
-        return run(_rewritten(spark, formatted, lambda query: run(query, named)), named)
+        query = _rewritten(spark, formatted, lambda query: run(query, named))
+        if not only_explains(formatted):
+            _refuse_lasting_view(formatted)
+            require_packages(spark)
+        return run(query, named)
 
     connect_expand(spark)
     setattr(spark, _ORIGINAL, original)
@@ -85,6 +91,19 @@ def _over(frames: dict[str, Any], original: Any) -> Any:
         return original(text, args, **frames)
 
     return run
+
+
+def _refuse_lasting_view(text: str) -> None:
+    """The functions of a rewritten clause are this session's: a view of them would be no other's."""
+    span = lasting_view(text)
+    if span is not None:
+        raise CepUnsupportedError(
+            "a view of a pattern for other sessions, over Spark Connect",
+            code="CONNECT_VIEW",
+            sql=text,
+            span=span,
+            hint="write CREATE TEMPORARY VIEW or CREATE TABLE … AS here; make the view through sparkcep thriftserver or a classic session",
+        )
 
 
 def named_arguments(args: Any) -> dict[str, Any] | None:

@@ -7,18 +7,38 @@ from dataclasses import replace
 
 from rewrites import Options, Rewritten, analyse, has_clause, has_function
 from rewrites.dialect import explain_prefix
+from rewrites.dialect.tokens import tokenize
 from rewrites.relation import Describe
-from sparkcep.errors import CepNotice
+from sparkcep.errors import CepNotice, Span
 from sparkcep.explain import analyze_query, explain_query
 from sparkcep.session.replay import Rewriter
 
 LOGGER = logging.getLogger("sparkcep")
 _REWRITER = Rewriter()
+_VIEW_WORDS = ("OR", "REPLACE", "GLOBAL", "TEMP", "TEMPORARY")
+"""What may stand between CREATE and VIEW."""
 
 
 def concerns(text: str) -> bool:
     """Whether a statement is sparkcep's to rewrite; all others are Spark's as they are."""
     return has_clause(text) or has_function(text) or explain_prefix(text) is not None
+
+
+def only_explains(text: str) -> bool:
+    """Whether a statement is an EXPLAIN PATTERN, which runs no pattern."""
+    prefix = explain_prefix(text)
+    return prefix is not None and prefix.mode != "analyze"
+
+
+def lasting_view(text: str) -> Span | None:
+    """Where a statement makes a view that other sessions read: CREATE VIEW, ALTER VIEW, CREATE GLOBAL TEMPORARY VIEW."""
+    first, *rest = tokenize(text).items
+    words = [token.key for token in rest[:5]]
+    kind = next((word for word in words if word not in _VIEW_WORDS), "")
+    if first.key not in ("CREATE", "ALTER") or kind != "VIEW":
+        return None
+    before = set(words[: words.index("VIEW")])
+    return None if before & {"TEMP", "TEMPORARY"} and "GLOBAL" not in before else first.span
 
 
 def spark_sql(text: str, describe: Describe, options: Options) -> str:

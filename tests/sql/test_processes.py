@@ -15,6 +15,9 @@ import pytest
 PROGRAMS = Path(__file__).parent / "programs"
 ROOT = Path(__file__).resolve().parents[2]
 CONNECT_NEEDS = ("grpc", "grpc_status", "pandas", "zstandard")
+needs_connect = pytest.mark.skipif(
+    any(importlib.util.find_spec(name) is None for name in CONNECT_NEEDS), reason="pip install 'sparkcep[connect]'"
+)
 
 
 def run(program: str, *arguments: str, cwd: Path | None = None) -> list[str]:
@@ -62,8 +65,6 @@ def test_permanent_views(tmp_path: Path) -> None:
     assert json.loads(run("permanent_view.py", "read", str(tmp_path), cwd=tmp_path)[-1]) == VIEWS
 
 
-@pytest.mark.skipif(
-    any(importlib.util.find_spec(name) is None for name in CONNECT_NEEDS), reason="pip install 'sparkcep[connect]'"
-)
+@needs_connect
 def test_spark_connect(tmp_path: Path) -> None:
     assert run("connect.py", cwd=tmp_path)[-1] == "connect ok"

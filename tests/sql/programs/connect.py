@@ -1,8 +1,10 @@
 """Both clauses through Spark Connect; asserts what it sees and prints ``connect ok``."""
 
+from IPython.core.interactiveshell import InteractiveShell
 from pyspark.sql import SparkSession
 
 import sparkcep
+import sparkcep.notebook.magic as magics
 from sparkcep.errors import CepAnalysisError, CepUnsupportedError
 
 spark = (
@@ -54,11 +56,48 @@ assert [tuple(row) for row in found.collect()] == [(3,)]
 assert [tuple(row) for row in found.where("n > 1").collect()] == [(3,)]
 assert [tuple(row) for row in pairs.select("a.ts", "b.ts").collect()] == [(3, 4)]
 
+
+def lines(sql: str) -> list[str]:
+    return [row.plan for row in spark.sql(sql).collect()]
+
+
+pairs_query = f"SELECT a.ts FROM t {EVENT.format(2, 9)}"
+assert "pattern       SEQ(A a, B b), SKIP TILL ANY MATCH" in lines(f"EXPLAIN PATTERN {pairs_query}")
+assert "pattern       a b" in lines(f"EXPLAIN PATTERN SELECT * FROM t {ROW.format(0)}")
+spark.conf.set("sparkcep.explain.rows", "3")
+assert any("in the first 3 rows: b 1, a 2" in line for line in lines(f"EXPLAIN PATTERN {pairs_query}"))
+counted = lines(f"EXPLAIN ANALYZE PATTERN SELECT * FROM t {ROW.format(0)}")
+assert "engine input  4 rows in 1 partitions" in counted, counted
+assert counted[-1] == "matches       2", counted
+explained = sparkcep.explain(pairs_query)
+assert "SKIP TILL ANY MATCH" in str(explained)
+assert "<svg" in explained._repr_html_()
+
+shown: list[object] = []
+magics.display = shown.append
+shell = InteractiveShell.instance()
+shell.user_ns["spark"] = spark
+shell.run_line_magic("load_ext", "sparkcep")
+for arguments in ("--explain", "--analyze", "--plot found"):
+    shell.run_cell_magic("sql", arguments, pairs_query)
+automaton, report, result, plot = shown
+assert "<svg" in automaton._repr_html_()
+assert str(report).endswith("matches       2")
+assert str(result).startswith("2 rows, ")
+assert str(plot) == "time line of 2 matches"
+assert plot._repr_png_().startswith(b"\x89PNG")
+assert sorted(row.ts for row in shell.user_ns["found"].collect()) == [1, 3]
+
+SLOW = "MATCH_RECOGNIZE (ORDER BY ts MEASURES LAST(ts) AS t PATTERN (a b) DEFINE b AS array_join(array_agg(CLASSIFIER()), '') = 'ab')"
 for sql, kind in (
     (f"SELECT * FROM t {ROW.format('nope.x')}", CepAnalysisError),
     ("SELECT * FROM t MATCH PATTERN (SEQ(A a) ORDER BY ts DESC)", CepAnalysisError),
     ("SELECT * FROM t MATCH PATTERN (SEQ(A a, B b) ORDER BY ts COMPRESSED MATCHES)", CepUnsupportedError),
     ("SELECT * FROM t MATCH AUTOMATON (START s FINAL s)", CepUnsupportedError),
+    (f"SELECT * FROM t {SLOW}", CepUnsupportedError),
+    (f"CREATE OR REPLACE VIEW lasting AS SELECT * FROM t {ROW.format(0)}", CepUnsupportedError),
+    (f"CREATE GLOBAL TEMPORARY VIEW lasting AS SELECT * FROM t {ROW.format(0)}", CepUnsupportedError),
+    (f"CREATE VIEW lasting AS SELECT {COUNT.format(9)} AS n FROM t", CepUnsupportedError),
 ):
     try:
         spark.sql(sql).collect()
