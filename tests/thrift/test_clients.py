@@ -66,6 +66,15 @@ def test_sqlalchemy(server: Server) -> None:
     engine.dispose()
 
 
+def test_explanations_are_rows_of_text(server: Server) -> None:
+    with closing(server.connect()) as connection:
+        explained = [line for (line,) in rows(connection, f"EXPLAIN PATTERN {QUERY % 3}")]
+        counted = [line for (line,) in rows(connection, f"EXPLAIN ANALYZE PATTERN SELECT * FROM {CLAUSE}")]
+    assert "pattern       SEQ(View v, Buy b), SKIP TILL ANY MATCH" in explained
+    assert "engine input  192 rows in 16 partitions" in counted
+    assert counted[-1] == "matches       320"
+
+
 CLIENTS, QUERIES = 4, 5
 
 
