@@ -27,6 +27,7 @@ from pyspark.sql.types import (
 )
 from sqlglot import exp
 
+from rewrites.dialect import span_of
 from sparkcep.spec import expression as ir
 
 _COMPARISONS: dict[type[exp.Expression], ir.Operator] = {
@@ -84,7 +85,7 @@ class OperandBuilder(ABC):
         if kind in _LOGIC:
             return _call(_LOGIC[kind], self.boolean(node.left), self.boolean(node.right))
         if isinstance(node, exp.Not):
-            return _call("not", self.boolean(node.this))
+            return self._negation(node)
         if isinstance(node, exp.Is) and isinstance(node.expression, exp.Null):
             return _call("is_null", self.value(node.this))
         if self.is_leaf(node):
@@ -96,6 +97,14 @@ class OperandBuilder(ABC):
             low = _comparison("ge", value, self.value(node.args["low"]))
             return _call("and", low, _comparison("le", value, self.value(node.args["high"])))
         raise NotForTheEngine
+
+    def _negation(self, node: exp.Not) -> Operand:
+        """``NOT x = y``; in ``x NOT IN (y)`` the NOT stands inside, so that what is negated has no text of its own."""
+        if span_of(node.this) != span_of(node):
+            return _call("not", self.boolean(node.this))
+        if self.is_leaf(node):
+            return self._boolean_leaf(node)
+        return _call("not", OperandBuilder.boolean(self, node.this))
 
     def value(self, node: exp.Expression) -> Operand:
         """A value. Raises NotForTheEngine."""

@@ -4,7 +4,9 @@
 * A conjunct over several events is an engine *condition* when it is comparison, +, -, * and boolean logic between
   sub-expressions over one event each, and aggregates over closures, whose types need no conversion that only Spark knows
   (``rewrites.operands``): those become input columns.
-* Any other conjunct over several variables is *residual*: under skip-till-any WHERE is a filter on matches, and Spark applies it to them.
+* Any other conjunct over several variables that take one event each is *residual*: under skip-till-any WHERE is a filter on matches, and
+  Spark applies it to them.
+* What is left (closures, negated events, other strategies) is an engine condition on the slow path, see ``bind.slow_event_conditions``.
 """
 
 from __future__ import annotations
@@ -18,6 +20,7 @@ from sqlglot import exp
 from rewrites.bind.closures import Aggregate, aggregate
 from rewrites.bind.conditions import Columns
 from rewrites.bind.names import Variables, has_query, reference, references, row_text
+from rewrites.bind.slow_event_conditions import slow_event_condition
 from rewrites.clause import Expr
 from rewrites.dialect import span_of
 from rewrites.operands import NotForTheEngine, Operand, OperandBuilder
@@ -37,6 +40,7 @@ class ConditionTranslator(OperandBuilder):
     columns: Columns
     guards: dict[str, str]
     kleene: frozenset[str] = frozenset()
+    slow: bool = False
 
     def translate(self, conjunct: Expr) -> ir.Expression | None:
         """The condition over input columns, or None where it is Spark's."""
@@ -44,7 +48,31 @@ class ConditionTranslator(OperandBuilder):
             operand = self.boolean(conjunct.node)
         except NotForTheEngine:
             return None
-        return self._emit(operand, _seat(operand, self.kleene))
+        return self._emit(operand, self._seat_of(conjunct.node))
+
+    def translate_slowly(self, conjunct: Expr) -> ir.Expression:
+        """The condition; what the engine has no operator for takes the slow path. Raises CepUnsupportedError for what cannot."""
+        slow = replace(self, slow=True)
+        return slow._emit(slow.boolean(conjunct.node), self._seat_of(conjunct.node))
+
+    def boolean(self, node: exp.Expression) -> Operand:
+        """A condition. Raises NotForTheEngine, or with ``slow`` CepUnsupportedError."""
+        try:
+            return OperandBuilder.boolean(self, node)
+        except NotForTheEngine:
+            if self.slow and seen_variables(node, self.variables):
+                return slow_event_condition(node, self)
+            raise
+
+    def term(self, operand: Operand, condition: exp.Expression) -> ir.Term:
+        """A leaf of a condition as the engine knows it."""
+        return cast(ir.Term, self._emit(operand, self._seat_of(condition)))
+
+    def _seat_of(self, node: exp.Expression) -> Seat:
+        """The event whose row carries the constants: one that is there whenever the condition is asked."""
+        names = seen_variables(node, self.variables)
+        name = next((name for name in names if name not in self.kleene), names[0])
+        return name, "first" if name in self.kleene else None
 
     def is_leaf(self, node: exp.Expression) -> bool:
         """Whether ``node`` looks at one event at most, or is an aggregate."""
@@ -160,21 +188,6 @@ def _totals(node: exp.Expression, variables: Variables) -> list[str]:
 def spans_variables(expr: Expr, variables: Variables) -> tuple[str, ...]:
     """The variables a conjunct looks at, each once, left to right."""
     return seen_variables(expr.node, variables)
-
-
-def _seat(operand: Operand, kleene: frozenset[str]) -> Seat:
-    """The event whose row carries the constants: one that is there whenever the condition is asked."""
-    found = _seats_of(operand)
-    name = next((name for name, place in found if place is None), found[0][0] if found else "")
-    return name, "first" if name in kleene else None
-
-
-def _seats_of(operand: Operand) -> list[Seat]:
-    if operand.source is not None:
-        return [(operand.source.variable, "first")]
-    if operand.at is not None:
-        return [cast(Seat, operand.at)]
-    return [seat for argument in operand.arguments for seat in _seats_of(argument)]
 
 
 def _total_types(function: ir.Function, data_type: DataType) -> tuple[DataType, DataType]:

@@ -16,6 +16,8 @@ import pyarrow as pa
 
 from sparkcep.engines.event_pattern import engine as event_engine
 from sparkcep.engines.nfa_b import engine as nfa_engine
+from sparkcep.engines.nfa_b.spelling import spelled
+from sparkcep.engines.row_match.values import kind_of
 from sparkcep.engines.row_pattern import run as run_rows
 from sparkcep.pattern import event as event_ir
 from sparkcep.pattern.row import variables as row_variables
@@ -139,18 +141,28 @@ def event_matches(
     split: bool = False,
     engine: event_spec.Engine = "auto",
     negation: event_spec.Negation = "auto",
+    slow: bool = False,
     **options: int,
 ) -> list[tuple[Any, ...]]:
-    """The engine's matches as event ids by variable; ``options`` go to ``engine.run``."""
+    """The engine's matches as event ids by variable; ``options`` go to ``engine.run``. ``slow``: Python evaluates all conditions."""
     runner: Any = event_engine if case.strategy == "any" else nfa_engine
-    plan = runner.compile(replace(event_pattern_spec(case), engine=engine, negation=negation))
+    tables = list(event_tables(case))
+    spec = event_pattern_spec(case)
+    if slow and tables:
+        spec = replace(spec, predicates=tuple(_slowly(predicate, tables[0]) for predicate in spec.predicates))
+    plan = runner.compile(replace(spec, engine=engine, negation=negation))
     if runner is nfa_engine:
         options.pop("chunk", None)
-    tables = list(event_tables(case))
     if tables and not split:
         tables = [pa.concat_tables(tables)]
     lines = (line for table in tables for result in runner.run(plan, table, **options) for line in _lines(result))
     return [tuple(_ids(value) for value in line) for line in lines]
+
+
+def _slowly(predicate: event_spec.Predicate, table: pa.Table) -> event_spec.Predicate:
+    """The predicate as a tree of Spark's functions."""
+    kinds = {field.name: kind_of(field.type) for field in table.schema}
+    return replace(predicate, condition=spelled(predicate.condition, kinds))
 
 
 def _ids(value: Any) -> Any:

@@ -20,7 +20,7 @@ from rewrites.dialect import column_path
 from rewrites.predicates import ConditionTranslator, check_closures, is_local, spans_variables
 from rewrites.relation import Relation, suggestion
 from rewrites.source import Source
-from sparkcep.errors import CepAnalysisError, CepUnsupportedError, Span
+from sparkcep.errors import CepAnalysisError, Span
 from sparkcep.pattern import event as pattern
 from sparkcep.spec import event
 
@@ -161,26 +161,26 @@ class _Where:
             if len(seen) == 1 and is_local(conjunct, self.variables):
                 continue
             condition = translator.translate(conjunct) if seen else None
-            if condition is None:
-                self._require_positive(conjunct, seen, tree)
-                self._require_filter(conjunct)
+            if condition is None and self._is_filter(seen, tree):
                 self._require_boolean(conjunct)
                 residual.append(conjunct)
-            else:
-                engine.append(event.Predicate(condition, self.source.text(conjunct.span)))
+                continue
+            if condition is None:
+                condition = translator.translate_slowly(conjunct)
+            engine.append(event.Predicate(condition, self.source.text(conjunct.span)))
         return tuple(engine), tuple(residual)
 
-    def _require_filter(self, conjunct: Expr) -> None:
-        """Only under SKIP TILL ANY MATCH is WHERE a filter on matches, and NON OVERLAPPING chooses among filtered ones."""
-        if self.clause.strategy == "any" and self.clause.matches == "all":
-            return
-        raise CepUnsupportedError(
-            "a condition of this form where it decides which events are selected",
-            code="CONDITION",
-            span=conjunct.span,
-            hint="comparison, +, -, * and AND, OR, NOT between columns of the same type can be used; or ask for ALL MATCHES under "
-            "SKIP TILL ANY MATCH",
-        )
+    def _is_filter(self, seen: tuple[str, ...], tree: pattern.EventPattern) -> bool:
+        """Whether Spark can apply a conjunct to the matches: all that it looks at is there, and nothing but it depends on it.
+
+        Only under SKIP TILL ANY MATCH is WHERE a filter on matches, and NON OVERLAPPING chooses among filtered ones.
+        """
+        if not seen:
+            return True
+        special = {element.variable for element in pattern.elements(tree, negated=True)} | self.kleene
+        special |= {element.variable for element in pattern.elements(tree) if element.low == 0}
+        plain = not special.intersection(seen) and not any(isinstance(node, pattern.Or) for node in pattern.walk(tree))
+        return plain and self.clause.strategy == "any" and self.clause.matches == "all"
 
     def _require_boolean(self, conjunct: Expr) -> None:
         """A residual conjunct; one that takes a whole event (``to_json(a)``) has no type over the input."""
@@ -221,17 +221,6 @@ class _Where:
                     span=path[0].span,
                     hint=f"write {self.variables.primary[0]}.{path[0].value}",
                 )
-
-    def _require_positive(self, conjunct: Expr, seen: tuple[str, ...], tree: pattern.EventPattern) -> None:
-        special = {element.variable for element in pattern.elements(tree, negated=True)} | self.kleene
-        special |= {element.variable for element in pattern.elements(tree) if element.low == 0}
-        if special.intersection(seen) or any(isinstance(node, pattern.Or) for node in pattern.walk(tree)):
-            raise CepUnsupportedError(
-                "a condition of this form over a negated variable, a closure, an optional event or an OR",
-                code="CONDITION",
-                span=conjunct.span,
-                hint="comparison, +, -, * and AND, OR, NOT between columns of the same type can be used there",
-            )
 
 
 def _outside_queries(node: exp.Expression) -> Iterator[exp.Expression]:

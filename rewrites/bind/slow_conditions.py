@@ -7,7 +7,7 @@ looks at one row only stays Spark's, as everywhere.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -105,13 +105,13 @@ class _Pieces:
             return self.text(node.this)
         if is_aggregate(node):
             return self._aggregate(node)
-        if self._is_constant(node):
+        if is_constant(node):
             return self.translator.source.text(span_of(node))
         if self._is_leaf(node):
             return self._column(self.translator.leaf(node))
         if isinstance(node, exp.Query):
             raise NotForTheEngine
-        edits = [(span_of(child), self.text(child)) for child in node.iter_expressions() if not _is_name(child)]
+        edits = [(span_of(child), self.text(child)) for child in node.iter_expressions() if not is_name(child)]
         return self.translator.source.splice(span_of(node), edits)
 
     def stand_in(self) -> str:
@@ -121,25 +121,13 @@ class _Pieces:
 
     def filled(self, tree: SparkFunction) -> SparkFunction:
         """The tree with the engine's sources in the columns' places."""
-        sources = {name: source for source, (name, _) in self.names.items()}
-
-        def fill(node: Any) -> Any:
-            if not isinstance(node, SparkFunction):
-                return node
-            if node.name == "AttributeReference":
-                return SparkFunction("Source", node.type, (sources[node.settings[0]],), text="value")
-            return SparkFunction(node.name, node.type, tuple(map(fill, node.arguments)), node.settings, node.text)
-
-        return fill(tree)  # type: ignore[no-any-return]
-
-    def _is_constant(self, node: exp.Expression) -> bool:
-        return all(isinstance(part, _CONSTANT) for part in node.walk())
+        return filled(tree, {name: source for source, (name, _) in self.names.items()})
 
     def _is_leaf(self, node: exp.Expression) -> bool:
         """Whether ``node`` is a value of one row, or of none, that Spark or the engine has."""
         if isinstance(node, Navigation | Classifier | MatchNumber | MatchSequenceNumber):
             return True
-        if isinstance(node, exp.Lambda) or _has_parameter(node):
+        if isinstance(node, exp.Lambda) or has_parameter(node):
             return False
         if isinstance(node, exp.Star | exp.DataType | exp.Var | exp.Ordered | exp.Order | exp.Kwarg | exp.Alias):
             return False
@@ -264,6 +252,24 @@ class _Pieces:
         return total if name == "sum" else f"({total} / NULLIF({count}, 0L))"
 
 
+def filled(tree: SparkFunction, sources: Mapping[str, Any]) -> SparkFunction:
+    """``tree`` with the engine's sources in the places of the stand-in's columns, by name."""
+
+    def fill(node: Any) -> Any:
+        if not isinstance(node, SparkFunction):
+            return node
+        if node.name == "AttributeReference":
+            return SparkFunction("Source", node.type, (sources[node.settings[0]],), text="value")
+        return SparkFunction(node.name, node.type, tuple(map(fill, node.arguments)), node.settings, node.text)
+
+    return fill(tree)  # type: ignore[no-any-return]
+
+
+def is_constant(node: exp.Expression) -> bool:
+    """Whether Spark's analysis gives ``node`` back as a literal."""
+    return all(isinstance(part, _CONSTANT) for part in node.walk())
+
+
 def _distinct_of(values: SparkFunction) -> SparkFunction:
     return SparkFunction("ArrayDistinct", values.type, (values,), text="array_distinct")
 
@@ -274,7 +280,7 @@ def _quotient(total: str, count: str, data_type: DecimalType) -> str:
     return f"CAST({total} / NULLIF({count}, 0L) AS DECIMAL({precision}, {scale}))"
 
 
-def _has_parameter(node: exp.Expression) -> bool:
+def has_parameter(node: exp.Expression) -> bool:
     """Whether ``node`` reads a parameter of a lambda around it."""
     bound = lambda_names(node)
     return any(_first_name(part) in bound for part in node.walk()) if bound else False
@@ -289,6 +295,6 @@ def _first_name(node: exp.Expression) -> str | None:
     return node.name.lower() if bare else None
 
 
-def _is_name(node: exp.Expression) -> bool:
+def is_name(node: exp.Expression) -> bool:
     """Parts of a syntax tree that are no expressions: names, types, units."""
     return isinstance(node, exp.Identifier | exp.DataType | exp.Var | exp.DataTypeParam)

@@ -18,7 +18,7 @@ from sparkcep.explain.automaton import edges, formulas, mermaid, text_lines
 from sparkcep.explain.sharing import sharing_lines
 from sparkcep.pattern.event import elements
 from sparkcep.spec import EventPatternSpec, RowPatternSpec
-from sparkcep.spec.event import WithinEvents
+from sparkcep.spec.event import Predicate, WithinEvents
 from sparkcep.spec.row import slow_functions
 
 WIDTH = 12
@@ -136,12 +136,19 @@ def _event_lines(bound: BoundEventPattern, spec: EventPatternSpec, shards: Shard
     yield from _table("pattern", [f"{pattern}, {_STRATEGIES[spec.strategy]}"])
     yield from _table("window", [_window(bound, spec)])
     tests = [f"{name}: Spark, on each event: {test or 'every event'}" for name, test in bound.tests.items()]
-    classes = [(predicate_class(predicate), predicate.text) for predicate in spec.predicates]
-    tests += [f"engine, as soon as its variables are bound ({kind}): {text}" for kind, text in classes]
+    tests += [
+        f"engine, as soon as its variables are bound ({_class(predicate)}): {predicate.text}"
+        for predicate in spec.predicates
+    ]
     tests += [f"Spark, on the matches: {_residual(bound, i)}" for i in range(len(bound.residual))]
     yield from _table("conditions", tests)
     bound_in_turn = pattern == str(spec.pattern) and spec.strategy == "any"
     yield from _table(BINDING, [_binding(spec)] if bound_in_turn else [])
+
+
+def _class(predicate: Predicate) -> str:
+    slow = slow_functions(predicate.condition)
+    return f"slow path (Python: {', '.join(slow)})" if slow else predicate_class(predicate)
 
 
 def _binding(spec: EventPatternSpec) -> str:

@@ -46,7 +46,8 @@ class SparkFunction:
     """A function of Spark's that no engine has an operator for: evaluated row tuple by row tuple, on the slow path.
 
     ``name`` is Spark's expression class (``Substring``), ``text`` its SQL name, ``type`` its result's type in SQL, ``settings`` what the
-    class knows beside its arguments (mode, time zone). Arguments: ``SparkFunction``, ``Constant`` or a ``spec.row.Source``.
+    class knows beside its arguments (mode, time zone). Arguments: ``SparkFunction``, ``Constant``, a ``spec.row.Source``, or in an event
+    pattern a ``Term``.
     """
 
     name: str
@@ -114,20 +115,28 @@ class AggregateOf:
 Term = ColumnOf | ElementOf | AggregateOf
 """What a condition knows of one variable."""
 
-Expression = Term | Call
+Expression = Term | Call | SparkFunction
 
 
-def walk(node: Expression) -> Iterator[Expression]:
+def walk(node: Any) -> Iterator[Any]:
     """``node`` and everything below it, parents first."""
     yield node
-    if isinstance(node, Call):
+    if isinstance(node, Call | SparkFunction):
         for argument in node.arguments:
             yield from walk(argument)
 
 
 def terms(node: Expression) -> tuple[Term, ...]:
-    """The leaves of an expression, each once, left to right."""
-    return tuple(dict.fromkeys(part for part in walk(node) if not isinstance(part, Call)))
+    """What an expression knows of variables, each once, left to right."""
+    return tuple(dict.fromkeys(part for part in walk(node) if isinstance(part, Term)))
+
+
+def slow_parts(node: Expression) -> tuple[SparkFunction, ...]:
+    """The outermost functions of an expression that Python evaluates, each once."""
+    if isinstance(node, SparkFunction):
+        return (node,)
+    parts = node.arguments if isinstance(node, Call) else ()
+    return tuple(dict.fromkeys(found for part in parts for found in slow_parts(part)))
 
 
 def variables(node: Expression) -> tuple[str, ...]:

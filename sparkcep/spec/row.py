@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from sparkcep.pattern.row import RowPattern
-from sparkcep.spec.expression import Call, SparkFunction
+from sparkcep.spec.expression import Call, Expression, SparkFunction
 
 MASK_BITS = 62
 """Bits used per BIGINT mask column: the sign bit and one spare stay clear."""
@@ -127,7 +127,7 @@ _UNNAMED = {"Source", "Cast", "AttributeReference", "LambdaFunction", "NamedLamb
 """Functions that the user has not written."""
 
 
-def slow_functions(condition: Condition) -> tuple[str, ...]:
+def slow_functions(condition: Condition | Expression) -> tuple[str, ...]:
     """The functions of a condition that are evaluated on the slow path, each once, as Spark calls them; none: there is no such part."""
     if isinstance(condition, SparkFunction):
         own = () if condition.name in _UNNAMED else (condition.text or condition.name,)

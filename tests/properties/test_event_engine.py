@@ -21,6 +21,7 @@ OPTIONS: tuple[dict[str, Any], ...] = (
     {"engine": "tree", "negation": "first"},
     {"split": True, "negation": "post"},
     {"chunk": 1, "output_rows": 1},
+    {"slow": True},
 )
 
 

@@ -77,6 +77,8 @@ ROW_CASES = [
 MATCH_DEPENDENT = [
     Case("first_of_another", row("b AS b.v > FIRST(a.v)", "a b"), [(2,), (4,)]),
     Case("aggregate", row("b AS SUM(b.v) < 14", "a b+"), [(3,), (5,)]),
+    Case("or_not_in", row("b AS b.v > LAST(a.v) + 100 OR b.v NOT IN (6, 9)", "a b"), [(2,), (5,)]),
+    Case("not_in_across", row("b AS b.v > LAST(a.v) AND b.v NOT IN (LAST(a.v) + 2, 8)", "a b"), [(4,)]),
 ]
 
 EVENTS = """(SELECT * FROM VALUES
@@ -115,6 +117,10 @@ EVENT_CASES = [
     Case("not_of_null", pairs("NOT (a.v > b.v)"), [(1, 2), (1, 5)]),
     Case("between", pairs("b.v BETWEEN a.v AND a.v + 1"), [(1, 5)]),
     Case("not_between", pairs("b.v NOT BETWEEN a.v AND a.v + 1"), [(1, 2), (3, 5)]),
+    Case("or_not_in", pairs("a.v > b.v OR b.v NOT IN (11, 13)"), [(1, 2), (3, 5)]),
+    Case("or_not_between", pairs("a.v > b.v OR b.v NOT BETWEEN 10 AND 11"), [(1, 2), (3, 5)]),
+    Case("or_not_like", pairs("a.v > b.v OR b.payload NOT LIKE 'x%'"), [(1, 2), (3, 5)]),
+    Case("or_not", pairs("a.v > b.v OR NOT b.v IN (11, 13)"), [(1, 2), (3, 5)]),
     Case("is_null", pairs("b.v IS NULL"), [(1, 4), (3, 4)]),
     Case("is_null_over_both", pairs("(a.v + b.v) IS NULL"), [(1, 4), (3, 4)]),
     Case("is_not_null", pairs("b.payload IS NOT NULL AND a.k <= b.k"), [(1, 2), (1, 5), (3, 5)]),

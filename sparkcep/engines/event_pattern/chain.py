@@ -23,16 +23,12 @@ from sparkcep.engines.event_pattern.budget import Budget
 from sparkcep.engines.event_pattern.buffer import Buffers, InputBuffer, KeyedBuffer
 from sparkcep.engines.event_pattern.closures import Frame, earliest, gathered, latest, length
 from sparkcep.engines.event_pattern.events import Events, IntArray
-from sparkcep.engines.event_pattern.growth import Grower, closures, grower
+from sparkcep.engines.event_pattern.growth import HIGH, LOW, Grower, closures, grower
 from sparkcep.engines.event_pattern.pairs import Pairs, Ranges, apart, satisfied
-from sparkcep.engines.event_pattern.predicates import Condition, condition, evaluate_all, fault_error
+from sparkcep.engines.event_pattern.predicates import Condition, conditions, evaluate_all, fault_error
 from sparkcep.engines.event_pattern.ranges import Finder, comparable, intervals
 from sparkcep.engines.event_pattern.states import Fence, State
 from sparkcep.engines.event_pattern.values import Payload
-
-LOW, HIGH = "<low>", "<high>"
-"""Columns of a frame that bound what its partial matches may take, instead of partition and window."""
-
 
 Rest = Callable[[Frame, Budget], Iterator[tuple[Frame, bool]]]
 """Takes partial matches through the states that follow."""
@@ -122,7 +118,7 @@ def raise_faults(chain: Chain, frame: Frame) -> None:
         for wanted in (*step.conditions, *finished):
             faults = evaluate_all(wanted, chain.payload, frame).faults
             if faults is not None:
-                raise fault_error(wanted.predicate, int(faults[faults != 0][0]))
+                raise fault_error(wanted, int(faults[faults != 0][0]))
 
 
 def completed(chain: Chain, frame: Frame, suspect: bool, budget: Budget) -> Frame:
@@ -304,7 +300,7 @@ def prepared_step(state: State, indexes: Mapping[str, int], buffers: Buffers, gi
         state,
         buffer,
         Finder(buffer, intervals(ranges, buffer, buffers.payload)),
-        tuple(condition(predicate, buffers.payload) for predicate in (*state.filters, *others)),
+        conditions((*state.filters, *others), buffers.payload),
         # With an equality that the buffer is not searched by, a negated event found may be none.
         tuple((fence, negated) for fence, negated in fences if not negated.compared),
         (*given, *state.unordered),

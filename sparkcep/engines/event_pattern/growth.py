@@ -22,7 +22,7 @@ from sparkcep.engines.event_pattern.closures import Closures, Frame, gathered, l
 from sparkcep.engines.event_pattern.events import BoolArray, Events, IntArray
 from sparkcep.engines.event_pattern.monotone import Signs, doom
 from sparkcep.engines.event_pattern.pairs import Pairs, apart, equal, satisfied
-from sparkcep.engines.event_pattern.predicates import Condition, condition, evaluate, evaluate_all
+from sparkcep.engines.event_pattern.predicates import Condition, condition, conditions, evaluate, evaluate_all
 from sparkcep.engines.event_pattern.states import Growth, State
 from sparkcep.engines.event_pattern.values import Payload
 from sparkcep.spec.event import Predicate
@@ -30,6 +30,9 @@ from sparkcep.spec.expression import walked
 
 CEILING = "<ceiling>"
 """Column of a frame: no candidate from there on may enter the closure."""
+
+LOW, HIGH = "<low>", "<high>"
+"""Columns of a frame that bound what its partial matches may take, instead of partition and window."""
 
 Found = tuple[Frame, bool]
 """Partial matches, and whether a predicate's value was an error on one of them."""
@@ -60,8 +63,8 @@ def grower(state: State, index: int, buffers: Buffers) -> Grower | None:
         growth.low,
         growth.high,
         buffer,
-        tuple(condition(predicate, payload) for predicate in growth.each),
-        tuple(condition(predicate, payload) for predicate in growth.finished),
+        conditions(growth.each, payload),
+        conditions(growth.finished, payload),
         _dooms(growth, signs, payload),
     )
 
@@ -103,10 +106,12 @@ def closures(
 
 def _begun(events: Events, first: Iterable[tuple[Pairs, bool]], high: IntArray) -> Iterator[Found]:
     """Closures of one event, with the end of what may follow: also the window that this event opens, if it is the
-    match's earliest."""
+    match's earliest (an event of a negated group is not of the match)."""
     ends = events.partition_end if events.window is None else events.window.end
     for pairs, suspect in first:
-        ceiling = np.minimum(high[pairs.parents], ends[pairs.taken])
+        ceiling = high[pairs.parents]
+        if LOW not in pairs.parents_frame:
+            ceiling = np.minimum(ceiling, ends[pairs.taken])
         frame = pairs.frame()
         if len(ceiling):
             yield {**frame, CEILING: ceiling}, suspect

@@ -18,7 +18,7 @@ from typing import Any, Literal, cast
 
 from sparkcep.engines.event_pattern.events import BoolArray
 from sparkcep.engines.event_pattern.values import Payload
-from sparkcep.spec.expression import AggregateOf, Call, ColumnOf, ElementOf, Expression, Operator
+from sparkcep.spec.expression import AggregateOf, Call, ColumnOf, ElementOf, Expression, Operator, SparkFunction
 
 Trend = Literal["still", "up", "down", "unknown"]
 
@@ -94,6 +94,8 @@ def _trend(node: Expression, signs: Signs) -> Trend:
             return "still" if parts == {"still"} else "unknown"
         left, right = (_trend(argument, signs) for argument in node.arguments)
         return _together(left, right if node.operator == "add" else OPPOSITE[right])
+    if isinstance(node, SparkFunction):
+        return "unknown"
     if node.variable != signs.variable:
         return "still" if not isinstance(node, ElementOf) or node.place in ("first", "last") else "unknown"
     if isinstance(node, AggregateOf) and not node.prefix:

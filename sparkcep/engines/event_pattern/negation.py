@@ -20,12 +20,13 @@ import numpy as np
 from sparkcep.engines.event_pattern.branches import Branch, extremes
 from sparkcep.engines.event_pattern.budget import Budget
 from sparkcep.engines.event_pattern.buffer import Buffers
-from sparkcep.engines.event_pattern.chain import HIGH, LOW, Chain, extensions, raise_faults
+from sparkcep.engines.event_pattern.chain import Chain, extensions, raise_faults
 from sparkcep.engines.event_pattern.chain import prepare as prepare_chain
 from sparkcep.engines.event_pattern.closures import Frame, earliest, gathered, lacks, latest, length
 from sparkcep.engines.event_pattern.events import BoolArray, Events, IntArray, Window
+from sparkcep.engines.event_pattern.growth import HIGH, LOW
 from sparkcep.engines.event_pattern.plan import NegatedEvent
-from sparkcep.engines.event_pattern.predicates import Condition, condition, evaluate_all, fault_error
+from sparkcep.engines.event_pattern.predicates import Condition, conditions, evaluate_all, fault_error
 from sparkcep.engines.event_pattern.ranges import Finder, comparable, intervals
 from sparkcep.engines.event_pattern.states import ascending, comparison_of
 from sparkcep.engines.event_pattern.states import chain as chain_of
@@ -117,7 +118,7 @@ def _absence(negated: NegatedEvent, branch: Branch, indexes: Mapping[str, int], 
     compared = {p: comparison_of(p, negation.variable, branch.variables) for p in negated.filters}
     ranges = [part for part in compared.values() if part is not None and comparable(part, buffers.payload)]
     others = [predicate for predicate, part in compared.items() if part not in ranges]
-    conditions = tuple(condition(predicate, buffers.payload) for predicate in others)
+    wanted = conditions(others, buffers.payload)
     return Absence(
         negation.variable,
         after=extremes(negation.before, branch.precedes)[1],
@@ -125,9 +126,9 @@ def _absence(negated: NegatedEvent, branch: Branch, indexes: Mapping[str, int], 
         own=own,
         size=len(buffer.rows) if group is None else min(len(step.buffer.rows) for step in group.steps),
         finder=Finder(buffer, intervals(ranges, buffer, buffers.payload)),
-        conditions=conditions,
+        conditions=wanted,
         group=group,
-        needs=_needs(negated, branch, own, conditions),
+        needs=_needs(negated, branch, own, wanted),
     )
 
 
@@ -297,5 +298,5 @@ def _satisfied(absence: Absence, payload: Payload, rows: Frame, counts: BoolArra
     for wanted, faults in faulty:
         left = faults[counts & (faults != 0)]
         if len(left):
-            raise fault_error(wanted.predicate, int(left[0]))
+            raise fault_error(wanted, int(left[0]))
     return counts

@@ -7,7 +7,7 @@ as in Spark; integers never wrap; decimals are exact or refused.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -16,11 +16,25 @@ import polars as pl
 from sparkcep.engines.event_pattern.arithmetic import OVERFLOW, Lowered, arithmetic, either
 from sparkcep.engines.event_pattern.closures import Closures, Column, first_of, last_of, length
 from sparkcep.engines.event_pattern.events import BoolArray, IntArray
+from sparkcep.engines.event_pattern.slow import FAILED, SlowFunction, opaque, plain, slow_function
 from sparkcep.engines.event_pattern.totals import total_kind, totals
 from sparkcep.engines.event_pattern.values import Kind, Payload
 from sparkcep.errors import CepDataError, CepUnsupportedError
 from sparkcep.spec.event import Predicate
-from sparkcep.spec.expression import AggregateOf, Call, ElementOf, Expression, Term, looks_back, moves, terms, walked
+from sparkcep.spec.expression import (
+    AggregateOf,
+    Call,
+    ColumnOf,
+    ElementOf,
+    Expression,
+    SparkFunction,
+    Term,
+    looks_back,
+    moves,
+    slow_parts,
+    terms,
+    walked,
+)
 
 FAULTS = {1: ("ARITHMETIC_OVERFLOW", "overflows"), 2: ("DIVIDE_BY_ZERO", "divides by zero")}
 BOOLEAN = Kind("boolean", 8)
@@ -31,6 +45,7 @@ class Condition:
     """A predicate ready to run. ``fault`` is None where no value can be an error, else a code of ``FAULTS`` or 0.
 
     ``walked``: the closure whose every element i it must hold for. ``looks_back``: every element but the first.
+    ``slow``: its parts that Python evaluates.
     """
 
     predicate: Predicate
@@ -39,6 +54,7 @@ class Condition:
     fault: pl.Expr | None
     walked: str | None = None
     looks_back: bool = False
+    slow: tuple[SlowFunction, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +68,8 @@ class Outcome:
 def condition(predicate: Predicate, payload: Payload) -> Condition:
     """``predicate`` over the columns of ``payload``. Raises CepUnsupportedError for types or decimals it cannot
     compute."""
-    lowered = _lower(predicate.condition, payload)
+    functions = slow_parts(predicate.condition)
+    lowered = _lower(predicate.condition, payload, functions)
     if lowered.kind.name != "boolean":
         raise CepUnsupportedError(f"The predicate is no condition: {predicate.text}.", code="PREDICATE")
     columns = terms(predicate.condition)
@@ -63,7 +80,17 @@ def condition(predicate: Predicate, payload: Payload) -> Condition:
         lowered.fault,
         next(iter(walked(predicate.condition)), None),
         any(looks_back(term) for term in columns),
+        tuple(map(slow_function, functions)),
     )
+
+
+def conditions(predicates: Iterable[Predicate], payload: Payload) -> tuple[Condition, ...]:
+    """Those of ``predicates``, the slow ones last."""
+    return tuple(sorted((condition(predicate, payload) for predicate in predicates), key=_is_slow))
+
+
+def _is_slow(wanted: Condition) -> bool:
+    return bool(wanted.slow)
 
 
 def evaluate(
@@ -73,7 +100,11 @@ def evaluate(
 
     Over the elements of a closure: for its last element, or for the last element of ``prefix``, which it begins with.
     """
-    frame = pl.DataFrame([_series(term, payload, rows, prefix).alias(_name(term)) for term in wanted.columns])
+    columns = [_series(term, payload, rows, prefix).alias(_name(term)) for term in wanted.columns]
+    for number, function in enumerate(wanted.slow):
+        answers, failed = _answers(function, payload, rows, prefix)
+        columns += [answers.alias(_slow_name(number)), pl.Series(f"{_slow_name(number)}!", failed)]
+    frame = pl.DataFrame(columns)
     value = wanted.value.fill_null(False).alias("value")
     if wanted.fault is None:
         return Outcome(frame.select(value).to_series().to_numpy(), None)
@@ -98,41 +129,74 @@ def evaluate_all(wanted: Condition, payload: Payload, rows: Mapping[str, Column]
     return Outcome(holds, faults if faults.any() else None)
 
 
-def fault_error(predicate: Predicate, fault: int) -> CepDataError:
+def fault_error(wanted: Condition, fault: int) -> CepDataError:
     """The error for a fault code of ``Outcome.faults``."""
+    if fault == FAILED:
+        return next(function.error for function in wanted.slow if function.error is not None)
     code, verb = FAULTS[fault]
     return CepDataError(
-        f"The predicate {predicate.text} {verb}.",
+        f"The predicate {wanted.predicate.text} {verb}.",
         code=code,
         hint="Cast its operands to a wider type, or exclude such events with an earlier condition.",
     )
 
 
 def _series(term: Term, payload: Payload, rows: Mapping[str, Column], prefix: Closures | None) -> pl.Series:
-    """The values of a term; what depends on i is taken from ``prefix``."""
-    column = rows[term.variable]
-    if prefix is not None and moves(term):
-        column = prefix
+    """The values of a term."""
     if isinstance(term, AggregateOf):
+        column = _column(term, rows, prefix)
         assert isinstance(column, Closures)
         return totals(column.before() if term.prefix else column, term, payload)
+    return payload.series(term.column).gather(_events(term, rows, prefix))
+
+
+def _column(term: Term, rows: Mapping[str, Column], prefix: Closures | None) -> Column:
+    """What depends on i is taken from ``prefix``."""
+    return prefix if prefix is not None and moves(term) else rows[term.variable]
+
+
+def _events(term: ColumnOf | ElementOf, rows: Mapping[str, Column], prefix: Closures | None) -> IntArray:
+    """The event that a term looks at, per pair."""
+    column = _column(term, rows, prefix)
     if isinstance(term, ElementOf) and term.place == "previous":
         assert isinstance(column, Closures)
-        return payload.series(term.column).gather(column.before().last)
+        return column.before().last
     is_first = isinstance(term, ElementOf) and term.place == "first"
-    return payload.series(term.column).gather(first_of(column) if is_first else last_of(column))
+    return first_of(column) if is_first else last_of(column)
+
+
+def _answers(
+    function: SlowFunction, payload: Payload, rows: Mapping[str, Column], prefix: Closures | None
+) -> tuple[pl.Series, IntArray]:
+    """(value, fault) of a slow function, per pair."""
+    columns = []
+    for term in function.terms:
+        kind = total_kind(term, payload) if isinstance(term, AggregateOf) else payload.kind(term.column)
+        if kind.name == "opaque" and not isinstance(term, AggregateOf):
+            columns.append(opaque(payload, term.column, _events(term, rows, prefix)))
+        else:
+            columns.append(plain(_series(term, payload, rows, prefix), kind))
+    return function.answers(columns, len(columns[0]))
 
 
 def _name(term: Term) -> str:
     return f"{len(term.variable)}:{term}"
 
 
-def _lower(node: Expression, payload: Payload) -> Lowered:
+def _slow_name(number: int) -> str:
+    return f"0:{number}"
+
+
+def _lower(node: Expression, payload: Payload, slow: Sequence[SparkFunction] = ()) -> Lowered:
+    """``slow``: the condition's slow functions, in the order in which their answers are numbered."""
     if isinstance(node, AggregateOf):
         return _lower_total(node, payload)
+    if isinstance(node, SparkFunction):
+        name = _slow_name(slow.index(node))
+        return Lowered(pl.col(name), BOOLEAN, pl.col(f"{name}!"))
     if not isinstance(node, Call):
         return Lowered(pl.col(_name(node)), payload.kind(node.column))
-    parts = [_lower(argument, payload) for argument in node.arguments]
+    parts = [_lower(argument, payload, slow) for argument in node.arguments]
     if node.operator in ("add", "sub", "mul", "div"):
         return arithmetic(node.operator, parts[0], parts[1], str(node))
     if node.operator in ("and", "or"):

@@ -10,7 +10,7 @@ from sparkcep.engines.event_pattern.branches import Branch, branches
 from sparkcep.errors import CepAnalysisError, CepUnsupportedError
 from sparkcep.pattern.event import EventPattern, Not, Or, elements, walk
 from sparkcep.spec.event import MatchOutput, Predicate, Strategy, WithinEvents, WithinTime
-from sparkcep.spec.expression import AggregateOf, ColumnOf, ElementOf, terms, variables, walked
+from sparkcep.spec.expression import AggregateOf, ColumnOf, ElementOf, slow_parts, terms, variables, walked
 
 STRATEGY_NAMES = {
     "any": "SKIP TILL ANY MATCH",
@@ -50,6 +50,7 @@ def check_parts(
     groups = negated_groups(pattern)
     kleene = {element.variable for element in elements(pattern) if element.kleene}
     for predicate in predicates:
+        _check_functions(predicate)
         _check_predicate(predicate, groups)
         _check_closures(predicate, kleene)
 
@@ -99,6 +100,16 @@ def _check_predicate(predicate: Predicate, groups: tuple[frozenset[str], ...]) -
             code="PREDICATE_OVER_NEGATIONS",
             hint="Negated events are independent of each other; compare each with positive events.",
         )
+
+
+def _check_functions(predicate: Predicate) -> None:
+    """Every function on the slow path is there."""
+    slow = slow_parts(predicate.condition)
+    if slow:
+        from sparkcep.engines.functions import check as check_function  # 149 functions, which few clauses need
+
+        for function in slow:
+            check_function(function)
 
 
 def _check_closures(predicate: Predicate, kleene: set[str]) -> None:

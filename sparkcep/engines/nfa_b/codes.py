@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-SET, COUNT, INT_SUM, FLOAT_SUM, WIDENED_SUM, LEAST, GREATEST = 0, 1, 2, 3, 4, 5, 6
+SET, COUNT, INT_SUM, FLOAT_SUM, WIDENED_SUM, LEAST, GREATEST, LISTED = 0, 1, 2, 3, 4, 5, 6, 7
 """What an event does to a slot of the value vector: its value replaces, is counted, added (as an integer, a float, an
-integer in a sum of floats), or kept if less, or greater."""
+integer in a sum of floats), or kept if less, or greater; or the event itself is put behind those of a list (see ``slow``)."""
 
 BEGIN, TAKE, PROCEED = 0, 1, 2
 """Edges of component k: conditions 3 k + BEGIN, …; updates 2 k + BEGIN, 2 k + TAKE."""

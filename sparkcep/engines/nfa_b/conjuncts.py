@@ -3,9 +3,9 @@
 In: predicates and a line of components. Out: for each conjunct the edge where its *last identifier* is instantiated:
 the begin edge of a component, the take edge of a closure, or the proceed edge that leaves it.
 
-A conjunct over the elements of a closure that is already behind (``a[i].x < b.x``, or ``a[i].x <= 2 * AVG(a.x)``) would
-need the elements again. Where its elements stand alone on one side of a comparison, it says the same of their minimum
-or maximum, which the value vector keeps; elsewhere it is refused by name.
+A conjunct over the elements of a closure that is already behind (``a[i].x < b.x``, or ``a[i].x <= 2 * AVG(a.x)``)
+needs the elements again. Where its elements stand alone on one side of a comparison, it says the same of their minimum
+or maximum, which the value vector keeps; elsewhere the vector keeps all elements, and Python asks each (see ``slow``).
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from itertools import product
 from typing import Literal
 
 from sparkcep.engines.nfa_b.structure import Component
-from sparkcep.errors import CepLimitError, CepUnsupportedError
+from sparkcep.errors import CepLimitError
 from sparkcep.spec.event import Predicate
 from sparkcep.spec.expression import (
     AggregateOf,
@@ -29,7 +29,6 @@ from sparkcep.spec.expression import (
     moves,
     terms,
     variables,
-    walk,
     walked,
 )
 
@@ -50,20 +49,21 @@ _EXTREMES: dict[Operator, tuple[Function, ...]] = {
 
 @dataclass(frozen=True, slots=True)
 class Conjunct:
-    """A condition on the edge ``kind`` of component ``at``. ``first``: on the begin edge it holds for a[1] too."""
+    """A condition on the edge ``kind`` of component ``at``. ``first``: on the begin edge it holds for a[1] too.
+    ``each``: the complete closure for whose every element it must hold."""
 
     kind: EdgeKind
     at: int
     condition: Expression
     text: str
     first: bool = True
+    each: str = ""
 
 
 def placed(predicates: Sequence[Predicate], components: Sequence[Component]) -> tuple[Conjunct, ...]:
     """The conjuncts over the line's variables; those over variables that it lacks (negated, not taken) are left out.
 
-    Raises CepUnsupportedError for a conjunct over the elements of a closure that is behind, CepLimitError past
-    ``MAX_CONJUNCTS``.
+    Raises CepLimitError past ``MAX_CONJUNCTS``.
     """
     places = {component.variable: at for at, component in enumerate(components)}
     found: list[Conjunct] = []
@@ -118,8 +118,13 @@ def _placed(
     if running == (last.variable,) and not whole:
         yield Conjunct("take", at, clause, text, first=not any(looks_back(term) for term in own))
         return
-    for condition in _folded(clause, text) if running else (clause,):
-        yield Conjunct("proceed" if last.kleene and whole else "begin", at, condition, text)
+    kind: EdgeKind = "proceed" if last.kleene and whole else "begin"
+    sides = _element_side(clause) if running else None
+    if running and sides is None:
+        yield Conjunct(kind, at, clause, text, each=running[0])
+        return
+    for condition in (clause,) if sides is None else _folded(*sides):
+        yield Conjunct(kind, at, condition, text)
 
 
 def _is_whole(term: Expression) -> bool:
@@ -129,17 +134,8 @@ def _is_whole(term: Expression) -> bool:
     return isinstance(term, ElementOf) and term.place == "last"
 
 
-def _folded(clause: Expression, text: str) -> Iterator[Expression]:
+def _folded(element: ElementOf, operator: Operator, other: Expression) -> Iterator[Expression]:
     """``a[i].x < r`` for all i → ``MAX(a.x) < r`` and no ``a.x`` is NULL."""
-    sides = _element_side(clause)
-    if sides is None:
-        raise CepUnsupportedError(
-            f"{text} looks at every element of a closure that is complete",
-            code="CLOSURE_ELEMENTS",
-            hint="compare elements with what was taken before them, or use MIN, MAX, the first or the last element; "
-            "SKIP TILL ANY MATCH allows it",
-        )
-    element, operator, other = sides
     for function in _EXTREMES[operator]:
         yield Call(operator, (AggregateOf(function, element.variable, element.column), other))
     sizes = AggregateOf("count", element.variable, element.column), AggregateOf("count", element.variable)
@@ -151,7 +147,7 @@ def _element_side(clause: Expression) -> tuple[ElementOf, Operator, Expression] 
         return None
     left, right = clause.arguments
     for own, other, operator in ((left, right, clause.operator), (right, left, _FLIPPED[clause.operator])):
-        still = not any(moves(part) for part in walk(other) if not isinstance(part, Call))
+        still = not any(moves(term) for term in terms(other))
         if isinstance(own, ElementOf) and own.place == "each" and still:
             return own, operator, other
     return None

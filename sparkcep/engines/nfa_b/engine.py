@@ -19,6 +19,7 @@ from sparkcep.engines.nfa_b.compilation import Automaton, automata
 from sparkcep.engines.nfa_b.compressed import PartWriter
 from sparkcep.engines.nfa_b.matches import matches, parts
 from sparkcep.engines.nfa_b.search import MAX_NODES, Algorithm, Search
+from sparkcep.engines.nfa_b.slow import ROW, Calls
 from sparkcep.engines.nfa_b.stream import Stream, load
 from sparkcep.engines.nfa_b.support import check
 from sparkcep.engines.nfa_b.vector import Program, conjunct_columns, program
@@ -26,6 +27,7 @@ from sparkcep.engines.row_match import values
 from sparkcep.engines.row_match.values import Kind, Pool
 from sparkcep.engines.row_pattern.columns import Columns
 from sparkcep.spec.event import EventPatternSpec
+from sparkcep.spec.expression import slow_parts
 
 _ALGORITHMS: dict[str, Algorithm] = {"basic": "basic", "backtrack": "backtrack"}
 """What may be asked for; all else (settings for SKIP TILL ANY MATCH) is merging."""
@@ -112,8 +114,10 @@ def _compressed(compiled: Plan, table: pa.Table, stream: Stream, max_nodes: int)
 
 def _search(compiled: Plan, at: int, table: pa.Table, stream: Stream, max_nodes: int = MAX_NODES) -> Search:
     spec, automaton = compiled.spec, compiled.automata[at]
+    if any(slow_parts(c.condition) or c.each for edge in automaton.edges for c in edge.conjuncts):
+        table = table.append_column(ROW, pa.array(np.arange(table.num_rows)))
     columns = Columns(table)
-    kinds = {name: values.kind_of(columns.type(name)) for name in conjunct_columns(automaton)}
+    kinds = {name: values.kind_of(columns.type(name)) for name in (*conjunct_columns(automaton), *_row_column(table))}
     key = (at, tuple(kinds.values()))
     if key not in compiled.programs:
         pool = Pool({}, {}, {})
@@ -130,4 +134,9 @@ def _search(compiled: Plan, at: int, table: pa.Table, stream: Stream, max_nodes:
         algorithm=_ALGORITHMS.get(spec.engine, "merging"),
         chooses=chooses(compiled),
         max_nodes=max_nodes,
+        calls=Calls(compiled_program.slow, table) if compiled_program.slow else None,
     )
+
+
+def _row_column(table: pa.Table) -> tuple[str, ...]:
+    return (ROW,) if ROW in table.column_names else ()

@@ -24,6 +24,7 @@ from sparkcep.engines.nfa_b.codes import (
     FLOAT_SUM,
     INT_SUM,
     LEAST,
+    LISTED,
     NOTHING,
     PROCEED,
     S_CONJUNCT,
@@ -44,6 +45,7 @@ from sparkcep.engines.row_match.condition_kernels import (
     I64,
     I64X2,
     bits_of,
+    call_python,
     float_of,
     holds,
     is_null,
@@ -110,6 +112,10 @@ def absorb(which, event, run, update_starts, updates, vectors, values, nullable,
         if kind == SET:
             vectors[run, word] = 0 if empty else values[column, event]
             vectors[run, word + 2] = 0 if empty else 1
+            continue
+        if kind == LISTED:
+            vectors[run, word] = call_python(updates[u, 4], vectors[run, word], event, 0, 0, 0, 0, 0)
+            vectors[run, word + 2] = 1
             continue
         if empty:
             continue

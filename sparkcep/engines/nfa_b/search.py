@@ -18,6 +18,7 @@ from sparkcep.engines.nfa_b.advance_kernels import advance
 from sparkcep.engines.nfa_b.backtrack_kernels import backtrack
 from sparkcep.engines.nfa_b.compilation import Automaton
 from sparkcep.engines.nfa_b.match_kernels import compacted
+from sparkcep.engines.nfa_b.slow import Calls
 from sparkcep.engines.nfa_b.vector import Program
 from sparkcep.engines.row_match.codes import OVERFLOW
 from sparkcep.errors import CepDataError, CepInternalError, CepLimitError
@@ -70,9 +71,11 @@ class Search:
         algorithm: Algorithm,
         chooses: bool,
         max_nodes: int = MAX_NODES,
+        calls: Calls | None = None,
     ) -> None:
         self.automaton, self.program, self.stream, self.data = automaton, program, stream, data
-        self.algorithm, self.chooses, self.max_nodes = algorithm, chooses, max_nodes
+        self.algorithm, self.chooses, self.max_nodes, self.calls = algorithm, chooses, max_nodes, calls
+        self.arrays = _arrays(automaton, program, calls)
         merges = algorithm == "merging" and not chooses
         self.mode = (int(ignores), int(merges), int(chooses))
         self.state = np.zeros(codes.S_SIZE, np.int64)
@@ -115,18 +118,19 @@ class Search:
                 self._compact(pending)
 
     def _go_on(self) -> int:
+        if self.calls is not None:
+            self.calls.vectors = self.runs[5]
         shared = (self.runs, self.nodes, self.ends_arrays)
         if self.algorithm == "backtrack":
             return int(
                 backtrack(
-                    _arrays(self.automaton, self.program), self.stream, self.data, *shared, self.stack, *self.paths,
-                    self.mode, self.state,
+                    self.arrays, self.stream, self.data, *shared, self.stack, *self.paths, self.mode, self.state,
                 )
             )  # fmt: skip
         return int(
             advance(
-                _arrays(self.automaton, self.program), self.stream, self.data, *shared, self.table, self.stack,
-                *self.paths, self.mode, self.state,
+                self.arrays, self.stream, self.data, *shared, self.table, self.stack, *self.paths, self.mode,
+                self.state,
             )
         )  # fmt: skip
 
@@ -178,7 +182,9 @@ class Search:
                 new[:left] = old[:left]
             self.nodes = bigger
 
-    def _fault(self) -> CepDataError:
+    def _fault(self) -> Exception:
+        if self.calls is not None and self.calls.error is not None:
+            return self.calls.error
         conjunct = self.program.conjuncts[int(self.state[codes.S_CONJUNCT])]
         overflow = int(self.state[codes.S_KIND]) == OVERFLOW
         return CepDataError(
@@ -188,7 +194,7 @@ class Search:
         )
 
 
-def _arrays(automaton: Automaton, program: Program) -> Arrays:
+def _arrays(automaton: Automaton, program: Program, calls: Calls | None) -> Arrays:
     """The kernels' AUTOMATON."""
     components = automaton.components
     if not components:
@@ -199,9 +205,9 @@ def _arrays(automaton: Automaton, program: Program) -> Arrays:
         np.array([component.kleene for component in components], np.bool_),
         program.edges,
         program.starts,
-        program.operations,
+        program.operations if calls is None else calls.operations(program.operations),
         program.update_starts,
-        program.updates,
+        program.updates if calls is None else calls.updates(program.updates, codes.LISTED),
         program.masks,
     )
 

@@ -19,21 +19,24 @@ from sparkcep.engines.nfa_b.codes import (
     GREATEST,
     INT_SUM,
     LEAST,
+    LISTED,
     SET,
     SLOT_WORDS,
     WIDENED_SUM,
 )
 from sparkcep.engines.nfa_b.compilation import Automaton
 from sparkcep.engines.nfa_b.conjuncts import Conjunct
+from sparkcep.engines.nfa_b.slow import ROW, Atom, Held
+from sparkcep.engines.nfa_b.spelling import spelled
 from sparkcep.engines.row_match import codes as machine
 from sparkcep.engines.row_match.bytecode import Writer
 from sparkcep.engines.row_match.values import Kind, Pool
 from sparkcep.errors import CepUnsupportedError
-from sparkcep.spec.expression import AggregateOf, ColumnOf, ElementOf, Term, terms
+from sparkcep.spec.expression import AggregateOf, ColumnOf, ElementOf, SparkFunction, Term, looks_back, moves, terms
 
 EDGES = ("begin", "take", "proceed")
 Key = tuple[str, str, str | None]
-"""A slot: what it keeps (``first``, ``last``, an aggregate), of which variable, of which column."""
+"""A slot: what it keeps (``first``, ``last``, ``list``, an aggregate), of which variable, of which column."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,9 +44,9 @@ class Program:
     """An automaton for the kernels.
 
     ``edges`` [3 n + 1]: the conjuncts of each edge; ``starts`` [conjuncts + 1] and ``operations`` [m, 6]: their
-    operations, which need a stack of ``depth``. ``update_starts`` [2 n + 1] and ``updates`` [u, 4] (kind, word, column
-    or -1, whether the slot is emptied first). ``masks`` [2 n, words]: what matters in state 2 k (waiting for component
-    k) and 2 k + 1 (inside its closure). ``conjuncts``: for messages.
+    operations, which need a stack of ``depth``. ``update_starts`` [2 n + 1] and ``updates`` [u, 5] (kind, word, column
+    or -1, whether the slot is emptied first; of a list the address to call). ``masks`` [2 n, words]: what matters in state 2 k (waiting for component
+    k) and 2 k + 1 (inside its closure). ``conjuncts``: for messages. ``slow``: what Python evaluates.
     """
 
     words: int
@@ -55,6 +58,7 @@ class Program:
     updates: NDArray[np.int64]
     masks: NDArray[np.bool_]
     conjuncts: tuple[Conjunct, ...]
+    slow: tuple[Atom, ...] = ()
 
 
 def program(automaton: Automaton, kinds: Mapping[str, Kind], pool: Pool) -> Program:
@@ -86,31 +90,39 @@ def program(automaton: Automaton, kinds: Mapping[str, Kind], pool: Pool) -> Prog
         updates,
         _masks(used, automaton, writer.slots),
         tuple(conjuncts),
+        tuple(writer.slow),
     )
 
 
 class _Writer(Writer):
     """The operations of all conjuncts, and the slots that they read."""
 
-    __slots__ = ("edge", "kinds", "pool", "read", "slots", "text", "variable")
+    __slots__ = ("edge", "kinds", "pool", "read", "slots", "slow", "text", "variable")
 
     def __init__(self, kinds: Mapping[str, Kind], pool: Pool) -> None:
         Writer.__init__(self)
         self.kinds, self.pool = kinds, pool
         self.slots: dict[Key, int] = {}
         self.read: list[int] = []
+        self.slow: list[Atom] = []
         self.edge = self.variable = self.text = ""
 
     def conjunct(self, conjunct: Conjunct, edge: str, variable: str) -> list[int]:
         """Writes a conjunct of ``edge`` of the component ``variable``; the words of V that it reads."""
         self.edge, self.variable, self.text, self.read = edge, variable, conjunct.text, []
-        self.condition(conjunct.condition)
+        if conjunct.each:
+            self.leaves += 1
+            self._apply(spelled(conjunct.condition, self.kinds), conjunct.each)
+        else:
+            self.condition(conjunct.condition)
         return self.read
 
     def _text(self) -> str:
         return self.text
 
-    def _leaf(self, leaf: Term) -> Kind:
+    def _leaf(self, leaf: Term | SparkFunction) -> Kind:
+        if isinstance(leaf, SparkFunction):
+            return self._apply(leaf)
         if not isinstance(leaf, AggregateOf):
             kind = self.kinds[leaf.column]
             if self._is_current(leaf):
@@ -131,6 +143,34 @@ class _Writer(Writer):
         if leaf.function == "sum" and kind.name in ("integer", "decimal", "duration"):
             return self._write(Kind(kind.name, scale=kind.scale), machine.INT_SUM, word)
         raise self._refused(leaf)
+
+    def _apply(self, tree: SparkFunction, each: str = "") -> Kind:
+        """Python's answer; ``each``: the complete closure for whose every element it must be yes."""
+        held = {term: self._held(term, each) for term in terms(tree)}
+        listed = self._slot(("list", each, None)) if each else -1
+        back = any(looks_back(term) and term.variable == each for term in held)
+        self.slow.append(Atom(tree, held, listed, back))
+        return self._write(Kind("boolean"), machine.APPLY, len(self.slow) - 1)
+
+    def _held(self, term: Term, each: str) -> Held:
+        """Where Python finds the value of a term."""
+        if term.variable == each and moves(term):
+            return Held("listed")
+        if not isinstance(term, AggregateOf):
+            if self._is_current(term):
+                return Held("current")
+            back = isinstance(term, ElementOf) and term.place in ("previous", "last")
+            return Held("row", self._slot(("last" if back else "first", term.variable, ROW)))
+        count = self._slot(("count", term.variable, term.column)) if term.function in ("count", "avg") else -1
+        if term.function == "count":
+            return Held("count", count)
+        kind = self.kinds[term.column or ""]
+        numeric = ("integer", "float") if term.function == "avg" else ("integer", "float", "decimal", "duration")
+        if term.function in ("avg", "sum") and kind.name not in numeric:
+            raise self._refused(term)
+        if kind.name in ("string", "binary", "opaque"):
+            raise self._refused(term)
+        return Held("total", self._slot((term.function, term.variable, term.column)), kind, count)
 
     def _is_current(self, leaf: ColumnOf | ElementOf) -> bool:
         """Whether the event under test is what the term looks at."""
@@ -166,7 +206,7 @@ class _Writer(Writer):
 
 def _updates(automaton: Automaton, writer: _Writer) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
     """What an event does to V: on a begin edge slots are emptied, then filled."""
-    rows: list[tuple[int, int, int, int]] = []
+    rows: list[tuple[int, int, int, int, int]] = []
     starts = [0]
     for component in automaton.components:
         own = [(key, word) for key, word in writer.slots.items() if key[1] == component.variable]
@@ -174,16 +214,16 @@ def _updates(automaton: Automaton, writer: _Writer) -> tuple[NDArray[np.int32], 
             for (what, _, column), word in own:
                 if begins or what != "first":
                     number = -1 if column is None else writer.pool.column(column)
-                    rows.append((_update(what, column, writer.kinds), word, number, int(begins)))
+                    rows.append((_update(what, column, writer.kinds), word, number, int(begins), 0))
             starts.append(len(rows))
-    return np.array(starts, np.int32), np.array(rows, np.int64).reshape(-1, 4)
+    return np.array(starts, np.int32), np.array(rows, np.int64).reshape(-1, 5)
 
 
 def _update(what: str, column: str | None, kinds: Mapping[str, Kind]) -> int:
     if what in ("first", "last"):
         return SET
-    if what == "count":
-        return COUNT
+    if what in ("count", "list"):
+        return COUNT if what == "count" else LISTED
     if what in ("min", "max"):
         return LEAST if what == "min" else GREATEST
     floating = kinds[column or ""].name == "float"

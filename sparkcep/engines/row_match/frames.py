@@ -150,7 +150,7 @@ def _aggregate(source: Aggregate, layout: Layout, readers: Readers) -> Closure:
     word = layout.totals[layout.total(source)].word
     if source.function == "count":
         return lambda frame: int(frame.registers[frame.depth + 1, word])
-    decode = _decoder(source, readers.kind(source.column or ""))
+    decode = decoder(source.function, readers.kind(source.column or ""))
 
     def closure(frame: Frame) -> Any:
         low, high, there = frame.registers[frame.depth + 1, word : word + 3].tolist()
@@ -159,20 +159,20 @@ def _aggregate(source: Aggregate, layout: Layout, readers: Readers) -> Closure:
     return closure
 
 
-def _decoder(source: Aggregate, kind: Kind) -> Callable[[int, int], Any]:
+def decoder(function: str, kind: Kind) -> Callable[[int, int], Any]:
     """Two words of a total → its value."""
-    if source.function == "sum":
+    if function == "sum":
         if kind.name == "float":
-            return lambda low, high: _float(low)
+            return lambda low, high: as_float(low)
         if kind.name == "decimal":
             return lambda low, high: Decimal((high << 64) + (low & (1 << 64) - 1)).scaleb(-kind.scale, EXACT)
         return _integer
     if kind.name == "float":
-        return lambda low, high: _float(low if low >= 0 else low ^ _SIGN)
+        return lambda low, high: as_float(low if low >= 0 else low ^ _SIGN)
     if kind.name == "decimal":
         return lambda low, high: Decimal(low).scaleb(-kind.scale, EXACT)
     if kind.name in ("string", "binary", "opaque"):
-        raise CepUnsupportedError(f"{source.function.upper()} of {kind.name} values on the slow path", code="AGGREGATE")
+        raise CepUnsupportedError(f"{function.upper()} of {kind.name} values on the slow path", code="AGGREGATE")
     return (lambda low, high: bool(low)) if kind.name == "boolean" else (lambda low, high: low)
 
 
@@ -182,6 +182,7 @@ def _integer(low: int, high: int) -> int:
     return low
 
 
-def _float(bits: int) -> float:
+def as_float(bits: int) -> float:
+    """The float with these bits."""
     value: float = struct.unpack("<d", struct.pack("<q", bits))[0]
     return value

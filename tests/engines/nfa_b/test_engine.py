@@ -118,11 +118,6 @@ CLOSURE = Element("a", ("A",), 1, None)
         ({"pattern": Seq((A, Not(B))), "matches": "compressed"}, CepUnsupportedError, "COMPRESSED_NOT"),
         ({"pattern": Or((A, B)), "matches": "compressed"}, CepUnsupportedError, "COMPRESSED_OR"),
         ({"engine": "backtrack", "matches": "compressed"}, CepUnsupportedError, "COMPRESSED_BACKTRACK"),
-        (
-            {"predicates": (Predicate(Call("ne", (ElementOf("a", "x"), ElementOf("a", "x", "last"))), "p"),)},
-            CepUnsupportedError,
-            "CLOSURE_ELEMENTS",
-        ),
     ],
 )
 def test_refused_by_name(changes: dict[str, Any], error: type[Exception], code: str) -> None:

@@ -1,0 +1,85 @@
+"""An engine's condition in Spark's functions: what Python evaluates where the stack machine cannot reach the events.
+
+In: an ``Expression`` of comparison, arithmetic and logic, and the kinds of its columns. Out: the same as a ``SparkFunction`` tree.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from sparkcep.engines.row_match.values import Kind
+from sparkcep.errors import CepUnsupportedError
+from sparkcep.spec.expression import AggregateOf, Call, Expression, SparkFunction
+
+_NAMES = {
+    "eq": "EqualTo",
+    "lt": "LessThan",
+    "le": "LessThanOrEqual",
+    "gt": "GreaterThan",
+    "ge": "GreaterThanOrEqual",
+    "eq_null_safe": "EqualNullSafe",
+    "and": "And",
+    "or": "Or",
+    "not": "Not",
+    "is_null": "IsNull",
+}
+_ARITHMETIC = {"add": "Add", "sub": "Subtract", "mul": "Multiply", "div": "Divide"}
+_INTEGERS = {8: "tinyint", 16: "smallint", 32: "int", 64: "bigint"}
+_TYPES = {
+    "boolean": "boolean",
+    "string": "string",
+    "binary": "binary",
+    "date": "date",
+    "timestamp": "timestamp",
+    "duration": "interval day to second",
+    "null": "void",
+}
+
+
+def spelled(node: Expression, kinds: Mapping[str, Kind]) -> SparkFunction:
+    """``node`` in Spark's functions. Raises CepUnsupportedError for arithmetic on other kinds than BIGINT and DOUBLE."""
+    if isinstance(node, SparkFunction):
+        return node
+    if not isinstance(node, Call):
+        return SparkFunction("Source", _type(node, kinds), (node,), text="value")
+    parts = tuple(spelled(argument, kinds) for argument in node.arguments)
+    if node.operator == "ne":
+        return SparkFunction("Not", "boolean", (SparkFunction("EqualTo", "boolean", parts),))
+    if node.operator in ("and", "or"):
+        return _joined(_NAMES[node.operator], parts)
+    if node.operator in _NAMES:
+        return SparkFunction(_NAMES[node.operator], "boolean", parts)
+    if {part.type for part in parts} not in ({"bigint"}, {"double"}):
+        raise CepUnsupportedError(
+            f"{node} of every element of a closure that is complete",
+            code="CLOSURE_ELEMENTS",
+            hint="cast its columns to BIGINT or DOUBLE",
+        )
+    return SparkFunction(_ARITHMETIC[node.operator], parts[0].type, parts, ("ANSI",))
+
+
+def _joined(name: str, parts: tuple[SparkFunction, ...]) -> SparkFunction:
+    found = parts[0]
+    for part in parts[1:]:
+        found = SparkFunction(name, "boolean", (found, part))
+    return found
+
+
+def _type(term: Expression, kinds: Mapping[str, Kind]) -> str:
+    if isinstance(term, AggregateOf):
+        if term.function in ("count", "avg") or term.column is None:
+            return "double" if term.function == "avg" else "bigint"
+        kind = kinds[term.column]
+        if term.function == "sum":
+            return "double" if kind.name == "float" else "bigint" if kind.name == "integer" else _name(kind)
+        return _name(kind)
+    assert not isinstance(term, Call | SparkFunction)
+    return _name(kinds[term.column])
+
+
+def _name(kind: Kind) -> str:
+    if kind.name == "integer":
+        return _INTEGERS[kind.bits]
+    if kind.name == "float":
+        return "double" if kind.bits == 64 else "float"
+    return f"decimal(38,{kind.scale})" if kind.name == "decimal" else _TYPES.get(kind.name, "struct<>")

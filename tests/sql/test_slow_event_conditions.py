@@ -1,0 +1,125 @@
+"""Conditions of MATCH PATTERN that compute Spark's functions of several events, where Spark cannot filter the matches: closures, negated and
+optional events, OR, other strategies than skip till any match."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from pyspark.errors import PythonException
+from pyspark.sql import SparkSession
+
+from tests.sql.cases import answers
+
+pytestmark = pytest.mark.spark
+
+EVENTS = """(SELECT * FROM VALUES
+  (1, 'A', 1, 1.0BD, 'p', DATE'2024-01-01'), (2, 'B', 2, 2.5BD, 'q', DATE'2024-01-31'), (3, 'B', 3, NULL, 'p', DATE'2024-02-29'),
+  (4, 'N', 2, 1.5BD, 'p', DATE'2024-02-29'), (5, 'B', 5, 5.0BD, 'r', NULL), (6, 'C', 6, 9.0BD, 'p', DATE'2024-03-01'),
+  (7, 'N', 9, 1.0BD, 'q', DATE'2024-03-02'), (8, 'C', 2, 4.0BD, 'q', DATE'2024-03-03') AS t(ts, type, x, d, s, day))"""
+
+ABC = "SEQ(A a, B+ b, C c)"
+NOT_N = "SEQ(A a, NOT N n, C c)"
+NEXT = "SKIP TILL NEXT MATCH"
+
+
+def query(select: str, pattern: str, where: str, strategy: str = "", tail: str = "") -> str:
+    return (
+        f"SELECT {select} AS ids FROM {EVENTS} MATCH PATTERN ({pattern} ORDER BY ts {strategy} WHERE {where} {tail}) m"
+    )
+
+
+def closures(where: str, pattern: str = ABC, strategy: str = "", tail: str = "") -> str:
+    return query("concat(transform(b, e -> e.ts), array(c.ts))", pattern, where, strategy, tail)
+
+
+CASES: dict[str, tuple[str, list[Any]]] = {
+    "each element with another event": (
+        closures("abs(b[i].x - c.x) = 1 AND a.x = 1"),
+        [[5, 6], [3, 8]],
+    ),
+    "neighbours": (
+        closures("abs(b[i].x - b[i-1].x) > 1 AND c.ts = 6"),
+        [[2, 6], [3, 6], [5, 6], [2, 5, 6], [3, 5, 6]],
+    ),
+    "an aggregate": (closures("sqrt(SUM(b.x)) > 2.3 AND c.x = 2"), [[2, 5, 8], [3, 5, 8], [2, 3, 5, 8]]),
+    "an average of doubles": (
+        closures("round(AVG(b.x)) = 3 AND c.ts = 6 AND COUNT(b.*) > 1"),
+        [[2, 3, 6], [2, 3, 5, 6]],
+    ),
+    "IN": (
+        closures("b[i].s IN (a.s, c.s) AND COUNT(b.*) = 2"),
+        [[2, 3, 8]],
+    ),
+    "NOT IN with NULL": (closures("b[i].d NOT IN (a.d, c.d) AND c.ts = 6"), [[2, 6], [5, 6], [2, 5, 6]]),
+    "%": (closures("(b[i].x + c.x) % 2 = 0"), [[2, 6], [2, 8]]),
+    "a quotient of decimals": (closures("b[1].d / a.d > 2 AND COUNT(b.*) = 1 AND c.ts = 6"), [[2, 6], [5, 6]]),
+    "months": (closures("b[LAST].day = add_months(b[1].day, 1) AND c.ts = 6"), [[2, 3, 6]]),
+    "CASE, a lambda, strings": (
+        closures(
+            "CASE WHEN b[1].s = a.s THEN exists(array(c.s, b[LAST].s), v -> v = 'r') ELSE c.x < 3 AND concat(a.s, b[1].s) = 'pq' END"
+        ),
+        [[3, 5, 6], [3, 5, 8], [2, 8], [2, 3, 8], [2, 5, 8], [2, 3, 5, 8]],
+    ),
+    "OR of fast and slow": (
+        closures("b[i].x > c.x OR abs(b[i].x - a.x) = 4"),
+        [[5, 6], [3, 8], [5, 8], [3, 5, 8]],
+    ),
+    "a negated event": (query("array(a.ts, c.ts)", NOT_N, "abs(n.x - c.x) = 7"), [[1, 6]]),
+    "a negated event and text": (query("array(a.ts, c.ts)", NOT_N, "concat(n.s, c.s) LIKE '_q'"), [[1, 6]]),
+    "a negated closure": (
+        query("array(a.ts, c.ts)", "SEQ(A a, NOT B{2,} n, C c)", "abs(n[i].x - n[i-1].x) = c.x - 2"),
+        [[1, 6], [1, 8]],
+    ),
+    "a negated sequence": (
+        query("array(a.ts, c.ts)", "SEQ(A a, NOT SEQ(B k, N n), C c)", "abs(k.x - n.x) * 2 = c.x"),
+        [[1, 6]],
+    ),
+    "an optional event": (
+        query("array(n.ts, c.ts)", "SEQ(A a, N? n, C c)", "abs(n.x - c.x) > 3"),
+        [[4, 6], [7, 8], [None, 6], [None, 8]],
+    ),
+    "OR": (
+        query("array(b.ts, c.ts)", "OR(SEQ(A a, B b), SEQ(N n, C c))", "abs(a.x - b.x) = 1 AND abs(n.x - c.x) = 4"),
+        [[2, None], [None, 6]],
+    ),
+    "next": (query("array(a.ts, b.ts)", "SEQ(A a, B b)", "abs(b.x - a.x) > 1", NEXT), [[1, 3]]),
+    "next: neighbours": (
+        closures("abs(b[i].x - b[i-1].x) = 2", "SEQ(B+ b, C c)", NEXT),
+        [[2, 6], [2, 8], [3, 5, 6], [3, 5, 8], [5, 6], [5, 8]],
+    ),
+    "next: an aggregate": (
+        closures("sqrt(SUM(b.x)) > 2", "SEQ(B+ b, C c)", NEXT),
+        [[2, 3, 5, 6], [2, 3, 5, 8], [3, 5, 6], [3, 5, 8], [5, 6], [5, 8]],
+    ),
+    "next: all of a closure against a later event": (
+        closures("abs(b[i].x - c.x) > 1", "SEQ(B+ b, C c)", NEXT),
+        [[5, 8]],
+    ),
+    "next: a negated event": (query("array(a.ts, c.ts)", NOT_N, "abs(n.x - c.x) > 3", NEXT), []),
+    "partition contiguity": (
+        query("array(n.ts, b.ts)", "SEQ(N n, B b)", "abs(b.x - n.x) = 3", "PARTITION CONTIGUITY"),
+        [[4, 5]],
+    ),
+    "non overlapping": (
+        query("array(a.ts, b.ts)", "SEQ(ANY a, ANY b)", "abs(b.x - a.x) > 2", tail="NON OVERLAPPING MATCHES"),
+        [[1, 5], [6, 7]],
+    ),
+}
+
+
+def test_conditions(spark: SparkSession) -> None:
+    found = answers(spark, {name: sql for name, (sql, _) in CASES.items()})
+    got = {name: sorted((row["ids"] for row in rows), key=repr) for name, rows in found.items()}
+    assert got == {name: sorted(rows, key=repr) for name, (_, rows) in CASES.items()}
+
+
+def test_an_error_stops_the_query_only_where_all_else_holds(spark: SparkSession) -> None:
+    assert spark.sql(closures("100 % (b[i].x - c.x) >= 0 AND b[i].x > c.x")).count() == 3
+    with pytest.raises(PythonException, match="CEP_DATA_DIVIDE_BY_ZERO"):
+        spark.sql(closures("100 % (b[i].x - c.x) >= 0", "SEQ(B+ b, C c)")).collect()
+
+
+def test_explain_says_so(spark: SparkSession) -> None:
+    rows = spark.sql("EXPLAIN PATTERN " + closures("abs(b[i].x - c.x) = 1")).collect()
+    assert any("slow path (Python: " in row[0] for row in rows)
