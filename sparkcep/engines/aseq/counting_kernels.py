@@ -1,11 +1,13 @@
 """Numba kernels that run a ``Program``: all its sequences over all partitions of a table in one pass.
 
-In: words (per row the tests it passes), groups of concurrent rows, times, the program's arrays. Out: a number per sequence
-and partition. Cost of an event: the entries that end or begin with it, whatever the window: a queue from two stacks.
-The back stack is the value of every entry over what came since; the front, made by turning the back over, one group after
-another from the end, holds the value of every prefix from each START group on.
+In: the rows that pass a test (``select``), times, the program's arrays. Out: a number per result and partition. Cost of an
+event: the entries that end or begin with it, whatever the window: a queue from two stacks. The back stack is the value of
+every entry over what came since; the front, made by turning the back over, one group of concurrent rows after another from
+the end, keeps at each START event the values of its prefixes from there on.
 
-The arithmetic is that of ``kernels`` (semirings), and two more modes: any other ``mode`` is a modulus.
+The arithmetic is that of ``kernels`` (semirings), and two more modes: any greater ``mode`` is a modulus; EXACT: counts in doubles
+without a test for overflow. Nothing is subtracted, so whatever adds to a result below ``SURE`` is itself below it, and no double
+was rounded; any other result says that another mode has to count.
 Sources: A-Seq sections 3.1, 3.2, 3.3 and 4; two-stack sliding windows instead of a counter per START event.
 """
 
@@ -17,13 +19,21 @@ from numba import types
 
 from sparkcep.engines.aseq.kernels import FLOAT, LEAST, MAX, SAFE_PRODUCT, SATURATING
 
-I64, F64 = (types.Array(t, 1, "C") for t in (nb.int64, nb.float64))
-MASK = types.Array(nb.int64, 1, "C", readonly=True)
-RANKS = MASK
+EXACT = -1
+SURE = 2.0**53
+I64, U64, F64 = (types.Array(t, 1, "C") for t in (nb.int64, nb.uint64, nb.float64))
+TIMES = types.Array(nb.int64, 1, "C", readonly=True)
 MASKS = types.Array(nb.int64, 2, "C", readonly=True)
 OUT_I64, OUT_F64 = (types.Array(t, 2, "C") for t in (nb.int64, nb.float64))
-ROWS, PROGRAM = types.UniTuple(I64, 4), types.UniTuple(I64, 5)
+ROWS = types.Tuple((U64, I64, I64, I64, I64))
+SIDE = types.Tuple((types.UniTuple(U64, 6), I64))
+PROGRAM = types.Tuple((SIDE, SIDE, types.UniTuple(U64, 8), types.UniTuple(U64, 3)))
+WORDS = types.Tuple((MASKS, nb.int64, I64, I64))
 FRONT = 64
+"""Snapshots of one kind, at first."""
+ONE = np.uint64(1)
+DE_BRUIJN = np.uint64(0x03F79D71B4CB0A89)
+"""Times a power of two, its six highest bits tell which."""
 
 
 @nb.njit(inline="always")
@@ -32,11 +42,13 @@ def _plus(mode, a, b):  # type: ignore[no-untyped-def]
         return a * 0 + MAX if a > MAX - b else a + b
     if mode == LEAST:
         return min(a, b)
-    return a + b if mode == FLOAT else (a + b) % mode
+    return a + b if mode <= FLOAT else (a + b) % mode
 
 
 @nb.njit(inline="always")
 def _times(mode, a, b):  # type: ignore[no-untyped-def]
+    if mode == EXACT:
+        return a * b
     if mode == LEAST:
         return max(a, b)
     if a == 0 or b == 0:
@@ -48,206 +60,269 @@ def _times(mode, a, b):  # type: ignore[no-untyped-def]
     return a * 0 + MAX if a > MAX // b else a * b
 
 
-@nb.njit(cache=True, nogil=True)
-def _word(masks, r, column, bit):  # type: ignore[no-untyped-def]
+@nb.njit(inline="always")
+def _word(words, r):  # type: ignore[no-untyped-def]
+    """Bit t: whether row r passes test t: bit ``bit[t]`` of mask ``column[t]``; where there is one mask, bit t + 1 of it."""
+    masks, used, column, bit = words
+    if masks.shape[0] == 1:
+        return (masks[0, r] >> 1) & used
     word = np.int64(0)
     for t in range(len(column)):
         word |= ((masks[column[t], r] >> bit[t]) & 1) << t
     return word
 
 
-@nb.njit(types.UniTuple(nb.int64, 2)(MASKS, RANKS, nb.int64, I64, I64, I64, I64, I64, I64, I64), cache=True, nogil=True)
-def select(masks, rank, used, column, bit, words, tests, row, first, part):  # type: ignore[no-untyped-def]
-    """Keeps the rows that pass a test: their ``words``, the only test they pass (or -1) and their ``row``; per group its
-    ``first`` kept row and its ``part``. Returns (rows kept, groups).
+@nb.njit(nb.int64(WORDS, TIMES, TIMES, TIMES, ROWS), cache=True, nogil=True)
+def select(words, rank, time, deadline, rows):  # type: ignore[no-untyped-def]
+    """Keeps the rows that pass a test; those of partition p are ``bounds[p]`` … ``bounds[p + 1] - 1``.
 
-    Test t is bit ``bit[t]`` of mask ``column[t]``; where there is one mask, bit t + 1, if bit t of ``used`` is set.
+    ``words``: masks, the word of the tests, mask and bit of each. ``kind``: the only test that the row passes, or less the number of
+    rows that are concurrent with it, itself too. ``at``, ``until``: its time and deadline, if there are any. Returns -1 where deadlines fall.
     """
-    kept, groups, partition, seen = 0, 0, -1, -1
-    last = np.int64(0)
-    places = np.full(67, -1)
-    for t in range(64):  # powers of two have distinct remainders by 67
-        places[np.uint64(np.uint64(1) << np.uint64(t)) % np.uint64(67)] = t
-    single = masks.shape[0] == 1
+    row, kind, bounds, at, until = rows
+    kept, partition = 0, 0
+    masks = words[0]
+    bounds[0] = 0
     for r in range(masks.shape[1]):
         partition += masks[0, r] & 1
-        word = (masks[0, r] >> 1) & used if single else _word(masks, r, column, bit)
-        if word == 0:
-            continue
-        words[kept] = word
-        tests[kept] = places[np.uint64(word) % np.uint64(67)] if word & (word - 1) == 0 else -1
         row[kept] = r
-        if partition != seen or rank[r] != last:
-            first[groups] = kept
-            part[groups] = partition
-            groups += 1
-            seen, last = partition, rank[r]
-        kept += 1
-    first[groups] = kept
-    return kept, groups
-
-
-@nb.njit(cache=True, nogil=True)
-def _start(mode, values, units):  # type: ignore[no-untyped-def]
-    for i in range(len(values)):
-        values[i] = (0 if units[i] else MAX) if mode == LEAST else units[i]
-
-
-@nb.njit(cache=True, nogil=True)
-def _single(mode, test, r, weights, steps, values, zero):  # type: ignore[no-untyped-def]
-    """One row that passes one test, in place."""
-    at = steps[test]
-    begin = at + 2
-    end = begin + 4 * steps[at]
-    for o in range(begin, end, 4):
-        target, source = steps[o], steps[o + 1]
-        if len(weights) and steps[o + 3]:
-            for i in range(steps[o + 2]):
-                more = _times(mode, values[source + i], weights[r])
-                values[target + i] = _plus(mode, values[target + i], more)
-        else:
-            for i in range(steps[o + 2]):
-                values[target + i] = _plus(mode, values[target + i], values[source + i])
-    for c in range(end, end + steps[at + 1]):
-        values[steps[c]] = zero
-
-
-@nb.njit(cache=True, nogil=True)
-def _group(mode, words, count, begin, end, weights, steps, values, gain, zero):  # type: ignore[no-untyped-def]
-    """Concurrent rows, or a row that passes several tests: all read the values from before the group."""
-    for r in range(begin, end):
-        for t in range(count):
-            if (words[r] >> t) & 1:
-                at = steps[t]
-                for o in range(at + 2, at + 2 + 4 * steps[at], 4):
-                    target, source = steps[o], steps[o + 1]
-                    for i in range(steps[o + 2]):
-                        more = values[source + i]
-                        if len(weights) and steps[o + 3]:
-                            more = _times(mode, more, weights[r])
-                        gain[target + i] = _plus(mode, gain[target + i], more)
-    for r in range(begin, end):
-        for t in range(count):
-            if (words[r] >> t) & 1:
-                at = steps[t] + 2 + 4 * steps[steps[t]]
-                for c in range(at, at + steps[steps[t] + 1]):
-                    values[steps[c]] = zero
-    for r in range(begin, end):
-        for t in range(count):
-            if (words[r] >> t) & 1:
-                at = steps[t]
-                for o in range(at + 2, at + 2 + 4 * steps[at], 4):
-                    for e in range(steps[o], steps[o] + steps[o + 2]):
-                        values[e] = _plus(mode, values[e], gain[e])
-                        gain[e] = zero
-
-
-@nb.njit(cache=True, nogil=True)
-def _ending(mode, test, r, p, weights, finals, back, held, zero, out):  # type: ignore[no-untyped-def]
-    """Adds the matches that end in row ``r``: prefixes from the front (``held``, if any) times what follows in the back."""
-    at = finals[test] + 1
-    for _ in range(finals[finals[test]]):
-        total = zero
-        runs = at + 3
-        if len(held):
-            for o in range(runs, runs + 3 * finals[at + 2], 3):
-                place, entry = finals[o], finals[o + 1]
-                for i in range(finals[o + 2]):
-                    total = _plus(mode, total, _times(mode, held[place + i], back[entry + i]))
-        else:
-            total = _plus(mode, total, back[finals[runs + 1]])
-        if len(weights) and finals[at + 1]:
-            total = _times(mode, total, weights[r])
-        out[finals[at], p] = _plus(mode, out[finals[at], p], total)
-        at = runs + 3 * finals[at + 2]
-
-
-@nb.njit(cache=True, nogil=True)
-def _doubled(front, groups):  # type: ignore[no-untyped-def]
-    larger = np.empty((2 * len(front), front.shape[1]), front.dtype)
-    larger[: len(front)] = front
-    longer = np.empty(2 * len(groups), np.int64)
-    longer[: len(groups)] = groups
-    return larger, longer
+        kept += _word(words, r) != 0
+        bounds[partition] = kept
+    places = np.empty(64, np.int64)
+    for t in range(64):
+        places[((ONE << np.uint64(t)) * DE_BRUIJN) >> np.uint64(58)] = t
+    for p in range(partition):
+        k, end = bounds[p], bounds[p + 1]
+        if len(deadline):
+            for i in range(k, end):
+                at[i], until[i] = time[row[i]], deadline[row[i]]
+                if i > k and until[i] < until[i - 1]:
+                    return -1
+        while k < end:
+            size = 1
+            while k + size < end and rank[row[k + size]] == rank[row[k]]:
+                size += 1
+            word = _word(words, row[k])
+            if size == 1:
+                kind[k] = places[(np.uint64(word) * DE_BRUIJN) >> np.uint64(58)] if word & (word - 1) == 0 else -1
+            else:
+                kind[k : k + size] = -size
+            k += size
+    return kept
 
 
 @nb.njit(inline="always")
-def _run(mode, rows, times, deadlines, weights, program, prefixes, starts, ends, zero, out):  # type: ignore[no-untyped-def]
-    words, tests, first, part = rows
-    push, pull, finals, units, pull_units = program
-    count = push[0]  # as many places as tests
+def _single(mode, test, r, weights, side, values, zero):  # type: ignore[no-untyped-def]
+    """A row that passes one test, in place."""
+    at, target, source, weighed, clear_at, clear = side
+    for s in range(at[test], at[test + ONE]):
+        more = values[source[s]]
+        if weights is not None and weighed[s]:
+            more = _times(mode, more, weights[r])
+        values[target[s]] = _plus(mode, values[target[s]], more)
+    for c in range(clear_at[test], clear_at[test + ONE]):
+        values[clear[c]] = zero
+
+
+@nb.njit(cache=True, nogil=True)
+def _group(mode, words, row, weights, side, values, gain, zero):  # type: ignore[no-untyped-def]
+    """Concurrent rows, or a row that passes several tests: all read the values from before the group."""
+    at, target, source, weighed, clear_at, clear = side
+    tests = range(np.uint64(0), np.uint64(len(at) - 1))
+    for r in row:
+        word = _word(words, r)
+        for test in tests:
+            if (word >> np.int64(test)) & 1:
+                for s in range(at[test], at[test + ONE]):
+                    more = values[source[s]]
+                    if weights is not None and weighed[s]:
+                        more = _times(mode, more, weights[r])
+                    gain[target[s]] = _plus(mode, gain[target[s]], more)
+    for r in row:
+        word = _word(words, r)
+        for test in tests:
+            if (word >> np.int64(test)) & 1:
+                for c in range(clear_at[test], clear_at[test + ONE]):
+                    values[clear[c]] = zero
+    for r in row:
+        word = _word(words, r)
+        for test in tests:
+            if (word >> np.int64(test)) & 1:
+                for s in range(at[test], at[test + ONE]):
+                    values[target[s]] = _plus(mode, values[target[s]], gain[target[s]])
+                    gain[target[s]] = zero
+
+
+@nb.njit(inline="always")
+def _ending(mode, test, r, now, weights, finals, back, front, until, held, windowed, found):  # type: ignore[no-untyped-def]
+    """Adds the matches that end in row ``r``: prefixes of the oldest START that is alive times what follows in the back."""
+    at, result, start, weighed, entry, term_at, place, behind = finals
+    for f in range(at[test], at[test + ONE]):
+        total = back[entry[f]]
+        if windowed:
+            here = start[f]
+            top = held[here]
+            while until[here, top] <= now:
+                top -= ONE
+            held[here] = top
+            for i in range(term_at[f], term_at[f + ONE]):
+                total = _plus(mode, total, _times(mode, front[here, top, place[i]], back[behind[i]]))
+        if weights is not None and weighed[f]:
+            total = _times(mode, total, weights[r])
+        found[result[f]] = _plus(mode, found[result[f]], total)
+
+
+@nb.njit(inline="always")
+def _keep(which, deadline, turned, kept_at, kept, front, until, held):  # type: ignore[no-untyped-def]
+    """A snapshot of the prefixes of one kind of START event."""
+    top = held[which] + ONE
+    held[which] = top
+    until[which, top] = deadline
+    for i in range(kept_at[which], kept_at[which + ONE]):
+        front[which, top, i - kept_at[which]] = turned[kept[i]]
+
+
+@nb.njit(cache=True, nogil=True)
+def _passed(words, row):  # type: ignore[no-untyped-def]
+    word = np.int64(0)
+    for r in row:
+        word |= _word(words, r)
+    return word
+
+
+@nb.njit(inline="always")
+def _turn(mode, rows, todo, words, weights, program, turned, gain, front, until, held, zero):  # type: ignore[no-untyped-def]
+    """Makes the front of the groups ``todo`` (their first rows), from the last to the first."""
+    row, kind, _, _, deadline = rows
+    (_, _), (pull, units), _, (begins, kept_at, kept) = program
+    starts = np.uint64(len(held))
+    for i in range(len(turned)):
+        turned[i] = (0 if units[i] else MAX) if mode == LEAST else units[i]
+    held[:] = 0
+    for i in range(len(todo) - 1, -1, -1):
+        k = todo[i]
+        if kind[k] >= 0:
+            test = np.uint64(kind[k])
+            _single(mode, test, row[k], weights, pull, turned, zero)
+            if begins[test] < starts:
+                _keep(begins[test], deadline[k], turned, kept_at, kept, front, until, held)
+        else:
+            group = row[k : k - kind[k]]
+            _group(mode, words, group, weights, pull, turned, gain, zero)
+            word = _passed(words, group)
+            for test in range(len(begins)):
+                if begins[test] < starts and (word >> test) & 1:
+                    _keep(begins[test], deadline[k], turned, kept_at, kept, front, until, held)
+
+
+@nb.njit(inline="always")
+def _partition(mode, rows, begin, end, words, weights, program, ends, back, turned, gain, front, until, held, todo, found, zero):  # type: ignore[no-untyped-def]
+    """Adds to ``found``. Returns 0, or the room for snapshots that it has not got."""
+    row, kind, _, time, deadline = rows
+    (push, units), _, finals, _ = program
+    tests, windowed = len(ends), len(time) > 0
+    for i in range(len(back)):
+        back[i] = (0 if units[i] else MAX) if mode == LEAST else units[i]
+    held[:] = 0
+    k, waiting, now = begin, 0, np.int64(0)
+    expires = deadline[begin] if windowed else np.int64(0)
+    while k < end:
+        alone = kind[k] >= 0
+        test = np.uint64(kind[k]) if alone else np.uint64(0)
+        ending = ends[test] if alone else 1
+        if windowed and ending:
+            now = time[k]
+            if now >= expires:  # the oldest group of the back is no longer alive, so none of the front is
+                first = 0
+                while first < waiting and now >= deadline[todo[first]]:
+                    first += 1
+                if waiting - first >= front.shape[1] - 1:
+                    return waiting - first + 2
+                _turn(mode, rows, todo[first:waiting], words, weights, program, turned, gain, front, until, held, zero)
+                for i in range(len(back)):
+                    back[i] = (0 if units[i] else MAX) if mode == LEAST else units[i]
+                waiting = 0
+                expires = deadline[k]
+        if alone:
+            if ending:
+                _ending(mode, test, row[k], now, weights, finals, back, front, until, held, windowed, found)
+            if ending < 2:
+                _single(mode, test, row[k], weights, push, back, zero)
+                if windowed:
+                    todo[waiting] = k
+                    waiting += 1
+            k += 1
+        else:
+            after = k - kind[k]
+            for other in range(k, after):
+                word = _word(words, row[other])
+                for t in range(tests):
+                    if ends[t] and (word >> t) & 1:
+                        _ending(mode, np.uint64(t), row[other], now, weights, finals, back, front, until, held, windowed, found)
+            _group(mode, words, row[k:after], weights, push, back, gain, zero)
+            if windowed:
+                todo[waiting] = k
+                waiting += 1
+            k = after
+    return 0
+
+
+@nb.njit(inline="always")
+def _run(mode, rows, words, weights, program, zero, out):  # type: ignore[no-untyped-def]
+    bounds = rows[2]
+    (push, units), (pull, pull_units), finals, (begins, kept_at, _) = program
+    ends = np.zeros(len(begins), np.int64)  # 1: some matches end with it; 2: all that it does
+    for t in range(len(begins)):
+        ends[t] = finals[0][t + 1] > finals[0][t]
+        if ends[t] and push[0][t + 1] == push[0][t] and push[4][t + 1] == push[4][t]:
+            ends[t] = 2
+    widest, longest = 1, 0
+    for s in range(len(kept_at) - 1):
+        widest = max(widest, np.int64(kept_at[s + 1] - kept_at[s]))
+    for p in range(len(bounds) - 1):
+        longest = max(longest, bounds[p + 1] - bounds[p])
     back, turned = np.empty(len(units), out.dtype), np.empty(len(pull_units), out.dtype)
     gain = np.full(max(len(units), len(pull_units)), zero, out.dtype)
-    front, front_group = np.empty((FRONT, prefixes), out.dtype), np.empty(FRONT, np.int64)
-    nothing = np.empty(0, out.dtype)
-    low, turn, held, p = 0, 0, -1, np.int64(-1)
-    for g in range(len(part)):
-        begin, end = first[g], first[g + 1]
-        word = words[begin]
-        for r in range(begin + 1, end):
-            word |= words[r]
-        if part[g] != p:
-            p = part[g]
-            low, turn, held = g, g, -1
-            _start(mode, back, units)
-        if word & ends:
-            if len(times):
-                now = times[g]
-                while low < g and now >= deadlines[low]:
-                    low += 1
-            if low > turn:
-                _start(mode, turned, pull_units)
-                held = -1
-                for s in range(g - 1, low - 1, -1):
-                    r, after = first[s], first[s + 1]
-                    seen = words[r]
-                    if after - r == 1 and tests[r] >= 0:
-                        _single(mode, tests[r], r, weights, pull, turned, zero)
-                    else:
-                        _group(mode, words, count, r, after, weights, pull, turned, gain, zero)
-                        for other in range(r + 1, after):
-                            seen |= words[other]
-                    if seen & starts:
-                        held += 1
-                        if held == len(front):
-                            front, front_group = _doubled(front, front_group)
-                        front_group[held] = s
-                        for i in range(prefixes):
-                            front[held, i] = turned[i]
-                turn = g
-                _start(mode, back, units)
-            while held >= 0 and front_group[held] < low:
-                held -= 1
-            snapshot = front[held] if held >= 0 else nothing
-            for r in range(begin, end):
-                for t in range(max(tests[r], 0), tests[r] + 1 if tests[r] >= 0 else count):
-                    if (words[r] & ends) >> t & 1:
-                        _ending(mode, t, r, p, weights, finals, back, snapshot, zero, out)
-        if end - begin == 1 and tests[begin] >= 0:
-            _single(mode, tests[begin], begin, weights, push, back, zero)
-        else:
-            _group(mode, words, count, begin, end, weights, push, back, gain, zero)
+    todo, held = np.empty(longest, np.int64), np.zeros(len(kept_at) - 1, np.uint64)
+    found = np.empty(len(out), out.dtype)
+    p, more = 0, FRONT
+    while p + 1 < len(bounds):
+        # Place 0 of a stack is none: it never expires, and its prefixes are none.
+        front, until = np.empty((len(held), more, widest), out.dtype), np.empty((len(held), more), np.int64)
+        front[:, 0] = zero
+        until[:, 0] = MAX
+        more = 0
+        while p + 1 < len(bounds) and more == 0:
+            found[:] = zero
+            if bounds[p] < bounds[p + 1]:
+                more = _partition(
+                    mode, rows, bounds[p], bounds[p + 1], words, weights, program,
+                    ends, back, turned, gain, front, until, held, todo, found, zero,
+                )  # fmt: skip
+            if more == 0:
+                for i in range(len(out)):
+                    out[i, p] = _plus(mode, out[i, p], found[i])
+                p += 1
 
 
-@nb.njit(nb.void(ROWS, I64, I64, PROGRAM, nb.int64, nb.int64, nb.int64, OUT_I64), cache=True, nogil=True)
-def count(rows, times, deadlines, program, prefixes, starts, ends, out):  # type: ignore[no-untyped-def]
-    """``out[i, p]`` += the number of matches with result i in partition p; MAX: MAX or more.
+@nb.njit(nb.void(ROWS, WORDS, PROGRAM, OUT_F64), cache=True, nogil=True)
+def count(rows, words, program, out):  # type: ignore[no-untyped-def]
+    """``out[i, p]`` += the number of matches with result i in partition p, if it stays below ``SURE``.
 
-    ``times`` and ``deadlines`` per group; empty without WITHIN. ``program``: push, pull, finals, units of both.
+    ``rows``, ``words``: what ``select`` keeps and reads.
     """
-    ones = np.empty(0, np.int64)
-    _run(SATURATING, rows, times, deadlines, ones, program, prefixes, starts, ends, 0, out)
+    _run(EXACT, rows, words, None, program, 0.0, out)
 
 
 @nb.njit(
     [
-        nb.void(nb.int64, ROWS, I64, I64, I64, PROGRAM, nb.int64, nb.int64, nb.int64, OUT_I64),
-        nb.void(nb.int64, ROWS, I64, I64, F64, PROGRAM, nb.int64, nb.int64, nb.int64, OUT_F64),
+        nb.void(nb.int64, ROWS, WORDS, I64, PROGRAM, OUT_I64),
+        nb.void(nb.int64, ROWS, WORDS, F64, PROGRAM, OUT_F64),
     ],
     cache=True,
     nogil=True,
 )
-def weigh(mode, rows, times, deadlines, weights, program, prefixes, starts, ends, out):  # type: ignore[no-untyped-def]
-    """The same in any arithmetic; ``weights`` per row, or of length zero: one each."""
+def weigh(mode, rows, words, weights, program, out):  # type: ignore[no-untyped-def]
+    """The same in any arithmetic; ``weights`` per row of the table."""
     zero = out.dtype.type(MAX if mode == LEAST else 0)
-    _run(mode, rows, times, deadlines, weights, program, prefixes, starts, ends, zero, out)
+    _run(mode, rows, words, weights, program, zero, out)

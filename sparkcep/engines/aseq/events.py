@@ -60,7 +60,8 @@ class Coded:
 
 def read(table: pa.Table, spec: AggregateSpec) -> Table:
     """The spec's columns of ``table`` as arrays; none of them holds a NULL."""
-    masks = np.stack([_numbers(table, name) for name in spec.masks]).astype(np.int64, copy=False)
+    columns = [_numbers(table, name).astype(np.int64, copy=False) for name in spec.masks]
+    masks = columns[0][np.newaxis] if len(columns) == 1 else np.stack(columns)
     rank = _numbers(table, spec.rank).astype(np.int64, copy=False)
     time = deadline = None
     if isinstance(spec.within, WithinTime):
@@ -102,15 +103,10 @@ def code(table: Table, variables: Items[str], sequence: Sequence) -> Coded:
 
 @dataclass(frozen=True, slots=True)
 class Rows:
-    """The rows that pass a test of a program: what ``counting_kernels`` read. ``times``, ``deadlines``: per group, or empty."""
+    """What ``counting_kernels`` read: ``rows``, as their ``select`` keeps them; ``words``: masks, a word of tests, mask and bit of each."""
 
-    words: Ints
-    tests: Ints
-    row: Ints
-    first: Ints
-    part: Ints
-    times: Ints
-    deadlines: Ints
+    rows: tuple[NDArray[np.uint64], Ints, Ints, Ints, Ints]
+    words: tuple[NDArray[np.int64], int, Ints, Ints]
 
 
 def select(table: Table, variables: Items[str], tests: Items[str], used: int) -> Rows:
@@ -122,19 +118,19 @@ def select(table: Table, variables: Items[str], tests: Items[str], used: int) ->
 
     bits = [table_bit(variables, name) if used >> test & 1 else (0, 63) for test, name in enumerate(tests)]
     columns, places = (np.array(part, np.int64) for part in zip(*bits, strict=True))
-    size = len(table.rank)
-    words, only, row, first, part = (np.empty(size + extra, np.int64) for extra in (0, 0, 0, 1, 0))
-    kept, groups = counting_kernels.select(
-        table.masks, table.rank, used, columns, places, words, only, row, first, part
-    )
-    rows = words[:kept], only[:kept], row[:kept], first[: groups + 1], part[:groups]
-    if table.time is None or table.deadline is None:
-        return Rows(*rows, *(np.empty(0, np.int64),) * 2)
-    at = row[first[:groups]]
-    times, deadlines = _ordered(table.time[at]), _ordered(table.deadline[at])
-    if np.any((deadlines[1:] < deadlines[:-1]) & (np.diff(part[:groups]) == 0)):
+    size, words, times = len(table.rank), (table.masks, used, columns, places), _clock(table)
+    kind, at, until = (np.empty(length, np.int64) for length in (size, *map(len, times)))
+    rows = np.empty(size, np.uint64), kind, np.empty(len(table.starts) + 1, np.int64), at, until
+    if counting_kernels.select(words, table.rank, *times, rows) < 0:
         raise _falling()
-    return Rows(*rows, times, deadlines)
+    return Rows(rows, words)
+
+
+def _clock(table: Table) -> tuple[Ints, Ints]:
+    """Time and deadline per row as integers of the same order; empty without WITHIN."""
+    if table.time is None or table.deadline is None:
+        return (np.empty(0, np.int64),) * 2
+    return _ordered(table.time), _ordered(table.deadline)
 
 
 def _ordered(times: NDArray) -> Ints:

@@ -5,7 +5,7 @@ In: sequences, each with the event to weigh and the place of its result. Out: a 
 An entry is a sub-pattern: the events from one position of a sequence to a later one, with the negated events and loops
 among them. Its value is the number of ways to take them from some segment of the stream. Entries that two sequences spell
 alike are one: a shared prefix makes a PreTree (A-Seq section 4.1), a shared sub-pattern is what Chop-Connect shares
-(section 4.2); the front of the window keeps a snapshot of every prefix at each START event.
+(section 4.2); the front of the window keeps a snapshot of the prefixes that begin with it at each START event.
 """
 
 from __future__ import annotations
@@ -13,6 +13,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from collections.abc import Sequence as Items
 from dataclasses import dataclass, field
+from functools import lru_cache
+from itertools import accumulate
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,7 +22,11 @@ from numpy.typing import NDArray
 from sparkcep.engines.aseq.sequences import Marked
 from sparkcep.engines.aseq.spelling import Key, Spelled
 
-Ints = NDArray[np.int64]
+Places = NDArray[np.uint64]
+"""Unsigned, so that a kernel need not look for negative ones."""
+MAX_PADDED = 8
+"""Steps of an event up to which all events get as many."""
+Side = tuple[tuple[Places, ...], NDArray[np.int64]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,25 +39,21 @@ class Counted:
 
 @dataclass(frozen=True, slots=True)
 class Program:
-    """``tests``: variables; test t is bit t of a row's word.
+    """``tests``: variables; test t is bit t of a row's word. All arrays but units are flat lists of places, cut by an ``at`` array.
 
-    ``push``, ``pull``: what an event does to the entries of a segment that it follows, or leads. Both begin with a place
-    per test, where the numbers of runs and of entries to clear stand, the runs (target, source, length, weighed) and the
-    entries. Either numbers entries in its own way, so that the runs are long; ``pull`` numbers prefixes first.
-    ``finals``: begins likewise; at each place the number of finals, and for each the result, whether the event is weighed,
-    the number of runs of products that add up to it, and those: a prefix, the entry behind it, length.
-    ``push_units``, ``pull_units``: entries that start at one. ``starts``, ``ends``: words of first and last events.
+    ``push``, ``pull``: what an event does to the entries of a segment that it follows, or leads. Per test, from ``at[t]`` to
+    ``at[t + 1]``: steps (``target`` grows by ``source``, times the event's weight where ``weighed``), in an order in which
+    a step reads only what no earlier one has changed; then likewise the entries to clear. Last the units: entries that start at one.
+    ``finals``: per test the matches that end with it: the result, the snapshots of their START (a number), whether the event
+    is weighed, the entry of those that lie in the back whole, and terms: a place in the snapshot, the entry that goes on from it.
+    ``snapshots``: per test the number of its snapshots, or how many numbers there are; per number the prefixes it keeps.
     """
 
     tests: tuple[str, ...]
-    push: Ints
-    pull: Ints
-    finals: Ints
-    push_units: Ints
-    pull_units: Ints
-    prefixes: int
-    starts: int
-    ends: int
+    push: Side
+    pull: Side
+    finals: tuple[Places, ...]
+    snapshots: tuple[Places, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,29 +83,72 @@ class _Side:
     def step(self, test: int, length: int, target: int, source: int, *, weighed: bool = False) -> None:
         self.steps.setdefault((test, target, target == source), Step(-length, target, source, weighed))
 
+    def arrays(self, tests: int) -> Side:
+        """In place, a step may read only what no earlier one has changed: longer entries first."""
+        steps = self._padded([self._steps(test) for test in range(tests)])
+        clear = [sorted(entry for t, entry in self.clear if t == test) for test in range(tests)]
+        flat = [step for some in steps for step in some]
+        columns = [_array([getattr(step, name) for step in flat]) for name in ("target", "source", "weighed")]
+        places = _at(steps), *columns, _at(clear), _array([entry for some in clear for entry in some])
+        return places, np.array(self.units, np.int64)
 
-def compile_program(counted: Items[Counted], tests: tuple[str, ...], *, windowed: bool) -> Program:
+    def _padded(self, steps: list[list[Step]]) -> list[list[Step]]:
+        """As many steps for every test that has some: steps of nothing are cheaper than a branch that is hard to foresee."""
+        most = max(map(len, steps))
+        if most > MAX_PADDED:
+            return steps
+        spare = [self.entry(("spare", i), unit=False) for i in range(most + 1)]
+        nothing = [Step(0, target, spare[-1], weighed=False) for target in spare]
+        return [some + nothing[len(some) : most] if some else some for some in steps]
+
+    def _steps(self, test: int) -> list[Step]:
+        mine = [(step.order, not loop, step.target, step) for (t, _, loop), step in self.steps.items() if t == test]
+        return [step for *_, step in sorted(mine, key=lambda one: one[:3])]
+
+
+@dataclass(slots=True)
+class _Snapshots:
+    """Per START variable the prefixes that its events keep, in their places."""
+
+    kept: dict[str, dict[int, int]] = field(default_factory=dict)
+
+    def of(self, variable: str) -> tuple[int, dict[int, int]]:
+        """The number of a START variable's snapshots, and place by prefix."""
+        places = self.kept.setdefault(variable, {})
+        return list(self.kept).index(variable), places
+
+    def arrays(self, tests: tuple[str, ...]) -> tuple[Places, ...]:
+        names = list(self.kept)
+        numbers = [names.index(name) if name in names else len(names) for name in tests]
+        parts = list(self.kept.values())
+        return _array(numbers), _at(parts), _array([entry for part in parts for entry in part])
+
+
+@dataclass(frozen=True, slots=True)
+class _Final:
+    """Matches that end with an event. ``numbers``: result, snapshots, weighed, entry."""
+
+    numbers: tuple[int, int, int, int]
+    terms: list[tuple[int, int]]
+
+
+@lru_cache(maxsize=64)
+def compile_program(counted: tuple[Counted, ...], tests: tuple[str, ...], *, windowed: bool) -> Program:
     """The program of ``counted``, whose variables are among ``tests``; without windows only prefixes have entries."""
-    push, pull = _Side(), _Side()
-    for one in counted:
-        spelled = Spelled(one.marked)
-        for k in range(spelled.states + 1):
-            pull.entry(spelled.key(0, k), unit=k == 0)
-    prefixes = len(pull.entries)
-    finals: list[list[tuple[int, ...]]] = [[] for _ in tests]
-    starts = 0
+    push, pull, snapshots = _Side(), _Side(), _Snapshots()
+    finals: list[list[_Final]] = [[] for _ in tests]
     for one in counted:
         spelled = Spelled(one.marked)
         _fill(push, spelled, tests, windowed=windowed, forward=True)
         if windowed:
             _fill(pull, spelled, tests, windowed=True, forward=False)
-        starts |= 1 << tests.index(spelled.sequence.variables[0])
-        finals[tests.index(spelled.sequence.variables[-1])] += _finals(one, spelled, push, pull, windowed=windowed)
-    ends = sum(1 << test for test, some in enumerate(finals) if some)
-    flat = _flat([[len(some), *(number for final in some for number in final)] for some in finals])
-    forward, backward = (_flat([_runs(side, test) for test in range(len(tests))]) for side in (push, pull))
-    push_units, pull_units = (np.array(side.units, np.int64) for side in (push, pull))
-    return Program(tests, forward, backward, flat, push_units, pull_units, prefixes, starts, ends)
+        last = tests.index(spelled.sequence.variables[-1])
+        finals[last] += _finals(one, spelled, push, pull, snapshots, windowed=windowed)
+    every = [final for some in finals for final in some]
+    columns = [_array([final.numbers[i] for final in every]) for i in range(4)]
+    terms = [_array([term[i] for final in every for term in final.terms]) for i in range(2)]
+    arrays = _at(finals), *columns, _at([final.terms for final in every]), *terms
+    return Program(tests, push.arrays(len(tests)), pull.arrays(len(tests)), arrays, snapshots.arrays(tests))
 
 
 def _fill(side: _Side, spelled: Spelled, tests: tuple[str, ...], *, windowed: bool, forward: bool) -> None:
@@ -126,46 +171,23 @@ def _fill(side: _Side, spelled: Spelled, tests: tuple[str, ...], *, windowed: bo
 
 
 def _finals(
-    counted: Counted, spelled: Spelled, push: _Side, pull: _Side, *, windowed: bool
-) -> Iterator[tuple[int, ...]]:
+    counted: Counted, spelled: Spelled, push: _Side, pull: _Side, snapshots: _Snapshots, *, windowed: bool
+) -> Iterator[_Final]:
     length = len(spelled.sequence.variables)
+    start, places = snapshots.of(spelled.sequence.variables[0])
     for state in range(length - 1, spelled.states + 1):
         weighed = int(spelled.marked.position == length and state == length - 1)
-        rows = range(state + 1) if windowed else (0,)
-        pairs = [(pull.entries[spelled.key(0, m)], push.entries[spelled.key(m, state)]) for m in rows]
-        runs = list(_joined([(place, entry, 0) for place, entry in pairs]))
-        yield counted.out, weighed, len(runs), *(number for run in runs for number in run[:3])
+        terms = []
+        for m in range(1, state + 1 if windowed else 1):
+            place = places.setdefault(pull.entries[spelled.key(0, m)], len(places))
+            terms.append((place, push.entries[spelled.key(m, state)]))
+        yield _Final((counted.out, start, weighed, push.entries[spelled.key(0, state)]), terms)
 
 
-def _runs(side: _Side, test: int) -> list[int]:
-    """The runs of one test. In place, a step may read only what no earlier one has changed: longer entries first.
-
-    Where no step reads what another changes any order will do, and the longest runs are taken.
-    """
-    mine = [(loop, step) for (t, _, loop), step in side.steps.items() if t == test]
-    changed = {step.target for _, step in mine}
-    if any(step.source in changed for loop, step in mine if not loop):
-        mine.sort(key=lambda one: (one[1].order, not one[0], one[1].target))
-    else:
-        mine.sort(key=lambda one: (not one[0], one[1].target))
-    runs = list(_joined([(step.target, step.source, int(step.weighed)) for _, step in mine]))
-    clear = sorted(entry for t, entry in side.clear if t == test)
-    return [len(runs), len(clear), *(number for run in runs for number in run), *clear]
+def _at(parts: Items[Items[object]]) -> Places:
+    """Where each part begins, and the last one ends."""
+    return _array([0, *accumulate(len(part) for part in parts)])
 
 
-def _joined(pairs: Items[tuple[int, int, int]]) -> Iterator[tuple[int, int, int, int]]:
-    """(target, source, flag) that follow one another → (first target, first source, length, flag)."""
-    length = 0
-    for at, (target, source, flag) in enumerate(pairs):
-        length += 1
-        if at + 1 == len(pairs) or pairs[at + 1] != (target + 1, source + 1, flag):
-            yield target - length + 1, source - length + 1, length, flag
-            length = 0
-
-
-def _flat(parts: list[list[int]]) -> Ints:
-    flat = list(range(len(parts)))
-    for test, part in enumerate(parts):
-        flat[test] = len(flat)
-        flat += part
-    return np.array(flat, np.int64)
+def _array(places: Items[int]) -> Places:
+    return np.array(places, np.uint64)

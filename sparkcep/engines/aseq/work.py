@@ -120,17 +120,19 @@ class Work:
             return
         used = _used(counted)
         tests = self.variables if len(self.table.masks) == 1 else used
-        program = compile_program(counted, tests, windowed=self.table.time is not None)
-        rows = self._select(tests, sum(1 << tests.index(name) for name in used))
-        arrays = program.push, program.pull, program.finals, program.push_units, program.pull_units
-        ends = program.prefixes, program.starts, program.ends
-        groups = rows.words, rows.tests, rows.first, rows.part
+        program = compile_program(tuple(counted), tests, windowed=self.table.time is not None)
+        selected = self._select(tests, sum(1 << tests.index(name) for name in used))
+        arrays = program.push, program.pull, program.finals, program.snapshots
+        rows = selected.rows, selected.words
         if weighing.weight == "one" and mode == kernels.SATURATING:
-            counting_kernels.count(groups, rows.times, rows.deadlines, arrays, *ends, out)
-            return
+            found = np.zeros(out.shape)
+            counting_kernels.count(*rows, arrays, found)
+            if (found < counting_kernels.SURE).all():
+                out += found.astype(np.int64)
+                return
         weights = self.weights(weighing, mode)
-        weights = weights[rows.row] if len(weights) else weights
-        counting_kernels.weigh(mode, groups, rows.times, rows.deadlines, weights, arrays, *ends, out)
+        weights = weights if len(weights) else np.ones(len(self.table.rank), out.dtype)
+        counting_kernels.weigh(mode, *rows, weights, arrays, out)
 
     def _select(self, tests: tuple[str, ...], used: int) -> Rows:
         if (tests, used) not in self._rows:
