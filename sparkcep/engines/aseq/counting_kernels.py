@@ -7,7 +7,7 @@ the end, keeps at each START event the values of its prefixes from there on.
 
 The arithmetic is that of ``kernels`` (semirings), and two more modes: any greater ``mode`` is a modulus; EXACT: counts in doubles
 without a test for overflow. Nothing is subtracted, so whatever adds to a result below ``SURE`` is itself below it, and no double
-was rounded; any other result says that another mode has to count.
+was rounded; from ``BEYOND`` on, far more than rounding could add, it is no int64; others say that another mode has to count.
 Sources: A-Seq sections 3.1, 3.2, 3.3 and 4; two-stack sliding windows instead of a counter per START event.
 """
 
@@ -18,22 +18,17 @@ import numpy as np
 from numba import types
 
 from sparkcep.engines.aseq.kernels import FLOAT, LEAST, MAX, SAFE_PRODUCT, SATURATING
+from sparkcep.engines.aseq.selection_kernels import I64, ONE, ROWS, U64, WORDS, word_of
 
 EXACT = -1
-SURE = 2.0**53
-I64, U64, F64 = (types.Array(t, 1, "C") for t in (nb.int64, nb.uint64, nb.float64))
-TIMES = types.Array(nb.int64, 1, "C", readonly=True)
-MASKS = types.Array(nb.int64, 2, "C", readonly=True)
+SURE, BEYOND = 2.0**53, 2.0**64
+F64 = types.Array(nb.float64, 1, "C")
+KEPT = types.Array(nb.uint64, 2, "C")
 OUT_I64, OUT_F64 = (types.Array(t, 2, "C") for t in (nb.int64, nb.float64))
-ROWS = types.Tuple((U64, I64, I64, I64, I64))
 SIDE = types.Tuple((types.UniTuple(U64, 6), I64))
-PROGRAM = types.Tuple((SIDE, SIDE, types.UniTuple(U64, 8), types.UniTuple(U64, 3)))
-WORDS = types.Tuple((MASKS, nb.int64, I64, I64))
+PROGRAM = types.Tuple((SIDE, SIDE, types.UniTuple(U64, 8), types.Tuple((U64, KEPT))))
 FRONT = 64
 """Snapshots of one kind, at first."""
-ONE = np.uint64(1)
-DE_BRUIJN = np.uint64(0x03F79D71B4CB0A89)
-"""Times a power of two, its six highest bits tell which."""
 
 
 @nb.njit(inline="always")
@@ -61,54 +56,9 @@ def _times(mode, a, b):  # type: ignore[no-untyped-def]
 
 
 @nb.njit(inline="always")
-def _word(words, r):  # type: ignore[no-untyped-def]
-    """Bit t: whether row r passes test t: bit ``bit[t]`` of mask ``column[t]``; where there is one mask, bit t + 1 of it."""
-    masks, used, column, bit = words
-    if masks.shape[0] == 1:
-        return (masks[0, r] >> 1) & used
-    word = np.int64(0)
-    for t in range(len(column)):
-        word |= ((masks[column[t], r] >> bit[t]) & 1) << t
-    return word
-
-
-@nb.njit(nb.int64(WORDS, TIMES, TIMES, TIMES, ROWS), cache=True, nogil=True)
-def select(words, rank, time, deadline, rows):  # type: ignore[no-untyped-def]
-    """Keeps the rows that pass a test; those of partition p are ``bounds[p]`` … ``bounds[p + 1] - 1``.
-
-    ``words``: masks, the word of the tests, mask and bit of each. ``kind``: the only test that the row passes, or less the number of
-    rows that are concurrent with it, itself too. ``at``, ``until``: its time and deadline, if there are any. Returns -1 where deadlines fall.
-    """
-    row, kind, bounds, at, until = rows
-    kept, partition = 0, 0
-    masks = words[0]
-    bounds[0] = 0
-    for r in range(masks.shape[1]):
-        partition += masks[0, r] & 1
-        row[kept] = r
-        kept += _word(words, r) != 0
-        bounds[partition] = kept
-    places = np.empty(64, np.int64)
-    for t in range(64):
-        places[((ONE << np.uint64(t)) * DE_BRUIJN) >> np.uint64(58)] = t
-    for p in range(partition):
-        k, end = bounds[p], bounds[p + 1]
-        if len(deadline):
-            for i in range(k, end):
-                at[i], until[i] = time[row[i]], deadline[row[i]]
-                if i > k and until[i] < until[i - 1]:
-                    return -1
-        while k < end:
-            size = 1
-            while k + size < end and rank[row[k + size]] == rank[row[k]]:
-                size += 1
-            word = _word(words, row[k])
-            if size == 1:
-                kind[k] = places[(np.uint64(word) * DE_BRUIJN) >> np.uint64(58)] if word & (word - 1) == 0 else -1
-            else:
-                kind[k : k + size] = -size
-            k += size
-    return kept
+def _start(mode, values, units):  # type: ignore[no-untyped-def]
+    for i in range(len(values)):
+        values[i] = (0 if units[i] else MAX) if mode == LEAST else units[i]
 
 
 @nb.njit(inline="always")
@@ -130,7 +80,7 @@ def _group(mode, words, row, weights, side, values, gain, zero):  # type: ignore
     at, target, source, weighed, clear_at, clear = side
     tests = range(np.uint64(0), np.uint64(len(at) - 1))
     for r in row:
-        word = _word(words, r)
+        word = word_of(words, r)
         for test in tests:
             if (word >> np.int64(test)) & 1:
                 for s in range(at[test], at[test + ONE]):
@@ -139,13 +89,13 @@ def _group(mode, words, row, weights, side, values, gain, zero):  # type: ignore
                         more = _times(mode, more, weights[r])
                     gain[target[s]] = _plus(mode, gain[target[s]], more)
     for r in row:
-        word = _word(words, r)
+        word = word_of(words, r)
         for test in tests:
             if (word >> np.int64(test)) & 1:
                 for c in range(clear_at[test], clear_at[test + ONE]):
                     values[clear[c]] = zero
     for r in row:
-        word = _word(words, r)
+        word = word_of(words, r)
         for test in tests:
             if (word >> np.int64(test)) & 1:
                 for s in range(at[test], at[test + ONE]):
@@ -154,14 +104,17 @@ def _group(mode, words, row, weights, side, values, gain, zero):  # type: ignore
 
 
 @nb.njit(inline="always")
-def _ending(mode, test, r, now, weights, finals, back, front, until, held, windowed, found):  # type: ignore[no-untyped-def]
+def _ending(mode, test, r, now, weights, finals, back, stacks, windowed, found):  # type: ignore[no-untyped-def]
     """Adds the matches that end in row ``r``: prefixes of the oldest START that is alive times what follows in the back."""
     at, result, start, weighed, entry, term_at, place, behind = finals
+    front, until, held = stacks
     for f in range(at[test], at[test + ONE]):
         total = back[entry[f]]
         if windowed:
             here = start[f]
             top = held[here]
+            for _ in range(2):  # mostly enough, and no branch that is hard to foresee
+                top -= np.uint64(until[here, top] <= now)
             while until[here, top] <= now:
                 top -= ONE
             held[here] = top
@@ -173,62 +126,54 @@ def _ending(mode, test, r, now, weights, finals, back, front, until, held, windo
 
 
 @nb.njit(inline="always")
-def _keep(which, deadline, turned, kept_at, kept, front, until, held):  # type: ignore[no-untyped-def]
-    """A snapshot of the prefixes of one kind of START event."""
+def _keep(which, deadline, turned, kept, stacks):  # type: ignore[no-untyped-def]
+    """A snapshot of the prefixes of one kind of START event; the last kind is none, and its stack stays empty."""
+    front, until, held = stacks
     top = held[which] + ONE
-    held[which] = top
     until[which, top] = deadline
-    for i in range(kept_at[which], kept_at[which + ONE]):
-        front[which, top, i - kept_at[which]] = turned[kept[i]]
-
-
-@nb.njit(cache=True, nogil=True)
-def _passed(words, row):  # type: ignore[no-untyped-def]
-    word = np.int64(0)
-    for r in row:
-        word |= _word(words, r)
-    return word
+    for i in range(np.uint64(front.shape[2])):
+        front[which, top, i] = turned[kept[which, i]]
+    held[which] = top if which < np.uint64(len(held) - 1) else np.uint64(0)
 
 
 @nb.njit(inline="always")
-def _turn(mode, rows, todo, words, weights, program, turned, gain, front, until, held, zero):  # type: ignore[no-untyped-def]
+def _turn(mode, rows, todo, words, weights, program, values, gain, stacks, zero):  # type: ignore[no-untyped-def]
     """Makes the front of the groups ``todo`` (their first rows), from the last to the first."""
     row, kind, _, _, deadline = rows
-    (_, _), (pull, units), _, (begins, kept_at, kept) = program
-    starts = np.uint64(len(held))
-    for i in range(len(turned)):
-        turned[i] = (0 if units[i] else MAX) if mode == LEAST else units[i]
-    held[:] = 0
+    (_, _), (pull, units), _, (begins, kept) = program
+    _start(mode, values, units)
+    stacks[2][:] = 0
     for i in range(len(todo) - 1, -1, -1):
         k = todo[i]
         if kind[k] >= 0:
             test = np.uint64(kind[k])
-            _single(mode, test, row[k], weights, pull, turned, zero)
-            if begins[test] < starts:
-                _keep(begins[test], deadline[k], turned, kept_at, kept, front, until, held)
+            _single(mode, test, row[k], weights, pull, values, zero)
+            _keep(begins[test], deadline[k], values, kept, stacks)
         else:
             group = row[k : k - kind[k]]
-            _group(mode, words, group, weights, pull, turned, gain, zero)
-            word = _passed(words, group)
-            for test in range(len(begins)):
-                if begins[test] < starts and (word >> test) & 1:
-                    _keep(begins[test], deadline[k], turned, kept_at, kept, front, until, held)
+            _group(mode, words, group, weights, pull, values, gain, zero)
+            word = np.int64(0)
+            for r in group:
+                word |= word_of(words, r)
+            for t in range(len(begins)):
+                if (word >> t) & 1:
+                    _keep(begins[t], deadline[k], values, kept, stacks)
 
 
 @nb.njit(inline="always")
-def _partition(mode, rows, begin, end, words, weights, program, ends, back, turned, gain, front, until, held, todo, found, zero):  # type: ignore[no-untyped-def]
-    """Adds to ``found``. Returns 0, or the room for snapshots that it has not got."""
+def _partition(mode, rows, begin, end, words, weights, program, ends, scratch, stacks, zero):  # type: ignore[no-untyped-def]
+    """Adds to the last of ``scratch``. Returns 0, or the room for snapshots that it has not got."""
     row, kind, _, time, deadline = rows
     (push, units), _, finals, _ = program
-    tests, windowed = len(ends), len(time) > 0
-    for i in range(len(back)):
-        back[i] = (0 if units[i] else MAX) if mode == LEAST else units[i]
-    held[:] = 0
-    k, waiting, now = begin, 0, np.int64(0)
+    back, turned, gain, todo, found = scratch
+    _start(mode, back, units)
+    stacks[2][:] = 0
+    k, waiting, now, windowed = begin, 0, np.int64(0), len(time) > 0
     expires = deadline[begin] if windowed else np.int64(0)
     while k < end:
         alone = kind[k] >= 0
         test = np.uint64(kind[k]) if alone else np.uint64(0)
+        after = k + 1 if alone else k - kind[k]
         ending = ends[test] if alone else 1
         if windowed and ending:
             now = time[k]
@@ -236,69 +181,57 @@ def _partition(mode, rows, begin, end, words, weights, program, ends, back, turn
                 first = 0
                 while first < waiting and now >= deadline[todo[first]]:
                     first += 1
-                if waiting - first >= front.shape[1] - 1:
-                    return waiting - first + 2
-                _turn(mode, rows, todo[first:waiting], words, weights, program, turned, gain, front, until, held, zero)
-                for i in range(len(back)):
-                    back[i] = (0 if units[i] else MAX) if mode == LEAST else units[i]
-                waiting = 0
-                expires = deadline[k]
+                if waiting - first >= stacks[1].shape[1] - 1:
+                    return 2 * (waiting - first + 2)
+                _turn(mode, rows, todo[first:waiting], words, weights, program, turned, gain, stacks, zero)
+                _start(mode, back, units)
+                waiting, expires = 0, deadline[k]
         if alone:
             if ending:
-                _ending(mode, test, row[k], now, weights, finals, back, front, until, held, windowed, found)
+                _ending(mode, test, row[k], now, weights, finals, back, stacks, windowed, found)
             if ending < 2:
                 _single(mode, test, row[k], weights, push, back, zero)
-                if windowed:
-                    todo[waiting] = k
-                    waiting += 1
-            k += 1
         else:
-            after = k - kind[k]
-            for other in range(k, after):
-                word = _word(words, row[other])
-                for t in range(tests):
-                    if ends[t] and (word >> t) & 1:
-                        _ending(mode, np.uint64(t), row[other], now, weights, finals, back, front, until, held, windowed, found)
+            for r in row[k:after]:
+                for t in range(np.uint64(0), np.uint64(len(ends))):
+                    if ends[t] and (word_of(words, r) >> np.int64(t)) & 1:
+                        _ending(mode, t, r, now, weights, finals, back, stacks, windowed, found)
             _group(mode, words, row[k:after], weights, push, back, gain, zero)
-            if windowed:
-                todo[waiting] = k
-                waiting += 1
-            k = after
+        if windowed and ending < 2:
+            todo[waiting] = k
+            waiting += 1
+        k = after
     return 0
 
 
 @nb.njit(inline="always")
 def _run(mode, rows, words, weights, program, zero, out):  # type: ignore[no-untyped-def]
     bounds = rows[2]
-    (push, units), (pull, pull_units), finals, (begins, kept_at, _) = program
+    (push, units), (_, pull_units), finals, (begins, kept) = program
     ends = np.zeros(len(begins), np.int64)  # 1: some matches end with it; 2: all that it does
     for t in range(len(begins)):
         ends[t] = finals[0][t + 1] > finals[0][t]
         if ends[t] and push[0][t + 1] == push[0][t] and push[4][t + 1] == push[4][t]:
             ends[t] = 2
-    widest, longest = 1, 0
-    for s in range(len(kept_at) - 1):
-        widest = max(widest, np.int64(kept_at[s + 1] - kept_at[s]))
+    longest = 0
     for p in range(len(bounds) - 1):
         longest = max(longest, bounds[p + 1] - bounds[p])
     back, turned = np.empty(len(units), out.dtype), np.empty(len(pull_units), out.dtype)
     gain = np.full(max(len(units), len(pull_units)), zero, out.dtype)
-    todo, held = np.empty(longest, np.int64), np.zeros(len(kept_at) - 1, np.uint64)
-    found = np.empty(len(out), out.dtype)
+    todo, held, found = np.empty(longest, np.int64), np.zeros(len(kept), np.uint64), np.empty(len(out), out.dtype)
+    scratch = back, turned, gain, todo, found
     p, more = 0, FRONT
     while p + 1 < len(bounds):
         # Place 0 of a stack is none: it never expires, and its prefixes are none.
-        front, until = np.empty((len(held), more, widest), out.dtype), np.empty((len(held), more), np.int64)
+        front, until = np.empty((len(held), more, kept.shape[1]), out.dtype), np.empty((len(held), more), np.int64)
         front[:, 0] = zero
         until[:, 0] = MAX
         more = 0
         while p + 1 < len(bounds) and more == 0:
             found[:] = zero
             if bounds[p] < bounds[p + 1]:
-                more = _partition(
-                    mode, rows, bounds[p], bounds[p + 1], words, weights, program,
-                    ends, back, turned, gain, front, until, held, todo, found, zero,
-                )  # fmt: skip
+                begin, end, stacks = bounds[p], bounds[p + 1], (front, until, held)
+                more = _partition(mode, rows, begin, end, words, weights, program, ends, scratch, stacks, zero)
             if more == 0:
                 for i in range(len(out)):
                     out[i, p] = _plus(mode, out[i, p], found[i])

@@ -60,6 +60,8 @@ class Coded:
 
 def read(table: pa.Table, spec: AggregateSpec) -> Table:
     """The spec's columns of ``table`` as arrays; none of them holds a NULL."""
+    from sparkcep.engines.aseq import selection_kernels
+
     columns = [_numbers(table, name).astype(np.int64, copy=False) for name in spec.masks]
     masks = columns[0][np.newaxis] if len(columns) == 1 else np.stack(columns)
     rank = _numbers(table, spec.rank).astype(np.int64, copy=False)
@@ -68,7 +70,7 @@ def read(table: pa.Table, spec: AggregateSpec) -> Table:
         time, deadline = (_same_type(_numbers(table, name)) for name in (spec.within.time, spec.within.deadline))
     elif spec.within is not None:
         time, deadline = rank, rank + min(spec.within.count, len(rank) + 1)
-    return Table(table, masks, rank, time, deadline, np.flatnonzero(masks[0] & 1))
+    return Table(table, masks, rank, time, deadline, selection_kernels.starts(masks))
 
 
 def code(table: Table, variables: Items[str], sequence: Sequence) -> Coded:
@@ -114,14 +116,14 @@ def select(table: Table, variables: Items[str], tests: Items[str], used: int) ->
 
     Raises CepUnsupportedError where deadlines fall with time, which only calendar intervals make them do.
     """
-    from sparkcep.engines.aseq import counting_kernels
+    from sparkcep.engines.aseq import selection_kernels
 
     bits = [table_bit(variables, name) if used >> test & 1 else (0, 63) for test, name in enumerate(tests)]
     columns, places = (np.array(part, np.int64) for part in zip(*bits, strict=True))
     size, words, times = len(table.rank), (table.masks, used, columns, places), _clock(table)
     kind, at, until = (np.empty(length, np.int64) for length in (size, *map(len, times)))
     rows = np.empty(size, np.uint64), kind, np.empty(len(table.starts) + 1, np.int64), at, until
-    if counting_kernels.select(words, table.rank, *times, rows) < 0:
+    if selection_kernels.select(words, table.rank, *times, rows) < 0:
         raise _falling()
     return Rows(rows, words)
 

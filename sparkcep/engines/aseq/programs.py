@@ -24,7 +24,7 @@ from sparkcep.engines.aseq.spelling import Key, Spelled
 
 Places = NDArray[np.uint64]
 """Unsigned, so that a kernel need not look for negative ones."""
-MAX_PADDED = 8
+MAX_PADDED = 12
 """Steps of an event up to which all events get as many."""
 Side = tuple[tuple[Places, ...], NDArray[np.int64]]
 
@@ -46,14 +46,14 @@ class Program:
     a step reads only what no earlier one has changed; then likewise the entries to clear. Last the units: entries that start at one.
     ``finals``: per test the matches that end with it: the result, the snapshots of their START (a number), whether the event
     is weighed, the entry of those that lie in the back whole, and terms: a place in the snapshot, the entry that goes on from it.
-    ``snapshots``: per test the number of its snapshots, or how many numbers there are; per number the prefixes it keeps.
+    ``snapshots``: per test the number of its snapshots, a last one if it begins none; per number the prefixes it keeps.
     """
 
     tests: tuple[str, ...]
     push: Side
     pull: Side
     finals: tuple[Places, ...]
-    snapshots: tuple[Places, ...]
+    snapshots: tuple[Places, Places]
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,11 +117,13 @@ class _Snapshots:
         places = self.kept.setdefault(variable, {})
         return list(self.kept).index(variable), places
 
-    def arrays(self, tests: tuple[str, ...]) -> tuple[Places, ...]:
+    def arrays(self, tests: tuple[str, ...]) -> tuple[Places, Places]:
         names = list(self.kept)
         numbers = [names.index(name) if name in names else len(names) for name in tests]
-        parts = list(self.kept.values())
-        return _array(numbers), _at(parts), _array([entry for part in parts for entry in part])
+        kept = np.zeros((len(names) + 1, max(map(len, self.kept.values()), default=0)), np.uint64)
+        for number, entries in enumerate(self.kept.values()):
+            kept[number, : len(entries)] = list(entries)
+        return _array(numbers), kept
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,8 +5,8 @@ that a driver may ask and EXPLAIN PATTERN may show it.
 
 A pass reads every row, handles every event that its patterns name, and changes the entries (``programs``) that end or begin
 with it, those that several patterns have only once. So patterns in one pass read the rows once, handle a common event type
-once, and pay for a common prefix (PreTree) or, in windows, for any common sub-pattern (Chop-Connect) once; but each START
-event then keeps a snapshot of the prefixes of all. Event types count as equally frequent.
+once, and pay for a common prefix (PreTree) or, in windows, for any common sub-pattern (Chop-Connect) once; each START
+event keeps a snapshot of the prefixes that begin with it. Event types count as equally frequent.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from itertools import combinations
 from sparkcep.engines.aseq.sequences import Marked, Sequence
 from sparkcep.engines.aseq.spelling import Key, Spelled, countable
 
-ROW, EVENT, STEP = 4.0, 8.0, 1.0
+ROW, EVENT, STEP = 2.5, 8.0, 1.0
 """Nanoseconds, as measured on one core: to read a row, to handle an event, to change an entry or copy a prefix."""
 
 MAX_TESTS = 62
@@ -83,20 +83,19 @@ class _Costs:
         if len(names) > MAX_TESTS:
             return float("inf")
         steps: set[tuple[str, str, Key]] = set()
-        prefixes: set[Key] = set()
+        snapshots: set[tuple[str, Key]] = set()
         for sequence in every:
             spelled = Spelled(Marked(sequence))
             states = range(1, spelled.states + 1)
-            prefixes |= {spelled.key(0, k) for k in states}
+            snapshots |= {(sequence.variables[0], spelled.key(0, k)) for k in states if self.windowed}
             for last in states:
                 for first in range(last if self.windowed else 1):
                     key = spelled.key(first, last)
                     steps.add(("push", sequence.variables[last - 1], key))
                     if self.windowed:
                         steps.add(("pull", sequence.variables[first], key))
-        snapshots = len({sequence.variables[0] for sequence in every}) * len(prefixes) if self.windowed else 0
         finals = sum(len(sequence.variables) if self.windowed else 1 for sequence in every)
-        return ROW + self.frequency * (EVENT * len(names) + STEP * (len(steps) + snapshots + finals))
+        return ROW + self.frequency * (EVENT * len(names) + STEP * (len(steps) + len(snapshots) + finals))
 
 
 def _names(sequence: Sequence) -> set[str]:

@@ -127,8 +127,8 @@ class Work:
         if weighing.weight == "one" and mode == kernels.SATURATING:
             found = np.zeros(out.shape)
             counting_kernels.count(*rows, arrays, found)
-            if (found < counting_kernels.SURE).all():
-                out += found.astype(np.int64)
+            if ((found < counting_kernels.SURE) | (found >= counting_kernels.BEYOND)).all():
+                _add_counts(found, out)
                 return
         weights = self.weights(weighing, mode)
         weights = weights if len(weights) else np.ones(len(self.table.rank), out.dtype)
@@ -198,6 +198,12 @@ class Work:
         if mode > kernels.FLOAT:
             return numbers % mode
         return numbers.astype(np.float64) if mode == kernels.FLOAT else numbers
+
+
+def _add_counts(found: NDArray, out: NDArray) -> None:
+    """Adds exact doubles to integers; those past int64, whose rounding errors are far smaller, are MAX."""
+    more = np.where(found < counting_kernels.SURE, found, 0).astype(np.int64)
+    out[:] = np.where((found >= counting_kernels.BEYOND) | (out > MAX - more), MAX, out + np.minimum(more, MAX - out))
 
 
 def _inner(sequence: Sequence) -> set[int]:
