@@ -12,7 +12,8 @@ Stream (the paper's Table 1): 20 event types and attributes with V values each, 
   self-joins with range binning, as an expert writes them: events are cut into bins as long as the window, an event meets
   those of its own and of the next bin by an equality join (on the attribute too), and the join's condition does the rest.
   Then the same with a range predicate between neighbours instead of the equality.
-  Both are whole Spark jobs on ``local[2]`` that write to Spark's noop sink; the counts are compared first.
+  Both are whole Spark jobs on ``local[2]`` that write to Spark's noop sink; the counts are compared first. Where DuckDB is
+  installed (``pip install duckdb``) it answers the same self-joins, with two threads, from a table in memory into one.
 
     python benchmarks/sase_figures.py [--quick] [--only stacks,pushdown,joins] [--repetitions N]
 """
@@ -25,6 +26,7 @@ import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
+from importlib.util import find_spec
 from pathlib import Path
 from time import perf_counter
 from typing import TYPE_CHECKING, Any
@@ -264,11 +266,31 @@ def _compared(spark: SparkSession, question: Question, events: int, size: int, r
     assert len(set(counts.values())) == 1, counts
     times = {name: seconds(partial(_drained, spark, query), repetitions)[1] for name, query in queries.items()}
     spark.catalog.dropTempView("events")
+    peer = _duckdb(question, pa.table(frame), counts["joins"], repetitions)
+    against = "" if peer is None else f"; DuckDB's joins {peer:.2f} s: {peer / times['pattern']:.2f}x"
     print(
         f"L = {question.length}, V = {size:>6}: {counts['joins']:>9,} matches; joins {times['joins']:.2f} s, "
-        f"pattern {times['pattern']:.2f} s: {times['joins'] / times['pattern']:.2f}x",
+        f"pattern {times['pattern']:.2f} s: {times['joins'] / times['pattern']:.2f}x{against}",
         flush=True,
     )
+
+
+def _duckdb(question: Question, events: pa.Table, matches: int, repetitions: int) -> float | None:
+    """Seconds of the same self-joins in DuckDB; None where it is not installed."""
+    if find_spec("duckdb") is None:
+        return None
+    import duckdb
+    import sqlglot
+
+    database = duckdb.connect(config={"threads": 2})
+    database.register("arriving", events)
+    database.execute("CREATE TABLE events AS SELECT * FROM arriving")
+    (query,) = sqlglot.transpile(question.joins(), read="spark", write="duckdb")
+    answer = f"CREATE OR REPLACE TEMPORARY TABLE answer AS {query}"
+    _, best = seconds(partial(database.execute, answer), repetitions)
+    found = database.execute("SELECT COUNT(*) FROM answer").fetchone()
+    assert found == (matches,), found
+    return best
 
 
 def _drained(spark: SparkSession, query: str) -> None:
