@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from difflib import get_close_matches
 from functools import lru_cache, partial
+from typing import Protocol
 
 from pyspark.errors import PySparkException
 from pyspark.sql.types import DataType, StructType
@@ -27,12 +28,30 @@ _OUR_COLUMN = re.compile(r", (`__cep`\.)?`__cep_\w+`|(`__cep`\.)?`__cep_\w+`, ")
 Describe = Callable[[str], StructType]
 
 
+class Resources(Protocol):
+    """What Spark knows before it runs a query, for choices that change no answer.
+
+    ``cores``: tasks that run at one time. ``shuffle_partitions``: tasks that the session makes of a shuffle. ``size``: bytes of the query's input, None
+    where Spark does not know. ``cheap``: the query may run twice, at little cost.
+    """
+
+    @property
+    def cores(self) -> int: ...
+    @property
+    def shuffle_partitions(self) -> int: ...
+    @property
+    def size(self) -> int | None: ...
+    @property
+    def cheap(self) -> bool: ...
+
+
 @dataclass(frozen=True, slots=True)
 class Relation:
     """The input of one clause: ``text`` to put behind FROM, and what Spark knows of it.
 
     ``describe`` sees the CTEs of the statement; ``scope`` puts them around a query that is to run by itself.
     ``expression``: Spark's analysis of a query's one column as a tree (a ``spec.expression.SparkFunction``), where it is in reach.
+    ``resources``: what Spark knows of a query's cost, where it is in reach.
     """
 
     text: str
@@ -40,6 +59,7 @@ class Relation:
     describe: Describe
     scope: Callable[[str], str] = str
     expression: Callable[[str], SparkFunction | Constant] | None = None
+    resources: Callable[[str], Resources] | None = None
 
     @property
     def stand_in(self) -> str:
@@ -115,7 +135,8 @@ def relation(site: Site, source: Source, describe: Describe) -> Relation:
             span=site.input,
             hint="join the two inputs first and put the clause over the result",
         ) from None
-    return Relation(text, schema, scoped, scope, getattr(describe, "expression", None))
+    known = (getattr(describe, name, None) for name in ("expression", "resources"))
+    return Relation(text, schema, scoped, scope, *known)
 
 
 def in_scope(query: str, site: Site, source: Source) -> str:

@@ -21,6 +21,32 @@ from sql_functions.expressions import expression_tree
 Describe = Callable[[str], StructType]
 
 
+UNKNOWN_SIZE = 1 << 62
+"""Spark writes the size of what it cannot estimate as the largest BIGINT."""
+
+CHEAP_NODES = frozenset({"Project", "Filter", "Union", "LocalRelation", "Range", "InMemoryRelation"})
+CHEAP_FORMATS = frozenset({"parquet", "orc"})
+"""Plans of these nodes, over files of these formats, read one column at a fraction of the cost of the rows."""
+
+
+@dataclass(frozen=True, slots=True)
+class Resources:
+    """What Spark knows of a query before it runs: see ``rewrites.relation.Resources``."""
+
+    cores: int
+    shuffle_partitions: int
+    size: int | None
+    cheap: bool
+
+
+def _cheap(plan: Any) -> bool:
+    name = plan.nodeName()
+    if name == "LogicalRelation":
+        return str(plan.relation().toString()).lower() in CHEAP_FORMATS
+    children = plan.children()
+    return name in CHEAP_NODES and all(_cheap(children.apply(i)) for i in range(children.size()))
+
+
 def dataset_of_plan(context: Any) -> Callable[[Any, Any], Any]:
     """Spark's way from a session and a logical plan to a Dataset; each look-up of it costs seven calls into the JVM."""
     return context._jvm.org.apache.spark.sql.classic.Dataset.ofRows  # type: ignore[no-any-return]
@@ -45,6 +71,19 @@ class ClassicDescribe:
             tree = expression_tree(self.jsession, self._dataset(query).queryExecution().analyzed())
         check(tree)
         return tree
+
+    def resources(self, query: str) -> Resources:
+        """What Spark knows of the query's cost."""
+        with _quiet:
+            plan = self._dataset(query).queryExecution().optimizedPlan()
+        size = int(str(plan.stats().sizeInBytes()))
+        session = self.jsession
+        return Resources(
+            session.sparkContext().defaultParallelism(),
+            session.sessionState().conf().numShufflePartitions(),
+            size if size < UNKNOWN_SIZE else None,
+            _cheap(plan),
+        )
 
     def _dataset(self, query: str) -> Any:
         return self.of_rows(self.jsession, self.parse(query))

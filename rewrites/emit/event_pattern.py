@@ -22,7 +22,7 @@ from rewrites.emit.buffers import buffer_output
 from rewrites.emit.flat_events import always_taken, flat_columns, structs
 from rewrites.emit.masks import ROW_NUMBER, mask_columns
 from rewrites.emit.neighbours import APART, Line, is_contiguous, neighbours
-from rewrites.emit.shards import OWN, SHARD, offered, own, sharded
+from rewrites.emit.shards import OWN, offered, own, partitioning, sharded
 from rewrites.rules.prune_fields import Shown
 from rewrites.rules.time_shards import Shards
 from rewrites.source import Source, replaced
@@ -176,7 +176,7 @@ def _windowed(
     partition += [quoted(column) for column in bound.equivalences]
     inferred = [f"COALESCE({', '.join(map(quoted, key.columns))})" for key in bound.inferred]
     partition += inferred
-    partition += [quoted(SHARD)] if shards is not None else []
+    partition += partitioning(shards) if shards is not None else []
     order = [f"{quoted(f'__cep_o{i}')}{direction}" for i, (_, direction) in enumerate(bound.order)]
     rank = named(over("RANK()", partition, order), RANK)
     row_number = named(over("ROW_NUMBER()", partition, order), ROW_NUMBER)

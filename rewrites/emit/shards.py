@@ -3,9 +3,15 @@
 ``__cep_home`` is the shard in which an event lies, ``__cep_shard`` the one it was sent to. With S the shards' length and W the window, an
 event at t lies in ``floor(t / S)``; the shard before it needs it if ``t mod S < W``, the one behind it (for negations that look back) if
 ``t mod S >= S - W``. On BIGINT nothing here can overflow. DOUBLE sums round: there both sides reach 2 W, and S is at least that.
+
+``__cep_task`` brings shards to tasks in turns. Spark sends a row to the task that the hash of its key says, and a few shards' numbers often have
+hashes that meet; so the key is one of a few integers whose hashes do not. (A hash other than Spark's would only spread the shards less evenly.)
 """
 
 from __future__ import annotations
+
+from functools import cache
+from itertools import count
 
 from sqlglot import exp
 
@@ -13,19 +19,69 @@ from rewrites.builder import named, quoted, select
 from rewrites.rules.time_shards import Shards
 from sparkcep.spec.row import MASK_BITS
 
-HOME, SHARD, OWN = "__cep_home", "__cep_shard", "__cep_own"
-_FROM = "__cep_from"
+HOME, SHARD, OWN, TASK = "__cep_home", "__cep_shard", "__cep_own", "__cep_task"
+_LENGTH = "__cep_length"
+
+MOST_KEYS = 64
+"""With more tasks than this, hashes of the shards' numbers are even enough."""
 
 
 def sharded(events: exp.Select, time: str, masks: list[str], shards: Shards) -> exp.Select:
     """``events`` with their shards; ``time`` and ``masks`` name columns. Events that only lead matches stay at home."""
-    home = select([exp.Star(), named(_home(quoted(time), shards), HOME)], events)
+    lengths = select([exp.Star(), named(shards.length, _LENGTH)], events)
+    home = select([exp.Star(), named(_home(quoted(time), shards), HOME)], lengths)
     low, high = _range(quoted(time), shards)
     near = f"SEQUENCE({low}, {high})"
     if shards.leaders is not None:
         follows = " OR ".join(f"{_without_leaders(name, i, shards)} <> 0" for i, name in enumerate(masks))
         near = f"CASE WHEN {follows} THEN {near} ELSE ARRAY({quoted(HOME)}) END"
-    return select([exp.Star(), named(f"EXPLODE({near})", SHARD)], home)
+    sent = select([exp.Star(), named(f"EXPLODE({near})", SHARD)], home)
+    return sent if shards.tasks is None else _spread(sent, shards.tasks)
+
+
+def partitioning(shards: Shards) -> list[str]:
+    """The columns that tell the shards apart, and bring them to their tasks."""
+    return [quoted(SHARD)] if shards.tasks is None else [quoted(TASK), quoted(SHARD)]
+
+
+def _spread(events: exp.Select, tasks: int) -> exp.Select:
+    """``events`` in ``tasks`` tasks; Spark makes no fewer of them where the rows are few."""
+    key = f"PMOD({quoted(SHARD)}, {tasks})"
+    if tasks <= MOST_KEYS:
+        keys = ", ".join(str(value) for value in apart(tasks))
+        key = f"ELEMENT_AT(ARRAY({keys}), CAST({key} AS INT) + 1)"
+    spread = select([exp.Star()], select([exp.Star(), named(key, TASK)], events))
+    return spread.hint(f"REPARTITION({tasks}, {quoted(TASK)})", dialect="spark")
+
+
+@cache
+def apart(tasks: int) -> tuple[int, ...]:
+    """``tasks`` integers that Spark's hash partitioning sends to ``tasks`` different tasks, the first ones that do."""
+    found: dict[int, int] = {}
+    for value in count():
+        if len(found) == tasks:
+            return tuple(found[at] for at in range(tasks))
+        found.setdefault(_hash(value) % tasks, value)
+    raise AssertionError
+
+
+def _hash(value: int) -> int:
+    """Murmur3 of an INT with Spark's seed, as its hash partitioning has it: signed."""
+    mixed = _rotated(value * 0xCC9E2D51, 15) * 0x1B873593
+    state = _rotated(42 ^ (mixed & _WORD), 13) * 5 + 0xE6546B64 & _WORD
+    state ^= 4
+    state = (state ^ state >> 16) * 0x85EBCA6B & _WORD
+    state = (state ^ state >> 13) * 0xC2B2AE35 & _WORD
+    state ^= state >> 16
+    return state - (1 << 32) if state >> 31 else state
+
+
+_WORD = (1 << 32) - 1
+
+
+def _rotated(value: int, bits: int) -> int:
+    value &= _WORD
+    return (value << bits | value >> 32 - bits) & _WORD
 
 
 def offered(mask: str, i: int, shards: Shards | None) -> str:
@@ -43,7 +99,7 @@ def own() -> exp.Expression:
 
 
 def _home(time: str, shards: Shards) -> str:
-    length = f"({shards.length})"
+    length = quoted(_LENGTH)
     if not shards.whole:
         return f"FLOOR({time} / {length})"
     return f"{time} DIV {length} - CASE WHEN {time} < 0 AND PMOD({time}, {length}) > 0 THEN 1 ELSE 0 END"
@@ -51,7 +107,7 @@ def _home(time: str, shards: Shards) -> str:
 
 def _range(time: str, shards: Shards) -> tuple[str, str]:
     """The first and the last shard that an event is sent to."""
-    home, length, window = quoted(HOME), f"({shards.length})", f"({shards.window})"
+    home, length, window = quoted(HOME), quoted(_LENGTH), f"({shards.window})"
     if not shards.whole:
         low = f"FLOOR(({time} - 2D * {window}) / {length})"
         return low, f"FLOOR(({time} + 2D * {window}) / {length})" if shards.back else home

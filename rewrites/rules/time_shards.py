@@ -7,6 +7,10 @@ the last W before it too.
 
 Where the first event is always the same variable's (SEQ(A a, …)), foreign events are not offered to that variable, so no foreign
 match is ever built. Else (AND, a closure first) foreign matches are built, and left out by the flag ``own`` of their first event.
+
+How long a shard is, is no matter of the answer. Where the input is cheap to read twice (a Parquet file, say) the statement itself looks how long
+the time line is and how many events it has, when it runs: long shards send few events twice, short ones feed many tasks. Else a shard is
+``WINDOWS`` windows long.
 """
 
 from __future__ import annotations
@@ -23,7 +27,7 @@ from pyspark.sql.types import (
     YearMonthIntervalType,
 )
 
-from rewrites.bind.event_pattern import BoundEventPattern
+from rewrites.bind.event_pattern import BoundEventPattern, type_in
 from rewrites.settings import Evaluation
 from sparkcep.errors import CepAnalysisError, Span
 from sparkcep.pattern.event import And, Element, EventItem, Not, Or, Seq, elements
@@ -32,6 +36,15 @@ NAME = "time_shards"
 
 WINDOWS = 4
 """Windows to a shard: one event in four is sent to two shards, and a time line of eight windows feeds two tasks."""
+
+SHARDS_TO_A_TASK = 2
+"""Shards of a task, so that a busy stretch of the time line is not one task's alone."""
+
+MOST_EVENTS = 1_000_000
+"""Events of a shard, about: a task holds one shard in memory."""
+
+TASK_BYTES = 64 << 20
+"""Input of a task, about, where Spark knows the input's size: more tasks than twice the cores only for more than this each."""
 
 LONGEST = 1_000_000_000_000_000_000
 """Windows longer than this are a shard each: four of them would not fit a BIGINT."""
@@ -46,6 +59,7 @@ class Shards:
 
     ``window`` is W or more. ``back``: shards have the events before them too. ``leaders``: positions in the clause's variables of those
     that take the first event of every match they are in; None where that cannot be told. ``text``: the length, for EXPLAIN.
+    ``tasks``: how many to spread the shards over (None: as Spark's shuffles do).
     """
 
     length: str
@@ -54,6 +68,16 @@ class Shards:
     back: bool
     leaders: tuple[int, ...] | None
     text: str
+    tasks: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class _Room:
+    """``cores``: tasks that run at one time. ``tasks``: how many to make. ``twice``: the input is cheap to read twice."""
+
+    cores: int
+    tasks: int
+    twice: bool
 
 
 class _NotCut(Exception):
@@ -83,7 +107,11 @@ def _shards(bound: BoundEventPattern, evaluation: Evaluation, disabled: bool, pl
     if window is None:
         raise _NotCut("WITHIN is not the same length for all events")
     whole = not _is_double(bound)
-    length, text = _length(bound, window, whole, evaluation.shard_length, place)
+    room = _room(bound)
+    if evaluation.shard_length is None and room is not None and room.twice:
+        length, text = _measured_length(bound, window, whole, room)
+    else:
+        length, text = _length(bound, window, whole, evaluation.shard_length, place)
     leaders = _leaders(bound.pattern)
     return Shards(
         length=length,
@@ -92,7 +120,44 @@ def _shards(bound: BoundEventPattern, evaluation: Evaluation, disabled: bool, pl
         back=_looks_back(bound.pattern),
         leaders=None if leaders is None else tuple(sorted(bound.variables.index(name) for name in leaders)),
         text=text,
+        tasks=None if room is None or bound.keys or bound.equivalences or bound.inferred else room.tasks,
     )
+
+
+def _room(bound: BoundEventPattern) -> _Room | None:
+    """What Spark knows of its cores and of the input; None where it cannot be asked (Spark Connect)."""
+    assert bound.window is not None
+    if bound.relation.resources is None:
+        return None
+    found = bound.relation.resources(bound.relation.scope(_times(bound, [f"{bound.window.time} AS `__cep_time`"])))
+    many = found.size // TASK_BYTES if found.size is not None else 0
+    tasks = max(min(max(2 * found.cores, many), found.shuffle_partitions), 1)
+    return _Room(found.cores, 1 if found.cores == 1 and many <= 1 else tasks, found.cheap)
+
+
+def _times(bound: BoundEventPattern, columns: list[str]) -> str:
+    """``columns`` of the events that the pattern's types may take."""
+    tests = [type_in(bound.type_column, bound.types)] if bound.types and bound.type_column else []
+    where = f" WHERE {' AND '.join(tests)}" if tests else ""
+    return f"SELECT {', '.join(columns)} FROM {bound.relation.text}\n{where}"
+
+
+def _measured_length(bound: BoundEventPattern, window: str, whole: bool, room: _Room) -> tuple[str, str]:
+    """The length from what the time line spans and how many events it has, looked up in the statement itself.
+
+    ``SHARDS_TO_A_TASK`` shards to a task, more where these had too many events; ``WINDOWS`` windows at least, unless that fed fewer tasks than
+    there are cores; one window at least (two in DOUBLE). GREATEST and LEAST pass over NULL: without any time,
+    or with times too far apart for a BIGINT, a shard is ``WINDOWS`` windows.
+    """
+    assert bound.window is not None
+    static, _ = _length(bound, window, whole, None, Span(0, 0))
+    shards = SHARDS_TO_A_TASK * room.tasks if room.tasks > 1 else 1
+    count = f"GREATEST({shards}L, COUNT(*) DIV {MOST_EVENTS}L)"
+    span = f"TRY_SUBTRACT(MAX({bound.window.time}), MIN({bound.window.time}))"
+    divided, more, least = ("DIV", " + 1L", window) if whole else ("/", "", f"2D * {window}")
+    chosen = f"GREATEST({least}, LEAST({static}, {span} {divided} {room.cores}L{more}), {span} {divided} {count}{more})"
+    text = f"1/{shards} of the time line, of {WINDOWS} × WITHIN at least where that feeds {room.cores} cores"
+    return f"({_times(bound, [chosen])})", text
 
 
 def _is_double(bound: BoundEventPattern) -> bool:

@@ -110,6 +110,12 @@ class _Asked:
 
         return asked
 
+    @property
+    def resources(self) -> Callable[[str], Any] | None:
+        """What Spark knows of a query's cost. It changes no answer, so a rewrite is kept whatever it was."""
+        found: Callable[[str], Any] | None = getattr(self._describe, "resources", None)
+        return found
+
 
 def _kept(rewritten: Rewritten, asked: _Asked) -> Kept:
     notices = tuple(notice for clause in rewritten.clauses for notice in clause.notices)

@@ -11,6 +11,7 @@ from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
 import sparkcep
+from rewrites.emit.shards import apart
 from sparkcep.errors import CepAnalysisError
 
 TIMES = {
@@ -114,6 +115,42 @@ def test_far_from_zero(streams: SparkSession) -> None:
 
 def plan(session: SparkSession, query: str) -> str:
     return "\n".join(row[0] for row in session.sql(f"EXPLAIN PATTERN {query}").collect())
+
+
+MEASURED = """(SELECT ELEMENT_AT(ARRAY('A', 'A', 'B', 'C'), CAST(PMOD(HASH(id), 4) AS INT) + 1) AS type, id, {time} AS ts FROM RANGE(120))"""
+"""Events whose time line Spark can look at before it is cut."""
+
+
+def test_a_length_from_the_time_line_itself(streams: SparkSession) -> None:
+    """Whatever the time is, also where there is none, and where it spans more than a BIGINT holds."""
+    times = {
+        "bigint": ("id * 3 - 100", "SEQ(A a, B b, C c) ORDER BY ts WITHIN 20"),
+        "double": ("id / 10D", "AND(A a, B b, NOT C c) ORDER BY ts WITHIN 0.5"),
+        "timestamp": (
+            "TIMESTAMP '1969-12-31 23:58:50' + MAKE_DT_INTERVAL(0, 0, 0, id)",
+            "SEQ(NOT B n, A a, C c) ORDER BY ts WITHIN 6 SECONDS",
+        ),
+        "far apart": (
+            "CASE WHEN id < 60 THEN -9223372036854775808L + id ELSE 9223372036854775600L + id END",
+            "SEQ(A a, B b, C c) ORDER BY ts WITHIN 9",
+        ),
+    }
+    queries = {
+        name: f"{MEASURED.format(time=time)} MATCH PATTERN ({{hint}} {pattern})"
+        for name, (time, pattern) in times.items()
+    }
+    check(streams, queries, "CEP_SHARDING(auto)")
+    nothing = f"(SELECT * FROM {MEASURED.format(time='id')} WHERE id < 0) MATCH PATTERN (SEQ(A a, B b) ORDER BY ts WITHIN 5)"
+    assert streams.sql(f"SELECT * FROM {nothing}").collect() == []
+    text = plan(streams, f"SELECT * FROM {MEASURED.format(time='id')} MATCH PATTERN (SEQ(A a, B b) ORDER BY ts WITHIN 5)")
+    assert "of the time line" in text
+
+
+def test_shards_take_turns_in_tasks(streams: SparkSession) -> None:
+    """The keys that tasks are told by have hashes that do not meet."""
+    keys = ", ".join(str(key) for key in apart(8))
+    (row,) = streams.sql(f"SELECT COUNT(DISTINCT PMOD(HASH(k), 8)) FROM (SELECT EXPLODE(ARRAY({keys})) AS k)").collect()
+    assert row[0] == 8
 
 
 def test_explain_says_how_and_why(streams: SparkSession) -> None:
