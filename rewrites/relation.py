@@ -31,8 +31,8 @@ Describe = Callable[[str], StructType]
 class Resources(Protocol):
     """What Spark knows before it runs a query, for choices that change no answer.
 
-    ``cores``: tasks that run at one time. ``shuffle_partitions``: tasks that the session makes of a shuffle. ``size``: bytes of the query's input, None
-    where Spark does not know. ``cheap``: the query may run twice, at little cost.
+    ``cores``: tasks that run at one time. ``shuffle_partitions``: tasks that the session makes of a shuffle. ``size``: bytes of the query's input,
+    None where Spark does not know. ``cheap``: the query may run twice, at little cost.
     """
 
     @property

@@ -120,10 +120,12 @@ Expression = Term | Call | SparkFunction
 
 def walk(node: Any) -> Iterator[Any]:
     """``node`` and everything below it, parents first."""
-    yield node
-    if isinstance(node, Call | SparkFunction):
-        for argument in node.arguments:
-            yield from walk(argument)
+    waiting = [node]  # not by recursion: each level of a long sum would pass on all that lies below it
+    while waiting:
+        node = waiting.pop()
+        yield node
+        if isinstance(node, Call | SparkFunction):
+            waiting += reversed(node.arguments)
 
 
 def terms(node: Expression) -> tuple[Term, ...]:

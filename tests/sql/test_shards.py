@@ -140,9 +140,13 @@ def test_a_length_from_the_time_line_itself(streams: SparkSession) -> None:
         for name, (time, pattern) in times.items()
     }
     check(streams, queries, "CEP_SHARDING(auto)")
-    nothing = f"(SELECT * FROM {MEASURED.format(time='id')} WHERE id < 0) MATCH PATTERN (SEQ(A a, B b) ORDER BY ts WITHIN 5)"
+    nothing = (
+        f"(SELECT * FROM {MEASURED.format(time='id')} WHERE id < 0) MATCH PATTERN (SEQ(A a, B b) ORDER BY ts WITHIN 5)"
+    )
     assert streams.sql(f"SELECT * FROM {nothing}").collect() == []
-    text = plan(streams, f"SELECT * FROM {MEASURED.format(time='id')} MATCH PATTERN (SEQ(A a, B b) ORDER BY ts WITHIN 5)")
+    text = plan(
+        streams, f"SELECT * FROM {MEASURED.format(time='id')} MATCH PATTERN (SEQ(A a, B b) ORDER BY ts WITHIN 5)"
+    )
     assert "of the time line" in text
 
 

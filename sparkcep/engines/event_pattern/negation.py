@@ -41,6 +41,10 @@ GROUP_SHIFT = 6
 """Matches are refuted by groups in sets of ``chunk`` / 64."""
 
 
+FIRST_LOOK, LOOKS = 1 << 4, 1 << 2
+"""Events of each match's range that are looked at first, and how many times more each time."""
+
+
 @dataclass(frozen=True, slots=True)
 class Absence:
     """One negation over one table. ``own``: positive variables whose own event could be found in the interval.
@@ -176,12 +180,31 @@ def refuted(negations: Negations, absence: Absence, frame: Frame, budget: Budget
     begin, end = absence.finder.buffer.ranges(low, np.maximum(low, high), frame)
     if not _needs_pairs(negations, absence):
         return begin < end
-    found = np.zeros(count, dtype=np.bool_)
-    for expansion in absence.finder.pairs(begin, end, frame, budget):
-        budget.spend(len(expansion.rows), (*frame, f"NOT {absence.variable}"))
-        counts = _counts(negations, absence, frame, expansion.parents, expansion.rows)
-        budget.counters.predicates += len(absence.conditions) * len(expansion.rows)
-        found[expansion.parents[counts]] = True
+    return _refuted_by_event(negations, absence, frame, (begin, end), budget)
+
+
+def _refuted_by_event(
+    negations: Negations, absence: Absence, frame: Frame, slots: tuple[IntArray, IntArray], budget: Budget
+) -> BoolArray:
+    """Which matches have an event in their ranges that counts: one is enough.
+
+    A few events of each range at first, more of those that are left: where many events would count, few are looked at. (All at once where a
+    value may be an error, so that it does not depend on the order.)
+    """
+    begin, end = slots
+    found = np.zeros(length(frame), dtype=np.bool_)
+    may_fail = any(wanted.fault is not None for wanted in absence.conditions)
+    open_cases, looked_at = np.flatnonzero(begin < end), int((end - begin).max()) if may_fail else FIRST_LOOK
+    while len(open_cases):
+        stop = np.minimum(begin[open_cases] + looked_at, end[open_cases])
+        part = gathered(frame, open_cases)
+        for expansion in absence.finder.pairs(begin[open_cases], stop, part, budget):
+            budget.spend(len(expansion.rows), (*frame, f"NOT {absence.variable}"))
+            counts = _counts(negations, absence, part, expansion.parents, expansion.rows)
+            budget.counters.predicates += len(absence.conditions) * len(expansion.rows)
+            found[open_cases[expansion.parents[counts]]] = True
+        begin[open_cases] = stop
+        open_cases, looked_at = open_cases[~found[open_cases] & (stop < end[open_cases])], looked_at * LOOKS
     return found
 
 

@@ -100,11 +100,10 @@ def evaluate(
 
     Over the elements of a closure: for its last element, or for the last element of ``prefix``, which it begins with.
     """
-    columns = [_series(term, payload, rows, prefix).alias(_name(term)) for term in wanted.columns]
+    frame = _values(wanted.columns, payload, rows, prefix)
     for number, function in enumerate(wanted.slow):
         answers, failed = _answers(function, payload, rows, prefix)
-        columns += [answers.alias(_slow_name(number)), pl.Series(f"{_slow_name(number)}!", failed)]
-    frame = pl.DataFrame(columns)
+        frame = frame.with_columns(answers.alias(_slow_name(number)), pl.Series(f"{_slow_name(number)}!", failed))
     value = wanted.value.fill_null(False).alias("value")
     if wanted.fault is None:
         return Outcome(frame.select(value).to_series().to_numpy(), None)
@@ -141,13 +140,32 @@ def fault_error(wanted: Condition, fault: int) -> CepDataError:
     )
 
 
-def _series(term: Term, payload: Payload, rows: Mapping[str, Column], prefix: Closures | None) -> pl.Series:
-    """The values of a term."""
-    if isinstance(term, AggregateOf):
-        column = _column(term, rows, prefix)
-        assert isinstance(column, Closures)
-        return totals(column.before() if term.prefix else column, term, payload)
-    return payload.series(term.column).gather(_events(term, rows, prefix))
+def _values(
+    columns: Sequence[Term], payload: Payload, rows: Mapping[str, Column], prefix: Closures | None
+) -> pl.DataFrame:
+    """A column of values for each term.
+
+    The columns of one event are gathered together: Polars takes longer to be asked than to gather a few thousand values.
+    """
+    events: dict[tuple[str, str], list[ColumnOf | ElementOf]] = {}
+    parts = []
+    for term in columns:
+        if isinstance(term, AggregateOf):
+            parts.append(_total(term, payload, rows, prefix).alias(_name(term)).to_frame())
+        else:
+            place = term.place if isinstance(term, ElementOf) else ""
+            events.setdefault((term.variable, place), []).append(term)
+    for alike in events.values():
+        part = payload.frame(tuple(term.column for term in alike))[_events(alike[0], rows, prefix)]
+        part.columns = [_name(term) for term in alike]
+        parts.append(part)
+    return pl.concat(parts, how="horizontal") if parts else pl.DataFrame()
+
+
+def _total(term: AggregateOf, payload: Payload, rows: Mapping[str, Column], prefix: Closures | None) -> pl.Series:
+    column = _column(term, rows, prefix)
+    assert isinstance(column, Closures)
+    return totals(column.before() if term.prefix else column, term, payload)
 
 
 def _column(term: Term, rows: Mapping[str, Column], prefix: Closures | None) -> Column:
@@ -175,7 +193,7 @@ def _answers(
         if kind.name == "opaque" and not isinstance(term, AggregateOf):
             columns.append(opaque(payload, term.column, _events(term, rows, prefix)))
         else:
-            columns.append(plain(_series(term, payload, rows, prefix), kind))
+            columns.append(plain(_values([term], payload, rows, prefix).to_series(), kind))
     return function.answers(columns, len(columns[0]))
 
 

@@ -98,7 +98,8 @@ def state(branch_plan: BranchPlan, bound: Sequence[str], variable: str, given: S
     after = [name for name in bound if (name, variable) in precedes]
     before = [name for name in bound if (variable, name) in precedes]
     earliest, latest = extremes(bound, precedes)
-    choice = _Choice(branch_plan, (*given, *bound), variable)
+    known = (*given, *bound)
+    choice = _Choice(branch_plan, known, variable, _decided(branch_plan.filters, {*known, variable}, variable))
     return State(
         variable,
         after=extremes(after, precedes)[1],
@@ -117,11 +118,12 @@ def state(branch_plan: BranchPlan, bound: Sequence[str], variable: str, given: S
 
 @dataclass(frozen=True, slots=True)
 class _Choice:
-    """Binding ``variable`` next: which conjuncts this decides, and how."""
+    """Binding ``variable`` next: which conjuncts this decides (``decided``), and how."""
 
     plan: BranchPlan
     bound: tuple[str, ...]
     variable: str
+    decided: tuple[Predicate, ...]
 
     @property
     def kleene(self) -> bool:
@@ -140,7 +142,7 @@ class _Choice:
             term = next((term for name in known for term in class_terms if term.variable == name), None)
             if term is not None:
                 found += [(own.column, term) for own in class_terms if own.variable == self.variable]
-        searched = (_searched(predicate, self.variable, self.bound, first) for predicate in self._decided())
+        searched = (_searched(predicate, self.variable, self.bound, first) for predicate in self.decided)
         found += [equality for equality in searched if equality is not None]
         return tuple(dict.fromkeys(found))
 
@@ -155,33 +157,23 @@ class _Choice:
     def filters(self) -> tuple[Predicate, ...]:
         """Of a closure: those that its first element decides."""
         ranges = {comparison.predicate for comparison in self.comparisons()}
-        return tuple(p for p in self._decided() if p not in ranges and not self._is_searched(p) and self._at_first(p))
+        return tuple(p for p in self.decided if p not in ranges and not self._is_searched(p) and self._at_first(p))
 
     def comparisons(self) -> tuple[Comparison, ...]:
         """Of a single event."""
         if self.kleene:
             return ()
-        found = (comparison_of(predicate, self.variable, self.bound) for predicate in self._decided())
+        found = (comparison_of(predicate, self.variable, self.bound) for predicate in self.decided)
         return tuple(comparison for comparison in found if comparison is not None)
 
     def growth(self) -> Growth | None:
         element = self.plan.branch.closure(self.variable)
         if element is None:
             return None
-        left = [p for p in self._decided() if not self._is_searched(p)]
+        left = [p for p in self.decided if not self._is_searched(p)]
         each = [p for p in left if self._at_each(p)]
         finished = [p for p in left if not self._at_each(p) and not self._at_first(p)]
         return Growth(element.low, element.high, self.equalities(first=False), tuple(each), tuple(finished))
-
-    def _decided(self) -> list[Predicate]:
-        """The predicates over ``variable`` whose other variables are all bound: they run at the earliest state
-        possible."""
-        known = {*self.bound, self.variable}
-        return [
-            predicate
-            for predicate in self.plan.filters
-            if self.variable in (seen := variables(predicate.condition)) and known.issuperset(seen)
-        ]
 
     def _is_searched(self, predicate: Predicate) -> bool:
         return any(_searched(predicate, self.variable, self.bound, first) is not None for first in (True, False))
@@ -200,6 +192,12 @@ class _Choice:
             term.prefix if isinstance(term, AggregateOf) else isinstance(term, ElementOf) and term.place != "last"
             for term in own
         )
+
+
+def _decided(predicates: Iterable[Predicate], known: set[str], variable: str) -> tuple[Predicate, ...]:
+    """The predicates over ``variable`` whose other variables are all bound: they run at the earliest state possible."""
+    seen = ((predicate, variables(predicate.condition)) for predicate in predicates)
+    return tuple(predicate for predicate, names in seen if variable in names and known.issuperset(names))
 
 
 def _searched(predicate: Predicate, variable: str, bound: Iterable[str], first: bool) -> Equality | None:

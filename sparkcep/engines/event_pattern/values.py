@@ -58,6 +58,7 @@ class Payload:
     table: pa.Table
     positions: IntArray
     _series: dict[str, pl.Series] = field(default_factory=dict)
+    _frames: dict[tuple[str, ...], pl.DataFrame] = field(default_factory=dict)
     _codes: dict[tuple[str, ...], tuple[dict[str, IntArray], int]] = field(default_factory=dict)
 
     def kind(self, column: str) -> Kind:
@@ -70,6 +71,12 @@ class Payload:
             values = _contiguous(self.table.column(column).take(pa.array(self.positions)))
             self._series[column] = _series(values, self.kind(column))
         return self._series[column]
+
+    def frame(self, columns: tuple[str, ...]) -> pl.DataFrame:
+        """The candidates' values of several columns."""
+        if columns not in self._frames:
+            self._frames[columns] = pl.DataFrame([self.series(column).alias(column) for column in columns])
+        return self._frames[columns]
 
     def codes(self, columns: Sequence[str]) -> tuple[dict[str, IntArray], int]:
         """Per column a code per candidate, equal iff the values are equal, -1 for NULL; and how many codes there are.
