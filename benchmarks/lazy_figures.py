@@ -15,13 +15,25 @@ of their histories exceeds ``--threshold``. Time is in seconds, windows in minut
 
     python benchmarks/lazy_figures.py [--quick] [--only windows,ratio,rates,sanity] [--limit PAIRS]
 
-All engines must count the same matches. Per engine: thousands of events per second; ``memory``: MB that the run needed at
-most beyond what was held before; ``predicates`` evaluated and ``partial`` matches created in all, and the most held at one
-time (``peak``). The last column is eager's number divided by the chain's. A run that tries more than ``--limit`` pairs is
-ended (``<`` and ``>``: bounds).
+All engines must count the same matches. Per engine: thousands of events per second of CPU on one core; ``memory``: MB that the
+run needed at most beyond what was held before; ``predicates`` evaluated and ``partial`` matches created in all, and the most
+held at one time (``peak``). The last columns are eager's numbers divided by the engine's. A run that tries more than ``--limit``
+pairs is ended (``<`` and ``>``: bounds).
+
+What the times do and do not show. ``eager`` takes the events in the order in which they arrive and makes the same partial matches
+as the paper's eager NFA, but it does so as the other engines do: a set of partial matches at a time, order and window by binary
+search, predicates over whole columns. The paper's makes them one by one. So a partial match or a predicate costs the eager engine
+here no more than it costs the chain (tens of nanoseconds), and eager is spared what makes it slowest in the paper. Ratios of
+predicates and of partial matches are the paper's ratios; ratios of times are what is left of them beside the work that no order
+saves: reading the stream, and making the matches themselves. Streams are longer for shorter windows, so that neither engine's
+time is a few fixed milliseconds.
 """
 
 from __future__ import annotations
+
+import os
+
+os.environ.setdefault("POLARS_MAX_THREADS", "1")
 
 import argparse
 import gc
@@ -30,7 +42,7 @@ import sys
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from time import perf_counter
+from time import process_time
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
@@ -50,6 +62,15 @@ REGIONS = {"AFR": 8, "MDE": 25, "CAR": 40, "SAM": 90, "EUR": 267, "ASI": 420, "C
 HISTORY = 20
 SECTORS = 6
 PER_MINUTE = 100
+
+WINDOWS = {5: 400_000, 10: 200_000, 20: 80_000, 30: 40_000}
+QUICK_WINDOWS = {5: 4_000, 20: 4_000}
+RATIOS = {3: 20_000, 10: 20_000, 30: 40_000, 100: 100_000, 300: 200_000, 700: 200_000}
+QUICK_RATIOS = {3: 4_000, 300: 4_000}
+"""Events to read for each length of a window, and for each ratio of rates: about equal work for the eager engine."""
+
+REPEATED = 0.4
+"""Seconds: runs shorter than this are repeated."""
 
 Terms = dict[str, "list[Expression]"]
 
@@ -185,18 +206,27 @@ def spec(
 
 
 def measured(clause: EventPatternSpec, table: pa.Table, limit: int) -> Run:
-    """One run; its memory is the growth of the process's peak."""
+    """The fastest of some runs; its memory is the growth of the process's peak in the first."""
+    first = _measured(clause, table, limit)
+    seconds, spent = first.seconds, first.seconds
+    while spent < REPEATED:
+        again = _measured(clause, table, limit).seconds
+        seconds, spent = min(seconds, again), spent + again
+    return replace(first, seconds=seconds)
+
+
+def _measured(clause: EventPatternSpec, table: pa.Table, limit: int) -> Run:
     plan, counters = compile(clause), Counters()
     gc.collect()
     before = _peak_memory(reset=True)
-    start = perf_counter()
+    start = process_time()
     matches: int | None = 0
     try:
         for part in run(plan, table, max_partial_matches=limit, counters=counters):
             matches = (matches or 0) + part.num_rows
     except CepLimitError:
         matches = None
-    return Run(matches, perf_counter() - start, _peak_memory() - before, counters)
+    return Run(matches, process_time() - start, _peak_memory() - before, counters)
 
 
 def _peak_memory(*, reset: bool = False) -> float:
@@ -240,25 +270,27 @@ def header(title: str) -> None:
     )
 
 
-def windows(events: int, minutes: Sequence[int], threshold: float, limit: int) -> None:
-    """Figures 10-16 and 19."""
-    header("windows (figures 10-16, 19)")
-    kind, table = stocks(events, REGIONS, threshold)
+def windows(lengths: dict[int, int], threshold: float, limit: int) -> None:
+    """Figures 10-16 and 19. ``lengths``: minutes of a window, and how many events to read with it."""
+    sizes = ", ".join(f"{minutes} min: {events:,} events" for minutes, events in lengths.items())
+    header(f"windows (figures 10-16, 19); {sizes}")
+    streams = {events: stocks(events, REGIONS, threshold) for events in set(lengths.values())}
     for workload in workloads():
         predicates = correlated(workload.pattern, threshold)
-        for length in minutes:
+        for length, events in lengths.items():
+            kind, table = streams[events]
             rows = prepared(workload.pattern, kind, REGIONS, table, int(60 * length * workload.scale))
             clauses = {e: spec(workload.pattern, predicates, e, workload.negation) for e in ENGINES}
             compare(f"{workload.name} {length * workload.scale:g} min", clauses, rows, limit)
 
 
-def ratios(events: int, found: Sequence[int], threshold: float, limit: int) -> None:
-    """Figure 17: windows of 20 minutes."""
+def ratios(sizes: dict[int, int], threshold: float, limit: int) -> None:
+    """Figure 17: windows of 20 minutes. ``sizes``: ratios, and how many events to read with each."""
     header("ratio of the rarest to the most frequent type (figure 17), 20 min")
     patterns: dict[str, EventPattern] = {"SEQ3": seq("X", "Y", "Z"), "AND3": And((one("X"), one("Y"), one("Z")))}
     patterns["NOT-SEQ3"] = Seq((one("X"), Not(one("Y")), one("Z")))
     for name, pattern in patterns.items():
-        for ratio in found:
+        for ratio, events in sizes.items():
             rates = {"X": float(ratio), "Y": ratio**0.5, "Z": 1.0, "OTHER": float(ratio)}
             kind, table = stocks(events, rates, threshold)
             rows = prepared(pattern, kind, rates, table, 20 * 60)
@@ -345,11 +377,11 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--limit", type=int, default=None, help="pairs that a run may try")
     options = parser.parse_args(arguments)
     quick, wanted = options.quick, options.only.split(",")
-    limit = options.limit or (3_000_000 if quick else 300_000_000)
+    limit = options.limit or (3_000_000 if quick else 100_000_000)
     if "windows" in wanted:
-        windows(4_000 if quick else 40_000, (5, 20) if quick else (5, 10, 20, 30), options.threshold, limit)
+        windows(QUICK_WINDOWS if quick else WINDOWS, options.threshold, limit)
     if "ratio" in wanted:
-        ratios(4_000 if quick else 40_000, (3, 300) if quick else (3, 10, 30, 100, 300, 700), options.threshold, limit)
+        ratios(QUICK_RATIOS if quick else RATIOS, options.threshold, limit)
     if "rates" in wanted:
         rates_that_change(20_000 if quick else 100_000, 3 if quick else 6, 10**9)
     if "sanity" in wanted:
