@@ -156,7 +156,7 @@ def _measured_length(bound: BoundEventPattern, window: str, whole: bool, room: _
     span = f"TRY_SUBTRACT(MAX({bound.window.time}), MIN({bound.window.time}))"
     divided, more, least = ("DIV", " + 1L", window) if whole else ("/", "", f"2D * {window}")
     chosen = f"GREATEST({least}, LEAST({static}, {span} {divided} {room.cores}L{more}), {span} {divided} {count}{more})"
-    text = f"1/{shards} of the time line, of {WINDOWS} × WITHIN at least where that feeds {room.cores} cores"
+    text = f"1/{shards} of the time line (or {WINDOWS} × WITHIN, where that feeds {room.cores} cores; or WITHIN)"
     return f"({_times(bound, [chosen])})", text
 
 

@@ -17,7 +17,8 @@ For MATCH PATTERN (``rewrites/settings.py``); a hint at the start of one clause 
   pattern they decide in which order variables are bound, and nothing is measured (engines ``auto`` and ``chain``).
 * ``sparkcep.sharding``, ``CEP_SHARDING``: ``auto`` (default) cuts the time line of patterns WITHIN a time that nothing partitions; ``all`` that of
   patterns with keys too, against skewed keys; ``off`` none.
-* ``sparkcep.shardLength``, ``CEP_SHARD_LENGTH``: ``auto`` (default: four windows), or a length as WITHIN has it.
+* ``sparkcep.shardLength``, ``CEP_SHARD_LENGTH``: ``auto`` (default: from the time line itself where it is cheap to look at, else four
+  windows), or a length as WITHIN has it.
 """
 
 from __future__ import annotations

@@ -12,6 +12,7 @@ import polars as pl
 
 from sparkcep.engines.event_pattern.values import Kind
 from sparkcep.errors import CepUnsupportedError
+from sparkcep.spec.expression import Call
 
 ArithmeticOperator = Literal["add", "sub", "mul", "div"]
 
@@ -37,7 +38,7 @@ def either(left: pl.Expr | None, right: pl.Expr | None) -> pl.Expr | None:
     return pl.when(left != 0).then(left).otherwise(right)
 
 
-def arithmetic(operator: ArithmeticOperator, left: Lowered, right: Lowered, text: str) -> Lowered:
+def arithmetic(operator: ArithmeticOperator, left: Lowered, right: Lowered, node: Call) -> Lowered:
     """``left operator right`` with Spark's ANSI result: the operands' type, an error where the value is outside it.
 
     Raises CepUnsupportedError where the kinds have no such operator here.
@@ -49,11 +50,11 @@ def arithmetic(operator: ArithmeticOperator, left: Lowered, right: Lowered, text
     if operator != "div" and names == ("integer", "integer"):
         return _checked(operator, left, right, Kind("integer", max(left.kind.bits, right.kind.bits)), fault)
     if operator != "div" and names == ("decimal", "decimal"):
-        return _decimal(operator, left, right, fault, text)
+        return _decimal(operator, left, right, fault, node)
     result = _temporal(operator, *names)
     if result is None:
         raise CepUnsupportedError(
-            f"{text} computes with {names[0]} and {names[1]} values.",
+            f"{node} computes with {names[0]} and {names[1]} values.",
             code="ARITHMETIC",
             hint="Compute what concerns one event on that event's side, so that Spark evaluates it.",
         )
@@ -98,7 +99,7 @@ def _checked(operator: ArithmeticOperator, left: Lowered, right: Lowered, kind: 
     return Lowered(pl.when(inside).then(value).otherwise(None).cast(narrow), kind, either(fault, overflow))
 
 
-def _decimal(operator: ArithmeticOperator, left: Lowered, right: Lowered, fault: pl.Expr | None, text: str) -> Lowered:
+def _decimal(operator: ArithmeticOperator, left: Lowered, right: Lowered, fault: pl.Expr | None, node: Call) -> Lowered:
     """Exact, on unscaled 128-bit integers; a result that may pass 38 digits (where Spark rounds) is refused."""
     one, two = left.kind, right.kind
     scale = one.scale + two.scale if operator == "mul" else max(one.scale, two.scale)
@@ -106,7 +107,7 @@ def _decimal(operator: ArithmeticOperator, left: Lowered, right: Lowered, fault:
     precision = one.precision + two.precision + 1 if operator == "mul" else whole + scale + 1
     if precision > MAX_PRECISION:
         raise CepUnsupportedError(
-            f"{text} may need {precision} digits, more than {MAX_PRECISION}.",
+            f"{node} may need {precision} digits, more than {MAX_PRECISION}.",
             code="DECIMAL_PRECISION",
             hint="Cast the operands to decimals of fewer digits, or to DOUBLE.",
         )

@@ -216,7 +216,7 @@ def _lower(node: Expression, payload: Payload, slow: Sequence[SparkFunction] = (
         return Lowered(pl.col(_name(node)), payload.kind(node.column))
     parts = [_lower(argument, payload, slow) for argument in node.arguments]
     if node.operator in ("add", "sub", "mul", "div"):
-        return arithmetic(node.operator, parts[0], parts[1], str(node))
+        return arithmetic(node.operator, parts[0], parts[1], node)
     if node.operator in ("and", "or"):
         return _connect(node, parts)
     if node.operator == "not":

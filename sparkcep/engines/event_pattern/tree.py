@@ -27,7 +27,7 @@ from sparkcep.engines.event_pattern.pairs import Ranges
 from sparkcep.engines.event_pattern.plan import BranchPlan
 from sparkcep.engines.event_pattern.states import state
 
-MIN_BLOCK = 1 << 14
+MIN_BLOCK = 1 << 13
 """Candidates of a block at least: fewer cost more than a better order saves."""
 
 WINDOWS = 4

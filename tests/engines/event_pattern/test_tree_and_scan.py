@@ -19,7 +19,7 @@ from tests.engines.event_pattern.streams import Clause, call, stream, table, whe
 A, B, C = (Element(name.lower(), (name,)) for name in "ABC")
 
 
-def changing(block: int = 12_000) -> pa.Table:
+def changing(block: int = 24_000) -> pa.Table:
     """A is rare in the first third, B in the second, C in the last."""
     random = np.random.default_rng(4)
     kinds = [random.choice(3, size=block, p=np.where(np.arange(3) == rare, 0.01, 0.495)) for rare in range(3)]
