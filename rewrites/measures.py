@@ -116,11 +116,18 @@ def _query(part: EmittedClause, texts: list[tuple[str, str]], rows: str, source:
     """The measures over ``rows``: once a partition, or at every change."""
     if part.bound.emit_changes is None:
         return measures_query(part.bound, texts, rows)
+    return followed(part.bound, texts, rows, source)
+
+
+def followed(
+    bound: BoundEventPattern, texts: list[tuple[str, str]], rows: str, source: Source, apart: tuple[str, ...] = ()
+) -> str:
+    """EMIT CHANGES: the measures ``texts`` over ``rows``, whose columns ``apart`` are keys beside PARTITION BY."""
     columns = ", ".join(text for text, _ in texts)
-    schema = part.bound.relation.describe(f"SELECT {columns} FROM {rows}{_grouped(part.bound)}")
-    nothing = [_over_nothing(part.bound, measure, source) for measure in part.bound.measures]
+    schema = bound.relation.describe(f"SELECT {columns} FROM {rows}{_grouped(bound)}")
+    nothing = [_over_nothing(bound, measure, source) for measure in bound.measures]
     types = [field.dataType for field in schema]
-    return changes_query(part.bound, texts, rows, list(zip(nothing, types, strict=True)))
+    return changes_query(bound, texts, rows, list(zip(nothing, types, strict=True)), apart)
 
 
 def _grouped(bound: BoundEventPattern) -> str:
@@ -151,8 +158,6 @@ def _error(measure: Measure, error: PySparkException) -> CepAnalysisError:
 
 def _pushed(part: EmittedClause, source: Source, session: PushdownSession, schema: StructType) -> Pushdown:
     check_clause(part, source)
-    if part.bound.emit_changes is not None and part.bound.equivalences:
-        raise NotPushed("A-Seq follows the changes of one sequence of events, and [attr] makes many of one partition")
     partials = Partials(part.bound.relation.schema)
     reader = AggregateReader(part.bound, partials, source, measures=True)
     texts = []

@@ -1,8 +1,8 @@
 """MATCH PATTERNS: several patterns over the same events, counted by A-Seq in as few passes as pays.
 
 In: the clause, bound over the variables of all its patterns. Out: the query that stands in its place: a row per pattern
-and partition that has a match of it; without PARTITION BY a row per pattern. No match is ever built, so what A-Seq does not
-count is refused by name.
+and partition that has a match of it; without PARTITION BY a row per pattern; with EMIT CHANGES a row per change. No match
+is ever built, so what A-Seq does not count is refused by name.
 """
 
 from __future__ import annotations
@@ -20,6 +20,7 @@ from rewrites.bind.several_patterns import PATTERN
 from rewrites.builder import named, quoted, raw, select, string, text_of
 from rewrites.clause import MatchPatternClause
 from rewrites.emit.aggregates import Partials, aggregate_query, aggregate_spec
+from rewrites.measures import followed
 from rewrites.relation import spark_message
 from rewrites.rules.aggregate_pushdown import EmittedClause, Pushdown, PushdownSession, check_clause
 from rewrites.rules.aggregate_reader import AggregateReader, NotPushed
@@ -49,8 +50,8 @@ def several_patterns(
     _checked(spec, session, clause.site.keyword)
     function = None if session.function is None else session.function(to_json(spec))
     rows = aggregate_query(part.bound, spec, function, keep_null_time=session.keep_null_time)
-    query = _query(part.bound, spec, texts, rows)
     try:
+        query = _query(part.bound, spec, texts, rows, source)
         part.bound.relation.describe(f"SELECT * FROM {query}")
     except PySparkException as error:
         span = part.bound.measures[0].expr.span
@@ -93,7 +94,11 @@ def _spec(clause: MatchPatternClause, part: EmittedClause, partials: Partials) -
     return replace(spec, outputs=outputs, schema=schema.json(), patterns=patterns)
 
 
-def _query(bound: BoundEventPattern, spec: AggregateSpec, measures: list[tuple[str, str]], rows: str) -> str:
+def _query(
+    bound: BoundEventPattern, spec: AggregateSpec, measures: list[tuple[str, str]], rows: str, source: Source
+) -> str:
+    if bound.emit_changes is not None:
+        return followed(bound, measures, rows, source, (PATTERN,))
     keys = [quoted(key.name) for key in bound.keys]
     name = quoted(PATTERN)
     if not keys:

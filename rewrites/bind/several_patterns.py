@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from rewrites.clause import MatchPatternClause, Name
-from sparkcep.errors import CepAnalysisError, CepUnsupportedError, Span
+from sparkcep.errors import CepAnalysisError, Span
 from sparkcep.pattern.event import Element, EventPattern, Not, Or, Seq, elements
 
 PATTERN = "pattern"
@@ -16,14 +16,7 @@ PATTERN = "pattern"
 
 
 def joined(clause: MatchPatternClause) -> MatchPatternClause:
-    """``clause`` with one pattern. Raises CepAnalysisError and CepUnsupportedError with spans."""
-    if clause.emit_changes is not None:
-        raise CepUnsupportedError(
-            "EMIT CHANGES of several patterns",
-            code="EMIT_CHANGES",
-            span=clause.emit_changes,
-            hint="write one MATCH PATTERN per pattern",
-        )
+    """``clause`` with one pattern. Raises CepAnalysisError with spans."""
     for measure in clause.measures:
         _check_name(measure.name)
     for item in clause.partition_by:

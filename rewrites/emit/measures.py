@@ -31,13 +31,17 @@ def measures_query(bound: BoundEventPattern, measures: Iterable[tuple[str, str]]
 
 
 def changes_query(
-    bound: BoundEventPattern, measures: Iterable[tuple[str, str]], rows: str, before: Iterable[tuple[str, DataType]]
+    bound: BoundEventPattern,
+    measures: Iterable[tuple[str, str]],
+    rows: str,
+    before: Iterable[tuple[str, DataType]],
+    apart: Iterable[str] = (),
 ) -> str:
     """Like ``measures_query``, for ``rows`` with ``emit_time``: one row for every change.
 
-    ``before``: for each measure its SQL over no matches, and its type.
+    ``before``: for each measure its SQL over no matches, and its type. ``apart``: columns that are keys too.
     """
-    keys, time = [quoted(key.name) for key in bound.keys], quoted(EMIT_TIME)
+    keys, time = [quoted(name) for name in (*(key.name for key in bound.keys), *apart)], quoted(EMIT_TIME)
     texts = list(measures)
     names = [quoted(name) for _, name in texts]
     grouped = select([*map(raw, keys), raw(time), *(named(*measure) for measure in texts)], raw(rows))

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 from pyspark.sql import SparkSession
 
 import sparkcep
 from sparkcep.errors import CepError
 from tests.sql.cases import plain
+from tests.sql.test_aseq import setting
 
 EVENTS = """CREATE OR REPLACE TEMP VIEW several_events AS
 SELECT concat('u', id % 5) AS user, element_at(array('A', 'B', 'C', 'D'), CAST(pmod(hash(id), 4) AS INT) + 1) AS type,
@@ -56,6 +59,32 @@ def test_together_as_alone(spark: SparkSession, clauses: str) -> None:
     assert sorted(map(plain, found.collect()), key=repr) == sorted(map(plain, expected.collect()), key=repr)
 
 
+CHANGES = {
+    "users": "PARTITION BY user ORDER BY ts WHERE a.x > -30 WITHIN 40",
+    "together": "ORDER BY ts WITHIN 20",
+    "counted": "PARTITION BY user ORDER BY ts WITHIN 9 EVENTS",
+}
+
+
+@pytest.mark.parametrize("clauses", CHANGES.values(), ids=CHANGES)
+def test_changes_together_as_alone(spark: SparkSession, clauses: str) -> None:
+    """Each pattern's changes are those of the pattern alone, which are followed from its matches here."""
+    found = spark.sql(followed(several(clauses)))
+    each = (followed(alone(name, clauses)).replace("AS pattern,", "AS pattern, emit_time,") for name in PATTERNS)
+    with setting(spark, "sparkcep.rules.disable", "aggregate_pushdown"):
+        expected = spark.sql(" UNION ALL ".join(each))
+    assert found.schema.simpleString() == expected.schema.simpleString()
+    rows = sorted(map(plain, found.collect()), key=repr)
+    assert rows == sorted(map(plain, expected.collect()), key=repr)
+    assert len(rows) > 20
+
+
+def followed(query: str) -> str:
+    """Of variables that all patterns have: measures of nothing are not followed from matches."""
+    measures = "COUNT(*) AS n, SUM(a.x) AS s, MIN(a.x) AS low, AVG(a.x) AS mean"
+    return re.sub(r"MEASURES .*\)", f"MEASURES {measures} EMIT CHANGES)", query)
+
+
 def test_one_pass(spark: SparkSession) -> None:
     assert sparkcep.rewrite(several(CLAUSES["users"]), spark).count("cep_match") == 1
     lines = [row[0] for row in spark.sql(f"EXPLAIN PATTERN {several(CLAUSES['users'])}").collect()]
@@ -80,7 +109,18 @@ REFUSED = {
         "a.x < b.x compares events",
     ),
     "strategy": ("MATCH PATTERNS (p AS A a ORDER BY ts SKIP TILL NEXT MATCH MEASURES COUNT(*) AS n)", "ALL MATCHES"),
-    "changes": ("MATCH PATTERNS (p AS A a ORDER BY ts MEASURES COUNT(*) AS n EMIT CHANGES)", "EMIT CHANGES of several"),
+    "changes_open_end": (
+        "MATCH PATTERNS (p AS SEQ(A a, !B b) ORDER BY ts WITHIN 9 MEASURES COUNT(*) AS n EMIT CHANGES)",
+        "its changes depend on events",
+    ),
+    "changes_equivalence": (
+        "MATCH PATTERNS (p AS A a, q AS B b ORDER BY ts WHERE [user] MEASURES COUNT(*) AS n EMIT CHANGES)",
+        "makes many of one partition",
+    ),
+    "changes_name": (
+        "MATCH PATTERNS (p AS A a, q AS B b ORDER BY ts MEASURES COUNT(*) AS emit_time EMIT CHANGES)",
+        "the result column emit_time",
+    ),
     "open_end": ("MATCH PATTERNS (p AS SEQ(!B b, A a) ORDER BY ts MEASURES COUNT(*) AS n)", "WITHIN"),
     "any_order": ("MATCH PATTERNS (p AS AND(A+ a, B b) ORDER BY ts MEASURES COUNT(*) AS n)", "in any order"),
 }

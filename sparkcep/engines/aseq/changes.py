@@ -1,6 +1,6 @@
 """EMIT CHANGES: aggregates over the matches alive at every event time, and the times at which they change.
 
-In: a compiled clause with ``emit``, a table of whole partitions with all their events. Out: one row per partition and time at which an
+In: a compiled clause with ``emit``, a table of whole partitions with all their events. Out: one row per pattern, partition and time at which an
 aggregate differs from what it was before. The aggregates are partial ones: whether the measure made of them changed is not decided here.
 """
 
@@ -19,10 +19,11 @@ from sparkcep.engines.aseq.events import Coded, Table, read
 from sparkcep.engines.aseq.passes import Passes
 from sparkcep.engines.aseq.results import aggregate
 from sparkcep.engines.aseq.sequences import Sequence
+from sparkcep.engines.aseq.sharing import Pattern
 from sparkcep.engines.aseq.values import MAX, Ints
 from sparkcep.engines.aseq.work import Weighing, Work
 from sparkcep.errors import CepUnsupportedError
-from sparkcep.spec.aggregate import AggregateSpec, EmitTime, GroupColumn, MatchAggregate
+from sparkcep.spec.aggregate import AggregateSpec, EmitTime, GroupColumn, MatchAggregate, PatternName
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,17 +45,19 @@ class Reach:
 
 
 class ChangeWork(Work):
-    """``Work`` with one number per moment instead of one per partition; one pattern."""
+    """``Work`` with one number per moment instead of one per partition; a pass per pattern."""
 
-    def __init__(self, table: Table, variables: tuple[str, ...], sequences: tuple[Sequence, ...], at: Moments) -> None:
-        super().__init__(table, variables, (sequences,), ((0,),))
+    def __init__(
+        self, table: Table, variables: tuple[str, ...], patterns: tuple[tuple[Sequence, ...], ...], at: Moments
+    ) -> None:
+        super().__init__(table, variables, patterns, tuple((number,) for number in range(len(patterns))))
         self.moments = at
         self._reach: dict[Sequence, Reach] = {}
 
     def _run(self, group: tuple[int, ...], weighing: Weighing, mode: int) -> NDArray:
         kind = np.float64 if mode == kernels.FLOAT else np.int64
         out = np.full(len(self.moments.row), MAX if mode == kernels.LEAST else 0, kind)
-        for one in self.marked(0, weighing.variable):
+        for one in self.marked(group[0], weighing.variable):
             coded, near = self.code(one.sequence), self._near(one.sequence)
             if not len(coded.part):
                 continue
@@ -69,11 +72,17 @@ class ChangeWork(Work):
         return self._reach[sequence]
 
 
-def run_changes(spec: AggregateSpec, sequences: tuple[Sequence, ...], arrow: pa.Table) -> Iterator[pa.Table]:
-    """The rows of all partitions of ``arrow``, each in order of time. Raises what ``engine.run`` raises."""
+def run_changes(spec: AggregateSpec, patterns: tuple[Pattern, ...], arrow: pa.Table) -> Iterator[pa.Table]:
+    """The rows of all partitions of ``arrow``, each in order of time; a table per pattern. Raises what ``engine.run`` raises."""
     table = read(arrow, spec)
     at = _moments(table, arrow.column(str(spec.emit)).to_numpy())
-    passes = Passes(table, spec.variables, sequences, ChangeWork(table, spec.variables, sequences, at))
+    work = ChangeWork(table, spec.variables, tuple(every for _, every in patterns), at)
+    for number, (name, own) in enumerate(patterns):
+        yield _changes(spec, Passes(table, spec.variables, own, work, number), at, name)
+
+
+def _changes(spec: AggregateSpec, passes: Passes, at: Moments, pattern: str) -> pa.Table:
+    arrow = passes.table.arrow
     every = np.arange(len(at.row), dtype=np.int64)
     values = {source: aggregate(passes, source, every) for source in _aggregates(spec)}
     changed = [_differs(column, at.part, counts=source.function == "count") for source, column in values.items()]
@@ -83,9 +92,11 @@ def run_changes(spec: AggregateSpec, sequences: tuple[Sequence, ...], arrow: pa.
     for output in spec.outputs:
         if isinstance(output.source, GroupColumn | EmitTime):
             arrays.append(arrow.column(output.source.column).take(rows).combine_chunks())
+        elif isinstance(output.source, PatternName):
+            arrays.append(pa.array([pattern] * len(kept), pa.string()))
         elif isinstance(output.source, MatchAggregate):
             arrays.append(values[output.source].take(places))
-    yield pa.Table.from_arrays(arrays, names=[output.name for output in spec.outputs])
+    return pa.Table.from_arrays(arrays, names=[output.name for output in spec.outputs])
 
 
 def _aggregates(spec: AggregateSpec) -> list[MatchAggregate]:

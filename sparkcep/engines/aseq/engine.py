@@ -54,7 +54,7 @@ def run(plan: Plan, table: pa.Table) -> Iterator[pa.Table]:
     if not table.num_rows:
         return
     if plan.spec.emit is not None:
-        yield from run_changes(plan.spec, plan.sequences, table)
+        yield from run_changes(plan.spec, plan.patterns, table)
         return
     data = read(table, plan.spec)
     every = tuple(every for _, every in plan.patterns)
