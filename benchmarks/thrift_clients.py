@@ -5,8 +5,8 @@ In: nothing; the server is started here on 127.0.0.1 and stopped at the end. Out
 * latency in one warm session, all queries in turn: two pattern queries, each beside plain SQL with the same answer (a
   self-join; ``lag()`` and groups), and EXPLAIN of each, which plans and runs nothing;
 * CLIENTS × QUERIES pattern queries at once, each client with a temporary view of its own under the same name and its own
-  answer, which a self-join gave before: errors, wrong answers, p50, p95; and the server's memory (JVM heap after a collection; resident size of JVM, driver and workers) at
-  the start, after a quarter of the queries, and at the end.
+  answer, which a self-join gave before: errors, wrong answers, p50, p95; and the server's memory (JVM heap after a
+  collection; resident size of JVM, driver and workers) at the start, after a quarter of the queries, and at the end.
 
     python benchmarks/thrift_clients.py [--clients 16] [--queries 50] [--quick]
 """
@@ -170,9 +170,8 @@ def latencies(server: Server, connection: hive.Connection, warm_up: int, repeats
                 used[name] += server.cpu() - before
     print(f"one session, warm ({warm_up} turns before), {repeats} turns, ms; load average {os.getloadavg()[0]:.1f}:")
     for name, values in times.items():
-        print(
-            f"  {name:30s} p50 {statistics.median(values):7.1f}   p95 {percentile(values, 95):7.1f}   least {min(values):7.1f}   CPU {used[name] * 1000 / repeats:7.1f}"
-        )
+        spread = f"p50 {statistics.median(values):7.1f}   p95 {percentile(values, 95):7.1f}   least {min(values):7.1f}"
+        print(f"  {name:30s} {spread}   CPU {used[name] * 1000 / repeats:7.1f}")
     for name in COMPARED:
         clause, plain = times[f"{name}, pattern"], times[f"{name}, plain SQL"]
         print(
