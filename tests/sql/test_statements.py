@@ -151,6 +151,22 @@ EVENT_CASES = [
     ),
     Case("alias", f"SELECT m.user, m.match_start, m.match_end FROM clicks {EVENT} AS m", SPANS),
     Case("alias_fields", f"SELECT m.user, m.v.ts, m.b.ts FROM clicks {EVENT} m WHERE m.b.amount > 8", SPANS[:1]),
+    Case("no_column", f"SELECT COUNT(*), COUNT(1) FROM clicks {EVENT} m WHERE m.v.ts < 100", [(len(SPANS),) * 2]),
+    Case("only_the_end", f"SELECT MAX(match_end) FROM clicks {EVENT}", [(max(row[2] for row in SPANS),)]),
+    Case("whole_event", f"SELECT v FROM clicks {EVENT} WHERE user = 'u2'", [(("u2", "View", 1, "x", 7),)]),
+    Case("fields_of_an_event", f"SELECT b.* FROM clicks {EVENT} WHERE user = 'u2'", [("u2", "Buy", 2, "z", 8)]),
+    Case("name_in_a_string", f"SELECT IDENTIFIER('match_end') FROM clicks {EVENT} WHERE user = 'u2'", [(2,)]),
+    Case(
+        "pipe_that_adds",
+        f"FROM clicks {EVENT} |> WHERE user = 'u2' |> EXTEND v.amount AS x",
+        [("u2", 1, 2, ("u2", "View", 1, "x", 7), ("u2", "Buy", 2, "z", 8), 7)],
+    ),
+    Case(
+        "one_of_two",
+        "SELECT b.item, r FROM clicks MATCH PATTERN (SEQ(View v, OR(Buy b, Rent r)) PARTITION BY user ORDER BY ts WITHIN 5)"
+        " WHERE user = 'u2'",
+        [("z", None)],
+    ),
     Case(
         "alias_with_columns", f"SELECT k, x, y, z.item, w.item FROM clicks {EVENT} AS m (k, x, y, z, w)", EVENT_ANSWER
     ),

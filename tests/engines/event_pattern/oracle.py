@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from itertools import product
-from operator import add, eq, lt, ne
+from operator import add, eq, ge, le, lt, ne
 
 from sparkcep.pattern.event import And, Element, EventItem, Not, Or, elements
 from sparkcep.spec.expression import ColumnOf, Expression, variables
@@ -119,6 +119,8 @@ def _value(node: Expression, binding: Binding) -> object:
     values = [_value(argument, binding) for argument in node.arguments]
     if node.operator == "or":
         return True if True in values else None if None in values else False
+    if node.operator == "and":
+        return False if False in values else None if None in values else True
     if None in values:
         return None
-    return {"eq": eq, "ne": ne, "lt": lt, "add": add}[node.operator](*values)
+    return {"eq": eq, "ne": ne, "lt": lt, "le": le, "ge": ge, "add": add}[node.operator](*values)

@@ -10,6 +10,7 @@ import pyarrow as pa
 import pytest
 
 from sparkcep.engines.event_pattern import equality
+from sparkcep.engines.event_pattern.plan import conjuncts, predicate_class
 from sparkcep.errors import CepDataError, CepUnsupportedError
 from sparkcep.pattern.event import Element, Not, Seq
 from sparkcep.spec.expression import Call
@@ -180,3 +181,34 @@ def test_equality_is_followed_through_other_variables() -> None:
     clause = Clause(Seq((A, B, C)), predicates=where(call("eq", "a.x", "b.y"), call("eq", "b.y", "c.x")))
     rows = stream("a1 a2 b1 b2 b3 c1", x=[1, 2, None, None, None, 1], y=[None, None, 1, 2, 1, None])
     assert texts(answer(clause, rows, {"x": pa.int64(), "y": pa.int64()})) == ["a1 b1 c1", "a1 b3 c1"]
+
+
+def _between(value: str, low: str, high: str) -> Call:
+    return call("and", call("ge", value, low), call("le", value, high))
+
+
+@pytest.mark.parametrize(
+    "condition",
+    [
+        _between("b.x", "a.x", "c.x"),
+        _between("b.x", "a.x", "a.y"),
+        _between("n.x", "a.x", "c.x"),
+        _between("a.x", "n.x", "c.x"),
+    ],
+    ids=["three events", "two events", "negated", "a bound that is negated"],
+)
+def test_between_events(condition: Call) -> None:
+    """A BETWEEN of positive events is searched as two ranges; over a negated event it stays whole: both halves tell whether it counts."""
+    clause = Clause(Seq((A, Not(Element("n", ("N",))), B, C)), predicates=where(condition))
+    x, y = [1, 5, 2, 4, 3, 6, 2, None, 3, 5, 2], [4, 7, 0, 0, 0, 0, 3, 0, 0, 0, 0]
+    rows = stream("a1 a2 b1 b2 n1 n2 a3 b3 c1 c2 c3", x=x, y=y)
+    assert answer(clause, rows) == matches(clause, rows) != []
+
+
+def test_class_of_a_conjunction() -> None:
+    (both,) = where(_between("b.x", "a.x", "a.y"))
+    assert predicate_class(both) == "range"
+    assert [part.text for part in conjuncts(both)] == [both.text] * 2
+    (mixed,) = where(call("and", call("eq", "a.x", "b.x"), call("lt", "a.y", "b.y")))
+    assert predicate_class(mixed) == "equality"
+    assert conjuncts(*where(call("or", EQUAL, EQUAL))) == where(call("or", EQUAL, EQUAL))
