@@ -211,6 +211,8 @@ def _refuse_named_pattern(cursor: Cursor) -> None:
 
 
 def _trailing_hint(cursor: Cursor) -> str:
+    if cursor.key() in ("+", "*", "?", "{") and cursor.key(-1) == ")":
+        return "only an event type repeats (Type+ variable); a group of events does not"
     if cursor.key() in ("AND", "OR"):
         return f"{cursor.key()} is written as a function: {cursor.key()}(A a, B b)"
     if cursor.key() == "-":

@@ -108,15 +108,21 @@ class PatternParser:
 
     def _parse(self, text: str, parse: Parse, parse_rewritten: Parse) -> Any:
         try:
-            if not (self.active and concerns(text)):
-                return parse(text)
-            return parse_rewritten(self.rewrite(text, parse_rewritten))
-        except InputError as error:
-            return parse_rewritten(error.query)
+            return parse_rewritten(self._rewritten(text, parse_rewritten)) if self._is_ours(text) else parse(text)
         except CepError as error:
             raise _java_error(self.injection.context, error.in_sql(text)) from None
         except CapturedException as error:
             raise Py4JJavaError(str(error), error._origin) from None
+
+    def _is_ours(self, text: str) -> bool:
+        return self.active and concerns(text)
+
+    def _rewritten(self, text: str, parse: Parse) -> str:
+        """``text`` as Spark gets it; where Spark cannot read a clause's input, the query that makes it say so."""
+        try:
+            return self.rewrite(text, parse)
+        except InputError as error:
+            return error.query
 
     def rewrite(self, text: str, parse: Parse) -> str:
         """``text`` as Spark gets it; ``parse`` makes plans of the queries that are asked for their schema."""

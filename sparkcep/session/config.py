@@ -86,8 +86,6 @@ def check_supported(spec: MatchSpec) -> None:
     if isinstance(spec, EventPatternSpec) and spec.strategy != "any":
         check_nfa_b(spec)
     elif isinstance(spec, EventPatternSpec):
-        check_event_pattern(
-            spec.pattern, strategy=spec.strategy, matches=spec.matches, within=spec.within, predicates=spec.predicates
-        )
+        check_event_pattern(spec.pattern, strategy=spec.strategy, within=spec.within, predicates=spec.predicates)
     if isinstance(spec, AggregateSpec):
         check_aggregates(spec)

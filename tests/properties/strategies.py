@@ -145,7 +145,10 @@ def event_patterns(
     negated = st.one_of(single, pairs.map(event.Or))
     if groups:
         mixed = st.lists(elements, min_size=2, max_size=2).map(tuple)
-        negated = st.one_of(single, elements, mixed.map(event.Seq), mixed.map(event.And), pairs.map(event.Or))
+        closed = st.one_of(single, types.map(lambda kind: event.Element("v", kind, 1, None)))
+        fenced = st.tuples(single, st.one_of(single, mixed.map(event.Seq)).map(event.Not), closed)
+        groups_of = (mixed.map(event.Seq), mixed.map(event.And), pairs.map(event.Or), fenced.map(event.Seq))
+        negated = st.one_of(single, elements, *groups_of)
 
     def grow(inner: st.SearchStrategy[event.EventPattern]) -> st.SearchStrategy[event.EventPattern]:
         items = st.one_of(inner, inner, inner, negated.map(event.Not)) if negation else inner
@@ -222,16 +225,32 @@ def windows(*, bounded: bool) -> st.SearchStrategy[dict[str, Any]]:
 
 
 def conjuncts(pattern: event.EventPattern) -> st.SearchStrategy[str]:
-    """``[x]``, conditions on one single event, comparisons of two (at most one of them negated)."""
+    """``[x]``, conditions on one single event, on two, on three (at most one of them negated)."""
     single = [element.variable for element in event.elements(pattern) if not element.kleene]
     positive = [element.variable for element in event.elements(pattern, negated=False) if element.variable in single]
     pairs = [(one, other) for one in single for other in positive if one != other]
     found: list[st.SearchStrategy[str]] = [st.just("[x]")]
     if single:
         found.append(st.builds("{}.x > {}".format, st.sampled_from(single), st.integers(0, 2)))
+    sign = st.sampled_from(["=", "=", "<", "<=", "!="])
     if pairs:
-        sign = st.sampled_from(["=", "=", "<", "<=", "!="])
         compared = st.builds(lambda pair, symbol: f"{pair[0]}.x {symbol} {pair[1]}.x", st.sampled_from(pairs), sign)
         nullable = st.sampled_from(pairs).map(lambda pair: f"{pair[0]}.x IS NULL OR {pair[0]}.x < {pair[1]}.x + 1")
         found += [compared, compared, nullable]
+    triples = [(one, other, third) for one, other in pairs for third in positive if third not in (one, other)]
+    if triples:
+        found.append(st.builds(_of_three, st.sampled_from(triples), st.sampled_from(THREE), sign, sign))
     return st.one_of(found)
+
+
+THREE = (
+    "{0}.x {3} {1}.x OR {1}.x {4} {2}.x",
+    "NOT ({0}.x {3} {1}.x AND {1}.x {4} {2}.x)",
+    "{0}.x + {1}.x {3} {2}.x + 1",
+    "({0}.x {3} {1}.x OR {0}.x IS NULL) AND ({1}.x {4} {2}.x OR {2}.x IS NULL)",
+)
+"""Conditions over three events and two comparisons."""
+
+
+def _of_three(names: tuple[str, str, str], form: str, one: str, other: str) -> str:
+    return form.format(*names, one, other)

@@ -39,7 +39,7 @@ def analyze(plan: Plan, table: pa.Table) -> Counts:
         if missing:
             budget.count("state", missing[0], 0, 0)
         found += sum(length(frame) for frame in matches(branch, spec, events, payload, budget))
-    if spec.matches != "all":
+    if spec.matches == "non_overlapping":
         found = sum(part.num_rows for part in run(plan, table))
     counts.add("matches", "", found)
     return counts

@@ -24,7 +24,7 @@ class Negation:
     """No event of ``variable`` after all of ``before`` and before all of ``after``.
 
     An empty side is bounded by WITHIN: from ``match_end - W``, up to ``match_start + W``. With a ``group``, no match
-    of it lies inside that interval; ``variable`` is then its first variable.
+    of it lies inside that interval (its own negations held); ``variable`` is then its first variable.
     """
 
     variable: str
@@ -133,6 +133,12 @@ def _negated(item: EventPattern) -> tuple[Negation, ...]:
     """What may not occur: NOT (x OR y) is NOT x and NOT y, side by side. That nothing occurs is no occurrence."""
     parts = [part for part in _parts(item) if part.variables]
     return tuple(Negation(part.variables[0], group=None if _is_event(part) else _branch([part])) for part in parts)
+
+
+def has_open_ends(item: EventPattern) -> bool:
+    """Whether a NOT below ``item`` does not stand between two of its events (in one of its readings)."""
+    parts = [part for part in _parts(item) if part.negations]
+    return any(not part.variables or any(not (n.before and n.after) for n in part.negations) for part in parts)
 
 
 def _is_event(part: _Part) -> bool:

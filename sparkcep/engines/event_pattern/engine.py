@@ -21,12 +21,13 @@ from sparkcep.engines.event_pattern.closures import Frame
 from sparkcep.engines.event_pattern.events import Events, load
 from sparkcep.engines.event_pattern.first_chance import FirstChance
 from sparkcep.engines.event_pattern.order import Order, choose
-from sparkcep.engines.event_pattern.output import OUTPUT_ROWS, Writer, found, tables
+from sparkcep.engines.event_pattern.output import OUTPUT_ROWS, Matches, Writer, found, tables
 from sparkcep.engines.event_pattern.overlap import non_overlapping
 from sparkcep.engines.event_pattern.plan import BranchPlan, Plan, plan
 from sparkcep.engines.event_pattern.scan import scanned
 from sparkcep.engines.event_pattern.states import chain
 from sparkcep.engines.event_pattern.values import Payload
+from sparkcep.pattern.event import elements
 from sparkcep.spec.event import EventPatternSpec
 
 MAX_PARTIAL_MATCHES = 1_000_000_000
@@ -80,6 +81,9 @@ def run(
     if spec.matches == "all":
         yield from tables(frames, spec, table, events.positions, output_rows)
         return
+    if spec.matches == "compressed":
+        yield from _compressed(spec, table, found(frames, events.positions, frozenset(spec.variables)))
+        return
     partition = np.cumsum(table.column(spec.masks[0]).to_numpy() & 1)
     ranks = table.column(spec.rank).to_numpy()
     writer = Writer(spec, table)
@@ -87,6 +91,14 @@ def run(
         found(frames, events.positions, frozenset(spec.variables)), ranks, partition, spec.variables
     ):
         yield writer.write(part)
+
+
+def _compressed(spec: EventPatternSpec, table: pa.Table, parts: Iterator[Matches]) -> Iterator[pa.Table]:
+    """Every match is made; then equal ends of matches are shared."""
+    from sparkcep.engines.nfa_b import compressed, enumerated  # kernels that few clauses need
+
+    names = [element.variable for element in elements(spec.pattern, negated=False)]
+    yield from map(compressed.PartWriter(spec, names, table).write, enumerated.parts(parts, names))
 
 
 def orders(compiled: Plan, table: pa.Table) -> tuple[Order, ...]:

@@ -49,7 +49,8 @@ FIRST_LOOK, LOOKS = 1 << 4, 1 << 2
 class Absence:
     """One negation over one table. ``own``: positive variables whose own event could be found in the interval.
 
-    ``size``: how many events it is about. ``finder``: what finds them; ``group``: the chain of a negated group instead.
+    ``size``: how many events it is about. ``finder``: what finds them; ``group``: the chain of a negated group instead,
+    ``inside``: what may not occur between the events of that group.
     ``needs``: the positive variables it depends on; None where it depends on the whole match.
     """
 
@@ -61,6 +62,7 @@ class Absence:
     finder: Finder
     conditions: tuple[Condition, ...]
     group: Chain | None
+    inside: Negations | None
     needs: frozenset[str] | None
 
 
@@ -132,6 +134,7 @@ def _absence(negated: NegatedEvent, branch: Branch, indexes: Mapping[str, int], 
         finder=Finder(buffer, intervals(ranges, buffer, buffers.payload)),
         conditions=wanted,
         group=group,
+        inside=_inside(negated, indexes, buffers),
         needs=_needs(negated, branch, own, wanted),
     )
 
@@ -167,6 +170,12 @@ def _group(negated: NegatedEvent, indexes: Mapping[str, int], buffers: Buffers) 
     given = (*negated.negation.before, *negated.negation.after, *negated.unordered)
     states = chain_of(plan, ascending(plan, counts), given)
     return prepare_chain(plan.branch, states, indexes, buffers, _own(negated, indexes, buffers.events))
+
+
+def _inside(negated: NegatedEvent, indexes: Mapping[str, int], buffers: Buffers) -> Negations | None:
+    if negated.group is None or negated.group.alternatives == ((),):
+        return None
+    return prepare(negated.group.branch, negated.group.alternatives, indexes, buffers)
 
 
 def refuted(negations: Negations, absence: Absence, frame: Frame, budget: Budget) -> BoolArray:
@@ -230,9 +239,12 @@ def _refuted_by_group(
             inside = _stays(negations, absence, group, found)
             if suspect:
                 raise_faults(group, gathered(found, inside))
+            found = gathered(found, inside)
+            if absence.inside is not None:
+                found = unrefuted(absence.inside, found, budget)
             origins = found[ORIGIN]
             assert isinstance(origins, np.ndarray)
-            refuted[origins[inside]] = True
+            refuted[origins] = True
             if refuted[cases].all():
                 break
     return refuted

@@ -63,7 +63,6 @@ def plan(spec: EventPatternSpec) -> Plan:
     check(
         spec.pattern,
         strategy=spec.strategy,
-        matches=spec.matches,
         within=spec.within,
         predicates=spec.predicates,
     )
@@ -146,19 +145,22 @@ def _classed(condition: Expression) -> tuple[Point, Point] | None:
     return terms if all(isinstance(term, ColumnOf) or term.place == "each" for term in terms) else None
 
 
-def _negated_event(negation: Negation, branch: Branch, predicates: tuple[Predicate, ...]) -> NegatedEvent:
-    """The conjuncts over the negated variables whose other variables this branch binds."""
+def _negated_event(
+    negation: Negation, branch: Branch, predicates: tuple[Predicate, ...], given: tuple[str, ...] = ()
+) -> NegatedEvent:
+    """The conjuncts over the negated variables whose other variables this branch binds, or that are ``given`` around it."""
     own_variables = (negation.variable,) if negation.group is None else negation.group.variables
-    known = {*branch.variables, *own_variables}
+    bound = (*given, *branch.variables)
+    known = {*bound, *own_variables}
     own = [
         predicate
         for predicate in predicates
         if (seen := set(variables(predicate.condition))) & set(own_variables) and seen <= known
     ]
     ordered = {*negation.before, *negation.after}
-    unordered = tuple(name for name in branch.variables if name not in ordered)
+    unordered = tuple(name for name in bound if name not in ordered)
     if negation.group is not None:
-        return NegatedEvent(negation, (), (), unordered, _group_plan(negation.group, own))
+        return NegatedEvent(negation, (), (), unordered, _group_plan(negation.group, own, predicates, bound))
     found = [(predicate, _equality_of(negation.variable, predicate)) for predicate in own]
     return NegatedEvent(
         negation,
@@ -168,17 +170,22 @@ def _negated_event(negation: Negation, branch: Branch, predicates: tuple[Predica
     )
 
 
-def _group_plan(group: Branch, predicates: list[Predicate]) -> BranchPlan:
-    """Equalities inside the group form classes; those with positive events do not.
+def _group_plan(
+    group: Branch, own: list[Predicate], predicates: tuple[Predicate, ...], given: tuple[str, ...]
+) -> BranchPlan:
+    """A negated group with its ``own`` predicates; ``given``: the variables bound around it.
+
+    Equalities inside the group form classes; those with positive events do not.
 
     Two positive events that equal the same negated one need not be equal in a match: nothing negated may occur.
     """
     inside = set(group.variables)
-    classed = [(p, _classed(p.condition) if inside.issuperset(variables(p.condition)) else None) for p in predicates]
+    classed = [(p, _classed(p.condition) if inside.issuperset(variables(p.condition)) else None) for p in own]
     return BranchPlan(
         group,
         _classes([terms for _, terms in classed if terms is not None]),
         tuple(predicate for predicate, terms in classed if terms is None),
+        tuple(tuple(_negated_event(n, group, predicates, given) for n in part) for part in group.alternatives),
     )
 
 

@@ -6,10 +6,12 @@ neither numpy nor Polars, so that a driver may ask before it ships a query.
 
 from __future__ import annotations
 
-from sparkcep.engines.event_pattern.branches import Branch, branches
+from itertools import pairwise
+
+from sparkcep.engines.event_pattern.branches import Branch, branches, has_open_ends
 from sparkcep.errors import CepAnalysisError, CepUnsupportedError
 from sparkcep.pattern.event import EventPattern, Not, Or, elements, walk
-from sparkcep.spec.event import MatchOutput, Predicate, Strategy, WithinEvents, WithinTime
+from sparkcep.spec.event import Predicate, Strategy, WithinEvents, WithinTime
 from sparkcep.spec.expression import AggregateOf, ColumnOf, ElementOf, slow_parts, terms, variables, walked
 
 STRATEGY_NAMES = {
@@ -24,7 +26,6 @@ def check(
     pattern: EventPattern,
     *,
     strategy: Strategy = "any",
-    matches: MatchOutput = "all",
     within: WithinTime | WithinEvents | None = None,
     predicates: tuple[Predicate, ...] = (),
 ) -> None:
@@ -34,7 +35,7 @@ def check(
     wrong (negation at an open end without WITHIN, a branch without a positive event), CepLimitError for too many
     branches.
     """
-    _check_strategy(strategy, matches)
+    _check_strategy(strategy)
     check_parts(pattern, within, predicates)
 
 
@@ -55,21 +56,20 @@ def check_parts(
         _check_closures(predicate, kleene)
 
 
-def _check_strategy(strategy: Strategy, matches: MatchOutput) -> None:
+def _check_strategy(strategy: Strategy) -> None:
     if strategy != "any":
         name = STRATEGY_NAMES[strategy]
         raise CepUnsupportedError(f"{name} on the chain engine.", code=name.replace(" ", "_"))
-    if matches == "compressed":
-        raise CepUnsupportedError(
-            "COMPRESSED MATCHES under SKIP TILL ANY MATCH",
-            code="COMPRESSED_MATCHES",
-            hint="ask for ALL MATCHES, or for another selection strategy",
-        )
 
 
 def _check_negation(node: Not) -> None:
-    if any(isinstance(below, Not) for below in walk(node.item)):
-        raise CepUnsupportedError(f"NOT inside NOT is not supported: {node}.", code="NESTED_NOT", span=node.span)
+    if any(isinstance(below, Not) for below in walk(node.item)) and has_open_ends(node.item):
+        raise CepUnsupportedError(
+            f"NOT first, last or in AND inside NOT: {node}.",
+            code="NESTED_NOT",
+            span=node.span,
+            hint="a NOT inside a NOT stands between two events: NOT SEQ(A a, NOT B b, C c)",
+        )
 
 
 def _check_open_ends(branch: Branch, within: WithinTime | WithinEvents | None) -> None:
@@ -83,7 +83,7 @@ def _check_open_ends(branch: Branch, within: WithinTime | WithinEvents | None) -
 
 
 def negated_groups(pattern: EventPattern) -> tuple[frozenset[str], ...]:
-    """The variables of each negated item; those of NOT (x OR y) are items side by side."""
+    """The variables of each negated item, those below a NOT inside it too; those of NOT (x OR y) are items side by side."""
     items = [node.item for node in walk(pattern) if isinstance(node, Not)]
     while any(isinstance(item, Or) for item in items):
         items = [part for item in items for part in (item.items if isinstance(item, Or) else (item,))]  # type: ignore[misc]
@@ -92,8 +92,8 @@ def negated_groups(pattern: EventPattern) -> tuple[frozenset[str], ...]:
 
 def _check_predicate(predicate: Predicate, groups: tuple[frozenset[str], ...]) -> None:
     names = variables(predicate.condition)
-    touched = [group for group in groups if group.intersection(names)]
-    if len(touched) > 1:
+    touched = sorted((group for group in groups if group.intersection(names)), key=len)
+    if not all(inner <= outer for inner, outer in pairwise(touched)):
         below = [name for name in names if any(name in group for group in touched)]
         raise CepUnsupportedError(
             f"A predicate over two negated items ({', '.join(below)}) is not supported: {predicate.text}.",

@@ -17,6 +17,7 @@ from sparkcep.engines.event_pattern.overlap import non_overlapping
 from sparkcep.engines.nfa_b import negation
 from sparkcep.engines.nfa_b.compilation import Automaton, automata
 from sparkcep.engines.nfa_b.compressed import PartWriter
+from sparkcep.engines.nfa_b.enumerated import parts as enumerated_parts
 from sparkcep.engines.nfa_b.matches import matches, parts
 from sparkcep.engines.nfa_b.search import MAX_NODES, Algorithm, Search
 from sparkcep.engines.nfa_b.slow import ROW, Calls
@@ -26,6 +27,7 @@ from sparkcep.engines.nfa_b.vector import Program, conjunct_columns, program
 from sparkcep.engines.row_match import values
 from sparkcep.engines.row_match.values import Kind, Pool
 from sparkcep.engines.row_pattern.columns import Columns
+from sparkcep.pattern.event import elements
 from sparkcep.spec.event import EventPatternSpec
 from sparkcep.spec.expression import slow_parts
 
@@ -105,11 +107,21 @@ def _found(
 
 
 def _compressed(compiled: Plan, table: pa.Table, stream: Stream, max_nodes: int) -> Iterator[pa.Table]:
-    for at, automaton in enumerate(compiled.automata):
-        writer = PartWriter(compiled.spec, automaton, table)
-        for ends in _search(compiled, at, table, stream, max_nodes).ends():
-            for part in parts(ends):
-                yield writer.write(part)
+    """A search leaves the buffer behind, where it alone finds matches and nothing strikes them out; else it is made of the matches."""
+    spec, line = compiled.spec, compiled.automata[0].line
+    if len(compiled.automata) == 1 and line.branch.alternatives == ((),) and spec.engine != "backtrack":
+        writer = PartWriter(spec, [component.variable for component in line.components], table)
+        for ends in _search(compiled, 0, table, stream, max_nodes).ends():
+            yield from map(writer.write, parts(ends))
+        return
+    names = [element.variable for element in elements(spec.pattern, negated=False)]
+    writer = PartWriter(spec, names, table)
+    found = (
+        part
+        for at in range(len(compiled.automata))
+        for part in _found(compiled, at, table, stream, OUTPUT_ROWS, max_nodes)
+    )
+    yield from map(writer.write, enumerated_parts(found, names))
 
 
 def _search(compiled: Plan, at: int, table: pa.Table, stream: Stream, max_nodes: int = MAX_NODES) -> Search:

@@ -36,11 +36,14 @@ def expand(
 
 def _match(taken: tuple[Any, ...] | None, kleene: Sequence[bool]) -> Match:
     """``taken``: (variable, event, the rest), first event first."""
-    values: list[Any] = [[] if several else None for several in kleene]
+    values: list[Any] = [None] * len(kleene)
     while taken is not None:
         variable, event, taken = taken
-        if kleene[variable]:
-            values[variable].append(event)
-        else:
+        if not kleene[variable]:
             values[variable] = event
+            continue
+        if values[variable] is None:
+            values[variable] = []
+        if event is not None:
+            values[variable].append(event)
     return tuple(values)

@@ -16,13 +16,14 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from sparkcep.engines.functions import compile_function
-from sparkcep.engines.functions.base import Closure
+from sparkcep.engines.functions.base import Closure, failure, key_of
+from sparkcep.engines.nfa_b.spelling import type_name
 from sparkcep.engines.row_match import codes
 from sparkcep.engines.row_match.frames import Readers, as_float, decoder
 from sparkcep.engines.row_match.values import Kind
 from sparkcep.engines.row_pattern.columns import Columns
-from sparkcep.errors import CepError, CepInternalError, CepUnsupportedError
-from sparkcep.spec.expression import AggregateOf, ColumnOf, ElementOf, SparkFunction, Term
+from sparkcep.errors import CepError, CepInternalError
+from sparkcep.spec.expression import AggregateOf, ColumnOf, ElementOf, Function, SparkFunction, Term
 
 ROW = "<row>"
 """The column of row numbers."""
@@ -149,7 +150,7 @@ def _leaf(term: Term, held: Held, readers: Readers) -> Closure:
 
 
 def _listed(term: Term, readers: Readers) -> Closure:
-    """``a[i]``, ``a[i-1]``; of prefixes COUNT, MIN and MAX need no type."""
+    """``a[i]``, ``a[i-1]``, and aggregates of what stands before."""
     if isinstance(term, AggregateOf):
         return _prefix(term, readers)
     reader, back = readers.reader(term.column), int(isinstance(term, ElementOf) and term.place == "previous")
@@ -157,16 +158,34 @@ def _listed(term: Term, readers: Readers) -> Closure:
 
 
 def _prefix(term: AggregateOf, readers: Readers) -> Closure:
+    """``COUNT(a[..i-1].*)``, ``SUM(a[..i-1].x)``."""
     if term.column is None:
         return lambda frame: frame.at
-    if term.function != "count":
-        raise CepUnsupportedError(
-            f"{term} of a closure that is complete",
-            code="CLOSURE_ELEMENTS",
-            hint="compare elements with what was taken before them, or ask SKIP TILL ANY MATCH",
-        )
-    reader = readers.reader(term.column)
-    return lambda frame: sum(reader(row) is not None for row in frame.elements[: frame.at])
+    reader, fold = readers.reader(term.column), _fold(term.function, readers.kind(term.column))
+
+    def value(frame: Frame) -> Any:
+        found = [value for row in frame.elements[: frame.at] if (value := reader(row)) is not None]
+        return fold(found) if found or term.function == "count" else None
+
+    return value
+
+
+def _fold(function: Function, kind: Kind) -> Callable[[list[Any]], Any]:
+    if function == "count":
+        return len
+    if function == "avg":
+        return lambda values: sum(map(float, values)) / len(values)
+    if function == "sum":
+        return _long_sum if kind.name == "integer" else sum
+    key = key_of(type_name(kind))
+    return lambda values: (min if function == "min" else max)(values, key=key)
+
+
+def _long_sum(values: list[int]) -> int:
+    total = sum(values)
+    if not -(1 << 63) <= total < 1 << 63:
+        raise failure("SUM overflows BIGINT", "OVERFLOW")
+    return total
 
 
 def _total(term: Term, held: Held) -> Closure:

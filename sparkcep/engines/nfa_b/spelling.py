@@ -71,13 +71,14 @@ def _type(term: Expression, kinds: Mapping[str, Kind]) -> str:
             return "double" if term.function == "avg" else "bigint"
         kind = kinds[term.column]
         if term.function == "sum":
-            return "double" if kind.name == "float" else "bigint" if kind.name == "integer" else _name(kind)
-        return _name(kind)
+            return "double" if kind.name == "float" else "bigint" if kind.name == "integer" else type_name(kind)
+        return type_name(kind)
     assert not isinstance(term, Call | SparkFunction)
-    return _name(kinds[term.column])
+    return type_name(kinds[term.column])
 
 
-def _name(kind: Kind) -> str:
+def type_name(kind: Kind) -> str:
+    """The type of a kind, as Spark writes it."""
     if kind.name == "integer":
         return _INTEGERS[kind.bits]
     if kind.name == "float":

@@ -141,7 +141,6 @@ REFUSED: list[tuple[EventPattern, dict[str, Any], type[CepError], str]] = [
     (Seq((A, Not(Or((B, Not(D)))), C)), {}, CepUnsupportedError, "UNSUPPORTED_NESTED_NOT"),
     (A, {"strategy": "next"}, CepUnsupportedError, "SKIP TILL NEXT MATCH"),
     (A, {"strategy": "strict_contiguity"}, CepUnsupportedError, "STRICT CONTIGUITY"),
-    (A, {"matches": "compressed"}, CepUnsupportedError, "COMPRESSED MATCHES"),
     (Seq((Not(A), B)), {}, CepAnalysisError, "ANALYSIS_NEGATION_WITHOUT_WITHIN"),
     (Seq((A, Not(B))), {}, CepAnalysisError, "ANALYSIS_NEGATION_WITHOUT_WITHIN"),
     (And((A, Not(B))), {}, CepAnalysisError, "ANALYSIS_NEGATION_WITHOUT_WITHIN"),

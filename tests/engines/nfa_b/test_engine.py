@@ -12,7 +12,7 @@ import pytest
 from sparkcep.engines.nfa_b import engine
 from sparkcep.engines.nfa_b.expansion import expand
 from sparkcep.errors import CepAnalysisError, CepDataError, CepLimitError, CepUnsupportedError
-from sparkcep.pattern.event import And, Element, Not, Or, Seq
+from sparkcep.pattern.event import And, Element, Not, Seq
 from sparkcep.spec.event import Engine, Predicate, Strategy, WithinEvents
 from sparkcep.spec.expression import Call, ColumnOf, ElementOf
 from tests.engines.nfa_b.trades import Name, spec, table
@@ -115,9 +115,6 @@ CLOSURE = Element("a", ("A",), 1, None)
     [
         ({"pattern": And((CLOSURE, B))}, CepUnsupportedError, "KLEENE_IN_AND"),
         ({"pattern": Seq((A, Not(B))), "within": None}, CepAnalysisError, "NEGATION_WITHOUT_WITHIN"),
-        ({"pattern": Seq((A, Not(B))), "matches": "compressed"}, CepUnsupportedError, "COMPRESSED_NOT"),
-        ({"pattern": Or((A, B)), "matches": "compressed"}, CepUnsupportedError, "COMPRESSED_OR"),
-        ({"engine": "backtrack", "matches": "compressed"}, CepUnsupportedError, "COMPRESSED_BACKTRACK"),
     ],
 )
 def test_refused_by_name(changes: dict[str, Any], error: type[Exception], code: str) -> None:
