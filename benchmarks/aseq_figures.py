@@ -21,6 +21,7 @@ from typing import TypeVar
 import numpy as np
 import pyarrow as pa
 
+from sparkcep.engines.aseq import engine
 from sparkcep.engines.aseq.baselines import dpc, sem
 from sparkcep.engines.aseq.events import code, read
 from sparkcep.engines.aseq.kernels import SATURATING
@@ -31,7 +32,7 @@ from sparkcep.engines.aseq.work import Work
 from sparkcep.engines.event_pattern import engine as event_pattern
 from sparkcep.errors import CepLimitError
 from sparkcep.pattern.event import Element, Not, Or, Seq
-from sparkcep.spec.aggregate import AggregateSpec
+from sparkcep.spec.aggregate import AggregateOutput, AggregateSpec, MatchAggregate
 from sparkcep.spec.event import EventPatternSpec, FirstEvent, Output, WithinTime
 
 T = TypeVar("T")
@@ -67,7 +68,9 @@ def main() -> None:
     a_seq(setting, seq(2), 100)  # kernels are loaded
     length_figure(setting)
     window_figure(setting, windows)
+    largest_window(setting)
     scalability_figure(setting, windows)
+    changes_figure(setting, windows)
     negation_figure(setting)
     sharing_figures(setting)
 
@@ -100,6 +103,27 @@ def window_figure(setting: Setting, windows: Iterable[int]) -> None:
         require(found == count, "SEM")
         steps = None if steps is None else two_step(setting, seq(3), window)
         print(f"{window:10,}{ns:10.1f}{sem_ns:10.1f}{_versus(steps, ns)}")
+
+
+def largest_window(setting: Setting) -> None:
+    """The largest window (by doubling) of which the two-step plan finishes three within the limit."""
+    window, last = 1_000, None
+    while 3 * window <= len(setting.kind) and (steps := two_step(setting, seq(3), window)) is not None:
+        window, last = 2 * window, (window, steps)
+    if last is not None:
+        window, steps = last
+        ns = a_seq(setting, seq(3), window)[1]
+        print(f"largest window of the two-step plan in {setting.limit:g} s: {window:,}{_versus(steps, ns)}")
+
+
+def changes_figure(setting: Setting, windows: Iterable[int]) -> None:
+    """EMIT CHANGES: the count of the matches alive at every event, against one count in the end."""
+    print("\nEMIT CHANGES, length 3 (ns/event)")
+    print(f"{'window':>10}{'count':>10}{'changes':>10}{'x count':>10}{'rows':>12}")
+    for window in windows:
+        ns = a_seq(setting, seq(3), window)[1]
+        rows, changing = changes(setting, seq(3), window)
+        print(f"{window:10,}{ns:10.1f}{changing:10.1f}{changing / ns:10.1f}{rows:12,}")
 
 
 def scalability_figure(setting: Setting, windows: list[int]) -> None:
@@ -199,6 +223,15 @@ def _counted(
         return [int(work.numbers(number, Weighing(), SATURATING)[0]) for number in range(len(patterns))]
 
     return _timed(setting, run, table.num_rows)
+
+
+def changes(setting: Setting, pattern: Seq, window: int) -> tuple[int, float]:
+    """Rows of EMIT CHANGES and ns per event."""
+    spec = replace(
+        spec_of(setting, pattern, window), emit="rank", outputs=(AggregateOutput("n", MatchAggregate("count")),)
+    )
+    plan, table = engine.compile(spec), setting.table(window)
+    return _timed(setting, lambda: sum(part.num_rows for part in engine.run(plan, table)), table.num_rows)
 
 
 def start_event_marking(setting: Setting, pattern: Seq, window: int) -> tuple[int, int, float]:

@@ -1,7 +1,8 @@
 """What counting the matches of a pattern costs through Spark, over a window query with a sum per group.
 
 In: 5,000,000 synthetic ticks of 20 types in 1,000 groups, made once with a fixed seed, kept as Parquet in the temporary directory.
-Out: for each case minimum and median seconds, and the ratio to ``GROUP BY key`` with a ``SUM`` over ``lag()``, with its target.
+Out: for each case minimum and median seconds, and the ratio to ``GROUP BY key`` with a ``SUM`` over ``lag()``, with its target;
+then what several patterns cost in one MATCH PATTERNS, and as a MATCH PATTERN each: in turns, with the same answers.
 
 Both queries read the same columns, shuffle and sort by the same key and order, make one number per group and end in one row.
 Spark's settings are its defaults, on two cores (``local[2]``). The counts are checked against prefix counting in plain Python,
@@ -31,6 +32,16 @@ PATTERN = ("t0", "t1", "t2", "t3", "t4")
 CLAUSE = f"ticks MATCH PATTERN (SEQ({', '.join(PATTERN)}) EVENT TYPE type PARTITION BY key ORDER BY ts{{within}})"
 QUERY = f"SELECT SUM(n) AS matches FROM (SELECT key, COUNT(*) AS n FROM {CLAUSE} GROUP BY key)"
 CASES = {"no window": "", f"window {WINDOW}": f" WITHIN {WINDOW}"}
+SHARED = {
+    "p0": "SEQ(t0, t1, t2)",
+    "p1": "SEQ(t0, t1, !t9, t3)",
+    "p2": "SEQ(t0, t1, t2, t4)",
+    "p3": "SEQ(t5, t1, t2)",
+    "p4": "SEQ(t5, t0, t1, t6)",
+    "p5": "SEQ(t0, t1, !t9, t7)",
+}
+"""Patterns with prefixes and sub-patterns in common."""
+REST = "EVENT TYPE type PARTITION BY key ORDER BY ts{within} MEASURES COUNT(*) AS n"
 LAG = """
 SELECT SUM(n) AS repeated FROM (
   SELECT key, SUM(IF(type = previous, 1, 0)) AS n
@@ -54,6 +65,11 @@ def main() -> None:
             spark.read.parquet(str(path)).createOrReplaceTempView("ticks")
             check(spark, pl.read_parquet(path), within)
             print(f"{case:14}{_line(spark, QUERY.format(within=within), rows, options)}", flush=True)
+    if options.only is None:
+        print(f"{'patterns':14}{'each':>8}{'together':>10}{'gain min':>10}{'median':>8}   seconds, medians")
+        for within in CASES.values():
+            for number in (2, 4, 6):
+                print(f"{number} {within:12}{_together(spark, number, within, options)}", flush=True)
     print(scan.surroundings())
     spark.stop()
 
@@ -102,6 +118,24 @@ def _line(spark: SparkSession, query: str, rows: int, options: argparse.Namespac
         f"{min(ratio.query):8.2f}{middle:10.2f}{statistics.median(ratio.baseline):10.2f}{rows / middle:14,.0f}"
         f"{ratio.smallest:11.2f}{ratio.median:8.2f}{TARGET:8.1f}"
     )
+
+
+def _together(spark: SparkSession, number: int, within: str, options: argparse.Namespace) -> str:
+    """Several patterns, a statement each, against one statement. Raises where the answers differ."""
+    patterns = dict(list(SHARED.items())[:number])
+    rest = REST.format(within=within)
+    named = ", ".join(f"{name} AS {pattern}" for name, pattern in patterns.items())
+    together = f"SELECT pattern, SUM(n) AS n FROM ticks MATCH PATTERNS ({named} {rest}) GROUP BY pattern ORDER BY 1"
+    each = [f"SELECT SUM(n) AS n FROM ticks MATCH PATTERN ({pattern} {rest})" for pattern in patterns.values()]
+    calls = {
+        "each": lambda: [scan.run(spark, query)[0]["n"] for query in each],
+        "together": lambda: [row["n"] for row in scan.run(spark, together)],
+    }
+    if calls["each"]() != calls["together"]():
+        raise ValueError(f"{number} patterns have other matches together")
+    seconds = scan.take_turns(calls, options.repetitions, options.warmups)
+    apart, once = ([min(seconds[name]), statistics.median(seconds[name])] for name in ("each", "together"))
+    return f"{apart[1]:8.2f}{once[1]:10.2f}{apart[0] / once[0]:10.2f}{apart[1] / once[1]:8.2f}"
 
 
 def _options() -> argparse.Namespace:
