@@ -21,7 +21,7 @@ from pyspark.sql import SparkSession
 from rewrites import InputError, Rewritten, positional_name
 from sparkcep.errors import CepError, CepInternalError
 from sparkcep.session.aggregate_functions import counted_pattern
-from sparkcep.session.config import options, point_workers
+from sparkcep.session.config import PREFIX, options, point_workers
 from sparkcep.session.raising import remember, translate_errors
 from sparkcep.session.statement import analysed as analysed_statement
 from sparkcep.session.statement import concerns, spark_sql
@@ -30,6 +30,7 @@ from sql_functions.register import register_builtin, register_in_session
 from sql_functions.register_aggregates import builtin_functions, register_aggregates
 
 Parse = Callable[[str], Any]
+Setting = Callable[[str], str | None]
 
 
 def install(spark: SparkSession) -> None:
@@ -94,6 +95,7 @@ class PatternParser:
         self.injection = injection
         self._session = injection.context._jvm.java.lang.ref.WeakReference(jsession)
         self._delegate = delegate
+        self._settings: Any = None
 
     def parsePlan(self, text: str) -> Any:  # noqa: N802 (Spark's name)
         return self._parse(text, self._delegate.parsePlan, self._delegate.parsePlan)
@@ -127,17 +129,23 @@ class PatternParser:
     def rewrite(self, text: str, parse: Parse) -> str:
         """``text`` as Spark gets it; ``parse`` makes plans of the queries that are asked for their schema."""
         jsession = self._session.get()
-        conf = jsession.conf()
         describe = classic_describe(self.injection.of_rows, jsession, parse)
-        return spark_sql(text, describe, options(lambda name: conf.get(name) if conf.contains(name) else None))
+        return spark_sql(text, describe, options(self._setting(jsession)))
 
     def analysed(self, text: str, **changes: Any) -> Rewritten:
         """``text`` with every stage of its rewriting."""
         jsession = self._session.get()
-        conf = jsession.conf()
         describe = classic_describe(self.injection.of_rows, jsession, self.parse_plain)
-        found = options(lambda name: conf.get(name) if conf.contains(name) else None)
-        return analysed_statement(text, describe, replace(found, **changes))
+        return analysed_statement(text, describe, replace(options(self._setting(jsession)), **changes))
+
+    def _setting(self, jsession: Any) -> Setting:
+        """What looks up a setting of the session. Each call into the JVM takes its turn, and most sessions have none of ours."""
+        if self._settings is None:
+            self._settings = jsession.sessionState().conf().settings()
+        if PREFIX not in self._settings.toString():
+            return lambda name: None
+        conf = jsession.conf()
+        return lambda name: conf.get(name) if conf.contains(name) else None
 
     def parse_plain(self, text: str) -> Any:
         """Spark's own parser."""

@@ -36,6 +36,9 @@ from sparkcep.engines.nfa_b.support import check as check_nfa_b
 from sparkcep.errors import CepAnalysisError
 from sparkcep.spec import AggregateSpec, EventPatternSpec, MatchSpec
 
+PREFIX = "sparkcep."
+"""How the names of our settings begin."""
+
 NULL_EVENT_TIME = "sparkcep.nullEventTime"
 DISABLED_RULES = "sparkcep.rules.disable"
 EXPLAIN_ROWS = "sparkcep.explain.rows"
