@@ -97,7 +97,7 @@ def choose(
         return Order("chain", rarest, counts, cost=guess)
     ordered = {name: _buffer(buffers, indexes[name]) for name in singles}
     measured = {
-        (x, y): _measured(branch_plan, x, y, ordered, events, payload) for x in singles for y in singles if x != y
+        (x, y): selectivity(branch_plan, x, y, ordered, events, payload) for x in singles for y in singles if x != y
     }
     best, cost = _cheapest(singles, counts, measured)
     return Order("auto", (*best, *rarest[len(singles) :]), counts, tuple(measured.values()), cost)
@@ -172,7 +172,7 @@ def _share(found: list[Selectivity]) -> float:
     return admitted * equal * float(np.prod([one.satisfied for one in found]))
 
 
-def _measured(
+def selectivity(
     branch_plan: BranchPlan,
     x: str,
     y: str,
@@ -180,6 +180,7 @@ def _measured(
     events: Events,
     payload: Payload,
 ) -> Selectivity:
+    """Of the events of the single-event variable ``y``: the shares that fit one event of ``x``, on a sample of both."""
     state = chain(replace(branch_plan, alternatives=((),)), (x, y))[1]
     rows, buffer = _sample(buffers[x].rows, SAMPLE), buffers[y]
     if not len(rows) or not len(buffer.rows):

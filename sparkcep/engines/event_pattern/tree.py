@@ -5,7 +5,8 @@ them, in another order.
 
 A node is the set of variables bound so far. For a set of partial matches at a node the ranges of all input buffers still
 to be searched are known (order, window, equality); a partial match with an empty range is given up at once (the paper's
-condition that all counters are greater than zero), and the variable with the fewest events in these ranges goes next. So
+condition that all counters are greater than zero), and the variable with the fewest events in these ranges goes next,
+where few of them satisfy its predicates with the bound variables only that share of them. So
 that the first choice follows the stream too, the table is worked off in blocks of time: a match belongs to the block of
 the event that one fixed variable, the pivot, takes, so it is found exactly once whatever the order in a block.
 """
@@ -15,17 +16,20 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import partial
+from math import prod
 
 import numpy as np
 
 from sparkcep.engines.event_pattern.branches import extremes
 from sparkcep.engines.event_pattern.budget import Budget
-from sparkcep.engines.event_pattern.buffer import Buffers
+from sparkcep.engines.event_pattern.buffer import Buffers, OrderedBuffer
 from sparkcep.engines.event_pattern.chain import Chain, Refute, Step, admitted, completed, prepared_step, taken
 from sparkcep.engines.event_pattern.closures import Frame, gathered, length
+from sparkcep.engines.event_pattern.order import MIN_EVENTS, selectivity
 from sparkcep.engines.event_pattern.pairs import Ranges
 from sparkcep.engines.event_pattern.plan import BranchPlan
 from sparkcep.engines.event_pattern.states import state
+from sparkcep.spec.expression import variables
 
 MIN_BLOCK = 1 << 13
 """Candidates of a block at least: fewer cost more than a better order saves."""
@@ -54,6 +58,7 @@ class Tree:
     refute: Refute | None = None
     min_block: int = field(default_factory=lambda: MIN_BLOCK)
     _steps: dict[tuple[tuple[str, ...], str], Step] = field(default_factory=dict)
+    _shares: dict[tuple[str, str], float] = field(default_factory=dict)
 
     def step(self, bound: tuple[str, ...], name: str) -> Step:
         """Taking ``name`` when ``bound`` are bound."""
@@ -61,6 +66,24 @@ class Tree:
         if (known, name) not in self._steps:
             self._steps[known, name] = prepared_step(state(self.plan, known, name), self.indexes, self.buffers)
         return self._steps[known, name]
+
+    def share(self, bound: tuple[str, ...], name: str) -> float:
+        """Of the events of ``name`` that order, window and equalities admit, those that its predicates with ``bound`` let pass."""
+        return prod(self._satisfied(other, name) for other in bound)
+
+    def _satisfied(self, given: str, name: str) -> float:
+        if (given, name) not in self._shares:
+            self._shares[given, name] = self._measured(given, name)
+        return self._shares[given, name]
+
+    def _measured(self, given: str, name: str) -> float:
+        pair = {given, name}
+        closure = self.plan.branch.closure
+        if closure(given) or closure(name) or not any(pair == {*variables(p.condition)} for p in self.plan.filters):
+            return 1.0
+        found = {one: self.buffers.fill(self.indexes[one]) for one in pair}
+        ordered = {one: buffer for one, buffer in found.items() if isinstance(buffer, OrderedBuffer)}
+        return selectivity(self.plan, given, name, ordered, self.buffers.events, self.buffers.payload).satisfied
 
     def chain(self, path: tuple[str, ...]) -> Chain:
         """The nodes on one path, root first."""
@@ -92,7 +115,7 @@ def _extended(
     frame, ranges = _alive(frame, ranges)
     if not length(frame) or not len(ranges[left[0]].begin):
         return
-    name = _next(tree, ranges)
+    name = _next(tree, path, ranges)
     chain = Chain(events, tree.buffers.payload, (steps[name],), (), ())
     for extended, faulty in taken(chain, steps[name], frame, ranges[name], budget):
         if tree.refute is not None:
@@ -123,11 +146,13 @@ def _alive(frame: Frame, ranges: Mapping[str, Ranges]) -> tuple[Frame, dict[str,
     return gathered(frame, alive), kept
 
 
-def _next(tree: Tree, ranges: Mapping[str, Ranges]) -> str:
-    """The variable with the fewest events for these partial matches, Kleene variables last."""
+def _next(tree: Tree, path: tuple[str, ...], ranges: Mapping[str, Ranges]) -> str:
+    """The variable with the fewest events expected beside these partial matches, Kleene variables last."""
     closure = tree.plan.branch.closure
     counts = {name: int((part.end - part.begin).sum()) for name, part in ranges.items()}
-    return min(counts, key=lambda name: (closure(name) is not None, counts[name]))
+    if sum(counts.values()) < MIN_EVENTS:
+        return min(counts, key=lambda name: (closure(name) is not None, counts[name]))
+    return min(counts, key=lambda name: (closure(name) is not None, counts[name] * tree.share(path, name)))
 
 
 def _whole(tree: Tree) -> Block:
