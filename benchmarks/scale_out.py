@@ -3,8 +3,11 @@
 In: ``--events``. Out: a table of seconds and ratios. Each number of cores is a Spark process of its own (``--cores`` runs one); in it the cut
 query and the whole one take turns over the same Parquet file. The answers of both must be equal before any time is taken.
 
-* ``line``: one time line, events of three types at rates 1 : 10 : 30, SEQ of three WITHIN a window of 2,000 events.
-* ``skew``: the same events, nine of ten with one key, PARTITION BY that key.
+* ``light``: one time line, events of three types at rates 1 : 10 : 30, SEQ of two that must be equal, WITHIN 2,000 events: the cost is Spark's.
+* ``wide``: the same WITHIN a fifth of the time line, where most events are sent to two shards.
+* ``line``: SEQ of three, each within 40 of the one before, WITHIN 2,000 events.
+* ``heavy``: the same WITHIN 5,000 events, and conditions that only pairs of events can answer: the cost is the engine's.
+* ``skew``: ``heavy``'s pattern over the same events, nine of ten with one key, PARTITION BY that key.
 """
 
 from __future__ import annotations
@@ -12,6 +15,7 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+from dataclasses import dataclass
 from pathlib import Path
 from statistics import median
 
@@ -19,12 +23,37 @@ import click
 import polars as pl
 from scan import cached, draws, run, surroundings, take_turns
 
-WINDOW = 2_000
-PATTERN = f"""SEQ(A a, B b, C c) {{by}} ORDER BY ts
-  WHERE a.v < b.v AND b.v < c.v AND b.v - a.v < 40 AND c.v - b.v < 40 WITHIN {WINDOW}"""
-QUERY = "SELECT COUNT(*) AS found, SUM(c.ts - a.ts) AS lasted FROM events MATCH PATTERN (/*+ CEP_SHARDING({sharding}) */ {pattern})"
-CASES = {"line": ("", "auto"), "skew": ("PARTITION BY key", "all")}
-"""PARTITION BY, and the setting that cuts."""
+QUERY = "SELECT COUNT(*) AS found, SUM({last}.ts - a.ts) AS lasted FROM events MATCH PATTERN (/*+ CEP_SHARDING({sharding}) */ {pattern})"
+TWO = "SEQ(A a, B b) ORDER BY ts WHERE a.v = b.v WITHIN {window}"
+THREE = """SEQ(A a, B b, C c) ORDER BY ts
+  WHERE a.v < b.v AND b.v < c.v AND b.v - a.v < 40 AND c.v - b.v < 40 WITHIN {window}"""
+PAIRS = """SEQ(A a, B b, C c) {by} ORDER BY ts
+  WHERE b.v - 2 * a.v < 20 AND 2 * a.v - b.v < 20 AND c.v - 2 * b.v < 20 AND 2 * b.v - c.v < 20 WITHIN {window}"""
+
+
+@dataclass(frozen=True, slots=True)
+class Case:
+    """A pattern (``window``: of so many events, or of a share of them), and the setting that cuts its time line."""
+
+    pattern: str
+    window: float
+    last: str = "c"
+    by: str = ""
+    sharding: str = "auto"
+
+    def query(self, sharding: str, events: int) -> str:
+        """The query with this setting."""
+        window = int(self.window * events if self.window < 1 else self.window)
+        return QUERY.format(last=self.last, sharding=sharding, pattern=self.pattern.format(window=window, by=self.by))
+
+
+CASES = {
+    "light": Case(TWO, 2_000, "b"),
+    "wide": Case(TWO, 0.2, "b"),
+    "line": Case(THREE, 2_000),
+    "heavy": Case(PAIRS, 5_000),
+    "skew": Case(PAIRS, 5_000, by="PARTITION BY key", sharding="all"),
+}
 
 
 @click.command()
@@ -62,18 +91,16 @@ def measure(events: int, repetitions: int, warmups: int, cores: int) -> dict[str
     path = cached(f"scale-out-{events}", lambda: _events(events))
     spark.read.parquet(str(path)).createOrReplaceTempView("events")
     results = {}
-    for case, (by, sharding) in CASES.items():
-        pattern = PATTERN.format(by=by)
-        texts = {
-            "whole": QUERY.format(sharding="off", pattern=pattern),
-            "cut": QUERY.format(sharding=sharding, pattern=pattern),
-        }
+    for name_of_case, case in CASES.items():
+        texts = {"whole": case.query("off", events), "cut": case.query(case.sharding, events)}
         answers = {name: tuple(run(spark, text)[0]) for name, text in texts.items()}
         if answers["whole"] != answers["cut"]:
-            raise SystemExit(f"{case}: {answers}")
+            raise SystemExit(f"{name_of_case}: {answers}")
         calls = {name: lambda text=text: run(spark, text) for name, text in texts.items()}
         seconds = take_turns(calls, repetitions, warmups)
-        results[case] = {name: median(values) for name, values in seconds.items()} | {"found": answers["cut"][0]}
+        results[name_of_case] = {name: median(values) for name, values in seconds.items()} | {
+            "found": answers["cut"][0]
+        }
     spark.stop()
     return results
 
