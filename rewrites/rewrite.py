@@ -27,6 +27,8 @@ from rewrites.rules.aseq_functions import NAME as ASEQ_FUNCTIONS
 from rewrites.rules.aseq_functions import FunctionName, aseq_functions, has_calls
 from rewrites.rules.inferred_equalities import NAME as INFERRED_EQUALITIES
 from rewrites.rules.inferred_equalities import inferred_equalities
+from rewrites.rules.key_filters import NAME as KEY_FILTERS
+from rewrites.rules.key_filters import key_filters
 from rewrites.rules.prune_fields import used_columns
 from rewrites.rules.time_shards import NAME as TIME_SHARDS
 from rewrites.rules.time_shards import Shards, time_shards
@@ -144,12 +146,14 @@ def _rewrite(text: str, describe: Describe, options: Options) -> Rewritten:
 def _clause(clause: Clause, rows: Relation, source: Source, options: Options, *, only_clause: bool) -> RewrittenClause:
     if isinstance(clause, MatchRecognizeClause):
         row_bound = bind_row_pattern(clause, rows, source)
+        row_bound = replace(row_bound, key_filters=_key_filters(row_bound, clause.site, source, options))
         row_spec = row_pattern_spec(row_bound)
         row_query = row_pattern_query(row_bound, row_spec, _function(row_spec, clause.site, options))
         return RewrittenClause(clause, row_bound, row_spec, row_query, notices(clause))
     if clause.site.kind == "MATCH PATTERNS":
         return _several(clause, rows, source, options)
     bound = bind_event_pattern(clause, rows, source)
+    bound = replace(bound, key_filters=_key_filters(bound, clause.site, source, options))
     if INFERRED_EQUALITIES not in options.disabled and bound.emit_changes is None:
         bound = inferred_equalities(bound)
     evaluation = hinted(options.evaluation, clause.hints)
@@ -177,6 +181,13 @@ def _clause(clause: Clause, rows: Relation, source: Source, options: Options, *,
         pushed = off or aggregate_pushdown(part, source, session)
     text = query if isinstance(pushed, str) else pushed.query
     return RewrittenClause(clause, bound, spec, text, pushdown=pushed, shards=cut, evaluation=evaluation)
+
+
+def _key_filters(
+    bound: BoundRowPattern | BoundEventPattern, site: Site, source: Source, options: Options
+) -> tuple[str, ...]:
+    """Not where rows are counted: EXPLAIN ANALYZE PATTERN is about the clause."""
+    return () if options.analyze or KEY_FILTERS in options.disabled else key_filters(bound, site, source)
 
 
 def _counts(part: RewrittenClause, source: Source, options: Options) -> str:

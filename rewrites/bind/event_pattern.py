@@ -46,6 +46,7 @@ class BoundEventPattern:
     ``inferred``: partitions found by a rule. ``residual``: conjuncts that Spark applies to the matches. ``types``: the event types of
     the pattern; empty where ANY takes all.
     ``measures``: aggregates over the matches, where they are wanted instead of the matches; ``emit_changes``: each time they change.
+    ``key_filters``: tests of partitions, found by a rule.
     """
 
     relation: Relation
@@ -71,6 +72,7 @@ class BoundEventPattern:
     inferred: tuple[Inferred, ...] = ()
     measures: tuple[Measure, ...] = ()
     emit_changes: Span | None = None
+    key_filters: tuple[str, ...] = ()
 
 
 def bind_event_pattern(clause: MatchPatternClause, relation: Relation, source: Source) -> BoundEventPattern:

@@ -44,6 +44,7 @@ class BoundRowPattern:
     ``early`` are columns added below the windows, ``neighbours`` LAG/LEAD calls, ``arguments`` columns beside the conditions
     (SQL text → column name each), ``column_types`` the types of input columns and of those that measures are taken from; ``outputs``
     the engine's measure columns, ``folds`` the aggregates that Spark computes from rows among those, ``measures`` (SQL over both, name).
+    ``key_filters``: tests of partitions, found by a rule.
     """
 
     relation: Relation
@@ -65,6 +66,7 @@ class BoundRowPattern:
     skip: row.Skip
     initial: bool
     folds: tuple[Fold, ...] = ()
+    key_filters: tuple[str, ...] = ()
 
 
 def bind_row_pattern(clause: MatchRecognizeClause, relation: Relation, source: Source) -> BoundRowPattern:

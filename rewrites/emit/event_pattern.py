@@ -153,7 +153,7 @@ def _events(bound: BoundEventPattern, keep_null_time: bool, every_event: bool = 
     tests = [] if every_event else _scan_tests(bound, keep_null_time)
     if every_event and not keep_null_time:
         tests.append(f"({bound.time}) IS NOT NULL")
-    for test in tests:
+    for test in (*bound.key_filters, *tests):
         query = query.where(raw(test))
     return query
 

@@ -74,7 +74,7 @@ def windowed(bound: BoundRowPattern) -> exp.Select:
     partition = [key.text for key in bound.keys]
     order = [f"{text}{direction}" for text, direction in bound.order]
     columns = [named(key.text, _key_column(bound, i)) for i, key in enumerate(bound.keys) if key.column is None]
-    return select([exp.Star(), *columns, *_window_columns(bound, partition, order)], bound.relation.text)
+    return _input([exp.Star(), *columns, *_window_columns(bound, partition, order)], bound)
 
 
 def _early(bound: BoundRowPattern) -> exp.Select:
@@ -82,7 +82,12 @@ def _early(bound: BoundRowPattern) -> exp.Select:
     columns = [named(text, name) for text, name in bound.early.items()]
     columns += [named(key.text, _key_column(bound, i)) for i, key in enumerate(bound.keys) if key.column is None]
     columns += [named(text, f"__cep_o{i}") for i, (text, _) in enumerate(bound.order)]
-    return select([exp.Star(), *columns], bound.relation.text)
+    return _input([exp.Star(), *columns], bound)
+
+
+def _input(columns: list[exp.Expression], bound: BoundRowPattern) -> exp.Select:
+    """The rows of the partitions that are asked for."""
+    return select(columns, bound.relation.text).where(*map(raw, bound.key_filters))
 
 
 def _windowed_above(bound: BoundRowPattern, early: exp.Select) -> exp.Select:

@@ -92,9 +92,15 @@ def _measures(text: str, bound: BoundEventPattern) -> Iterator[str]:
         yield f"{measure.name.value}: {text[span.start : span.end]}, {when}"
 
 
+def _key_filters(bound: BoundRowPattern | BoundEventPattern) -> list[str]:
+    """What the WHERE around the clause asks of its partitions."""
+    return [f"only where {text}: the others are not read" for text in bound.key_filters]
+
+
 def _row_lines(bound: BoundRowPattern, spec: RowPatternSpec) -> Iterator[str]:
     yield from _table("input", [bound.relation.text])
     yield from _table("partition", [", ".join(key.text for key in bound.keys) or "all rows in one task"])
+    yield from _table("partitions", _key_filters(bound))
     ties = "rows that tie fall as the sort leaves them" if bound.order else "no ORDER BY: rows come in no defined order"
     yield from _table("order", [f"{', '.join(map(''.join, bound.order))} ({ties})" if bound.order else ties])
     yield from _table("output", [f"{_ROWS[spec.rows_per_match]}, AFTER MATCH SKIP {_skip(spec)}"])
@@ -131,6 +137,7 @@ def _event_lines(bound: BoundEventPattern, spec: EventPatternSpec, shards: Shard
     partition = [key.text for key in bound.keys] + [f"[{column}]" for column in bound.equivalences]
     partition += [f"{key.text} (inferred)" for key in bound.inferred]
     yield from _table("partition", [", ".join(partition)] if partition else [])
+    yield from _table("partitions", _key_filters(bound))
     yield from _table("time line", _time_line(shards, bool(partition)))
     yield from _table("order", [", ".join(f"{text}{direction}" for text, direction in bound.order)])
     yield from _table("pattern", [f"{pattern}, {_STRATEGIES[spec.strategy]}"])
