@@ -46,6 +46,9 @@ MOST_EVENTS = 1_000_000
 TASK_BYTES = 64 << 20
 """Input of a task, about, where Spark knows the input's size: more tasks than twice the cores only for more than this each."""
 
+MEASURED_BYTES = 32 << 20
+"""Input from which on it pays to look at the time line first: a job of its own, about as dear as a small query."""
+
 LONGEST = 1_000_000_000_000_000_000
 """Windows longer than this are a shard each: four of them would not fit a BIGINT."""
 
@@ -73,7 +76,7 @@ class Shards:
 
 @dataclass(frozen=True, slots=True)
 class _Room:
-    """``cores``: tasks that run at one time. ``tasks``: how many to make. ``twice``: the input is cheap to read twice."""
+    """``cores``: tasks that run at one time. ``tasks``: how many to make. ``twice``: the input is large, and cheap to read twice."""
 
     cores: int
     tasks: int
@@ -132,7 +135,8 @@ def _room(bound: BoundEventPattern) -> _Room | None:
     found = bound.relation.resources(bound.relation.scope(_times(bound, [f"{bound.window.time} AS `__cep_time`"])))
     many = found.size // TASK_BYTES if found.size is not None else 0
     tasks = max(min(max(2 * found.cores, many), found.shuffle_partitions), 1)
-    return _Room(found.cores, 1 if found.cores == 1 and many <= 1 else tasks, found.cheap)
+    twice = found.cheap and found.size is not None and found.size >= MEASURED_BYTES
+    return _Room(found.cores, 1 if found.cores == 1 and many <= 1 else tasks, twice)
 
 
 def _times(bound: BoundEventPattern, columns: list[str]) -> str:

@@ -12,6 +12,7 @@ from pyspark.sql import SparkSession
 
 import sparkcep
 from rewrites.emit.shards import apart
+from rewrites.rules import time_shards
 from sparkcep.errors import CepAnalysisError
 
 TIMES = {
@@ -121,8 +122,11 @@ MEASURED = """(SELECT ELEMENT_AT(ARRAY('A', 'A', 'B', 'C'), CAST(PMOD(HASH(id), 
 """Events whose time line Spark can look at before it is cut."""
 
 
-def test_a_length_from_the_time_line_itself(streams: SparkSession) -> None:
+def test_a_length_from_the_time_line_itself(streams: SparkSession, monkeypatch: pytest.MonkeyPatch) -> None:
     """Whatever the time is, also where there is none, and where it spans more than a BIGINT holds."""
+    small = f"SELECT * FROM {MEASURED.format(time='id + 0')} MATCH PATTERN (SEQ(A a, B b) ORDER BY ts WITHIN 5)"
+    assert "shards of 4 × WITHIN" in plan(streams, small)
+    monkeypatch.setattr(time_shards, "MEASURED_BYTES", 0)
     times = {
         "bigint": ("id * 3 - 100", "SEQ(A a, B b, C c) ORDER BY ts WITHIN 20"),
         "double": ("id / 10D", "AND(A a, B b, NOT C c) ORDER BY ts WITHIN 0.5"),
