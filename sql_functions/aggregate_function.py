@@ -29,25 +29,31 @@ from sparkcep.spec.aggregate import (
     Number,
 )
 from sparkcep.spec.event import WithinTime
+from sql_functions.worker import answer_at_once
 
 BIGGEST = 2**63
 
 
-class GroupedAggregate:
-    """A grouped aggregate Arrow UDF: (times, types[, values]) of one group → its value."""
+class _ArrowFunction:
+    """What Spark sends to the workers: the MatchSpec; unpickled for each task, before its rows are read."""
 
     def __init__(self, spec_json: str) -> None:
         self.spec_json = spec_json
+
+    def __setstate__(self, state: dict[str, str]) -> None:
+        answer_at_once()
+        self.__dict__.update(state)
+
+
+class GroupedAggregate(_ArrowFunction):
+    """A grouped aggregate Arrow UDF: (times, types[, values]) of one group → its value."""
 
     def __call__(self, ts: pa.Array, kind: pa.Array, value: pa.Array | None = None) -> Any:
         return _answers(_spec(self.spec_json), Events(ts, kind, value, np.zeros(len(ts), np.int64), 1))[0]
 
 
-class CollectedAggregate:
+class CollectedAggregate(_ArrowFunction):
     """A scalar Arrow UDF: a list of STRUCT(time, type[, value]) a group → the groups' values."""
-
-    def __init__(self, spec_json: str) -> None:
-        self.spec_json = spec_json
 
     def __call__(self, groups: pa.Array) -> pa.Array:
         spec = _spec(self.spec_json)

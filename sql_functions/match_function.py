@@ -7,9 +7,7 @@ before it to the engine at once. It knows neither SQL nor a Spark session.
 
 from __future__ import annotations
 
-import gc
 import os
-import sys
 from collections.abc import Callable, Iterator
 from functools import lru_cache
 from typing import Any, ClassVar
@@ -22,6 +20,7 @@ import pyarrow.compute as pc
 from sparkcep.engines.choice import choose
 from sparkcep.errors import CepError
 from sparkcep.spec import AnalyzeSpec, MatchSpec, RowPatternSpec, from_json
+from sql_functions.worker import answer_at_once, settle
 
 MIN_ROWS = 1 << 16
 """Complete partitions wait until this many rows are there, so that an engine call's fixed cost is spread over them."""
@@ -35,6 +34,7 @@ class MatchTableFunction:
     spec_json: ClassVar[str] = ""
 
     def __init__(self) -> None:
+        answer_at_once()
         self._spec, self._engine = _engine(self.spec_json)
         self._waiting: list[pa.RecordBatch] = []
         self._open: list[pa.RecordBatch] = []
@@ -56,7 +56,7 @@ class MatchTableFunction:
         self._wait(*self._open)
         self._open = []
         yield from self._drain()
-        _settle()
+        settle()
 
     def _wait(self, *batches: pa.RecordBatch) -> None:
         self._waiting.extend(batch for batch in batches if batch.num_rows)
@@ -116,23 +116,6 @@ def _run(spec: Any) -> Engine:
             from sparkcep.engines.row_pattern import compile_row_pattern
 
             return compile_row_pattern(spec).run
-
-
-def _settle() -> None:
-    """Keep what new modules hold out of garbage collections.
-
-    A PySpark worker makes a full collection after each task (``pyspark/daemon.py``). Over the objects of numba and pyarrow it takes 60 ms and more,
-    where a task on little data takes 3.
-    """
-    global _settled
-    if len(sys.modules) != _settled:
-        gc.collect()
-        gc.freeze()
-        _settled = len(sys.modules)
-
-
-_settled = 0
-"""The number of modules when the collector was last told to pass them over."""
 
 
 def _last_partition_start(mask: pa.Array) -> int | None:
