@@ -34,6 +34,8 @@ UNAUTHENTICATED = frozenset({"", "NONE", "NOSASL"})
 _CONNECTION_URL = "spark.hadoop.javax.jdo.option.ConnectionURL"
 _HOST = "HIVE_SERVER2_THRIFT_BIND_HOST"
 _PORT = "HIVE_SERVER2_THRIFT_PORT"
+_REGISTERED = 2
+"""REG_FUNCS_DONE of Hive's class Hive."""
 _ALIVE_SECONDS = 1.0
 """How often a waiting server looks whether its JVM is still there."""
 
@@ -78,6 +80,7 @@ def start(
         if not insecure:
             require_authentication(host, authentication)
         _show_providers(spark, settings)
+        _pass_over_hive_functions(spark)
         server = spark._jvm.org.apache.spark.sql.hive.thriftserver.HiveThriftServer2
         return ThriftServer(spark, server.startWithContext(spark._jsparkSession.sqlContext()))
     except Exception:
@@ -157,6 +160,26 @@ def _show_providers(spark: SparkSession, settings: Mapping[str, str]) -> None:
         hive_name = name.removeprefix("spark.hadoop.").removeprefix("spark.")
         if hive_name.startswith("hive.server2."):
             spark._jvm.System.setProperty(hive_name, value)
+
+
+def _pass_over_hive_functions(spark: SparkSession) -> None:
+    """Tell Hive that its own functions are registered already: Spark never uses them, and lacks a class that registering them needs (LlapSigner).
+
+    Without this a session that closes on a thread new to Hive fails with NoClassDefFoundError, and the next one there waits for ever.
+    """
+    jvm, gateway = spark._jvm, spark.sparkContext._gateway
+    with suppress(Py4JJavaError):  # another Hive than 2.3
+        state = jvm.java.lang.Class.forName("org.apache.hadoop.hive.ql.metadata.Hive").getDeclaredField(
+            "didRegisterAllFuncs"
+        )
+        state.setAccessible(True)
+        parameters = gateway.new_array(jvm.java.lang.Class, 1)
+        parameters[0] = jvm.java.lang.Integer.TYPE
+        handles = jvm.java.lang.invoke.MethodHandles
+        change = handles.lookup().unreflect(state.getType().getMethod("set", parameters))
+        # py4j would turn the AtomicInteger into a number on its way: the two calls are made one, in Java.
+        made = handles.collectArguments(change, 0, handles.lookup().unreflectGetter(state))
+        made.invokeWithArguments(jvm.java.util.List.of(_REGISTERED))
 
 
 def _thrift_service(java_server: Any) -> Any:
