@@ -15,6 +15,7 @@ _RANKS = {
     "input": 0,
     "condition": 1,
     "prefix": 2,
+    "condition between": 2,
     "state": 3,
     "predicate": 3,
     "complete": 3,
@@ -83,7 +84,7 @@ def _lines(summed: str) -> str:
     """The same with ``line``, the text of each."""
     titles = " ".join(f"WHEN {rank} THEN {string(title)}" for rank, title in _TITLES.items())
     first = "ROW_NUMBER() OVER (PARTITION BY `rank` ORDER BY `number`, item) = 1"
-    label = "CONCAT(IF(section = 'predicate', '  ', ''), IF(section = 'complete', 'match', item))"
+    label = "CONCAT(IF(section IN ('predicate', 'condition between'), '  ', ''), IF(section = 'complete', 'match', item))"
     item = f"RPAD({label}, MAX(LENGTH({label})) OVER (), ' ')"
     tried, taken = (
         f"LPAD(FORMAT_NUMBER({name}, 0), MAX(LENGTH(FORMAT_NUMBER({name}, 0))) OVER (), ' ')"
@@ -97,6 +98,7 @@ def _lines(summed: str) -> str:
  WHEN section = 'output' THEN CONCAT(FORMAT_NUMBER(tried, 0), ' rows out')
  WHEN section = 'complete' THEN CONCAT({item}, '  ', {tried}, ' rows complete a match')
  WHEN section = 'prefix' THEN CONCAT({item}, '  ', {tried}, ' partial matches')
+ WHEN section = 'condition between' THEN CONCAT({item}, '  ', {tried}, ' without it, ', {taken}, ' with it')
  ELSE CONCAT({item}, '  ', {tried}, ' tried, ', {taken}, ' taken') END"""
     return f"SELECT *, CONCAT(RPAD(IF({first}, CASE `rank` {titles} END, ''), {WIDTH}, ' '), '  ', {body}) AS `line` FROM ({summed})"
 
@@ -111,6 +113,10 @@ _NOTHING = (
 _STOP = "section IN ('state', 'predicate', 'search', 'residual') AND tried > 0 AND taken = 0"
 _REASONS = ", ".join(
     [
+        _last(
+            "section = 'condition between' AND tried > 0 AND taken = 0",
+            "CONCAT(item, ': ', FORMAT_NUMBER(tried, 0), ' partial matches without it, none with it')",
+        ),
         _last(_STOP, "CONCAT(item, ': ', FORMAT_NUMBER(tried, 0), ' tried, none taken')"),
         _last("section = 'state' AND tried = 0", "CONCAT('no event for ', item)", "MIN_BY"),
         _last("section = 'prefix' AND tried = 0", "CONCAT('no partial match of ', item)", "MIN_BY"),

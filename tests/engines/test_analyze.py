@@ -187,3 +187,33 @@ def test_prefixes_under_other_strategies(strategy, reached):
     found = counted(analysis(spec, lambda table: nfa_b.run(nfa_b.compile(spec), table)), event_table(spec.variables))
     assert tuple(found["prefix", name][0] for name in ("a", "a, b", "a, b, c")) == reached
     assert found["matches", ""] == found["prefix", "a, b, c"]
+
+
+def test_conditions_under_other_strategies():
+    """a1=5 a2=3 b3=4 c4=9 a5=1 b6=6 b7=2 c8=8 a9=7 c10=3 b11=5. Each a has a b after it; with b > a no b is after 7. After the b of each,
+    6 for 5 and 1, 4 for 3, a c above it is 8, 8 and 9; c > b leaves them all, c > 8 only the 9 of 3, 4."""
+    rises = Predicate(Call("lt", (ColumnOf("a", "x"), ColumnOf("b", "x"))), "a.x < b.x")
+    goes_on = Predicate(Call("lt", (ColumnOf("b", "x"), ColumnOf("c", "x"))), "b.x < c.x")
+    never = Predicate(Call("lt", (ColumnOf("c", "x"), ColumnOf("a", "x"))), "c.x < a.x")
+    spec = replace(event_spec("SEQ(a, b, c)", rises, goes_on, never), strategy="next")
+    found = counted(analysis(spec, lambda table: nfa_b.run(nfa_b.compile(spec), table)), event_table(spec.variables))
+    assert found == {
+        ("input", ""): (11, 1),
+        ("prefix", "a"): (4, None),
+        ("prefix", "a, b"): (3, None),
+        ("condition between", "a.x < b.x"): (4, 3),
+        ("prefix", "a, b, c"): (0, None),
+        ("condition between", "b.x < c.x"): (3, 3),
+        ("condition between", "c.x < a.x"): (3, 0),
+        ("matches", ""): (0, None),
+    }
+
+
+def test_condition_of_a_negated_item_under_other_strategies():
+    """SEQ(a, NOT b, c): with b < a only smaller ones refute: 5 … 9 has a 4 inside, 3 … 9 none, 1 … 8 none, 7 … 3 no b."""
+    smaller = Predicate(Call("lt", (ColumnOf("b", "x"), ColumnOf("a", "x"))), "b.x < a.x")
+    spec = replace(event_spec("SEQ(a, NOT b, c)", smaller), strategy="next")
+    found = counted(analysis(spec, lambda table: nfa_b.run(nfa_b.compile(spec), table)), event_table(spec.variables))
+    assert found["prefix", "a, c"] == (3, None)
+    assert found["condition between", "b.x < a.x"] == (1, 3)
+    assert found["matches", ""] == (3, None)

@@ -30,6 +30,10 @@ WHY = [
     (BUY.format("WHERE v.amount > b.amount"), "v.amount > b.amount: 4 tried, none taken"),
     (BUY.format("WHERE concat(v.item, b.item) LIKE '%q%'"), "concat(v.item, b.item) LIKE '%q%': 4 tried, none taken"),
     (
+        BUY.format("SKIP TILL NEXT MATCH WHERE v.amount > b.amount"),
+        "v.amount > b.amount: 3 partial matches without it, none with it",
+    ),
+    (
         BUY.format("").replace("* FROM c M", "COUNT(*) FROM c M").replace("Buy b", "Bought b"),
         "no partial match of v, b",
     ),

@@ -1,7 +1,9 @@
 """Counts for EXPLAIN ANALYZE PATTERN where the selection strategy is not skip till any match.
 
 In: a plan and a table of whole partitions. Out: ``Counts``: for each item of the pattern the matches of the pattern up to it, under the
-same strategy: those are the runs that reach its state. Then the matches.
+same strategy: those are the runs that reach its state. For each condition between events that can be asked there first, the matches up
+to there without it and with it, condition after condition: a condition decides which event is selected, so there need not be fewer. Then
+the matches.
 """
 
 from __future__ import annotations
@@ -15,7 +17,7 @@ import pyarrow as pa
 from sparkcep.engines.counts import Counts
 from sparkcep.engines.nfa_b.engine import Plan, compile, run
 from sparkcep.pattern.event import Not, Seq, elements
-from sparkcep.spec.event import EventPatternSpec, FirstEvent, Output
+from sparkcep.spec.event import EventPatternSpec, FirstEvent, Output, Predicate
 from sparkcep.spec.expression import variables
 
 
@@ -23,25 +25,33 @@ def analyze(plan: Plan, table: pa.Table) -> Counts:
     """Counts of ``engine.run(plan, table)``. Raises what that raises."""
     counts, spec = Counts(), plan.spec
     counts.add("input", "", table.num_rows, int(np.count_nonzero(table.column(spec.masks[0]).to_numpy() & 1)))
-    for name, part in prefixes(spec):
-        counts.add("prefix", name, _matches(part, table))
+    for name, part, asked in _prefixes(spec):
+        sizes = [_matches(replace(part, predicates=part.predicates + asked[:n]), table) for n in range(len(asked) + 1)]
+        counts.add("prefix", name, sizes[-1])
+        for predicate, without, kept in zip(asked, sizes, sizes[1:], strict=False):
+            counts.add("condition between", predicate.text, without, kept)
     counts.add("matches", "", _matches(spec, table))
     return counts
 
 
-def prefixes(spec: EventPatternSpec) -> Iterator[tuple[str, EventPatternSpec]]:
-    """(its positive variables, the clause with the pattern up to an item) for each item that is not negated."""
-    if not isinstance(spec.pattern, Seq):
-        return
-    items = spec.pattern.items
-    for size in range(1, len(items) + 1):
-        if isinstance(items[size - 1], Not):
+def _prefixes(spec: EventPatternSpec) -> Iterator[tuple[str, EventPatternSpec, tuple[Predicate, ...]]]:
+    """(its variables, the clause up to an item with the conditions asked before, those asked there first) for each item.
+
+    A negated item counts with the one after it, in whose state it is looked for.
+    """
+    items = spec.pattern.items if isinstance(spec.pattern, Seq) else (spec.pattern,)
+    before: tuple[Predicate, ...] = ()
+    for size, item in enumerate(items, 1):
+        if isinstance(item, Not) and size < len(items):
             continue
-        pattern = replace(spec.pattern, items=items[:size])
+        pattern = replace(spec.pattern, items=items[:size]) if isinstance(spec.pattern, Seq) else spec.pattern
         known = {element.variable for element in elements(pattern)}
-        predicates = tuple(part for part in spec.predicates if known.issuperset(variables(part.condition)))
+        ready = [part for part in spec.predicates if known.issuperset(variables(part.condition))]
+        asked = tuple(part for part in ready if part not in before)
         names = ", ".join(element.variable for element in elements(pattern, negated=False))
-        yield names, replace(spec, pattern=pattern, predicates=predicates, matches="all")
+        name = f"{names}, {item}" if isinstance(item, Not) else names
+        yield name, replace(spec, pattern=pattern, predicates=before, matches="all"), asked
+        before += asked
 
 
 def _matches(spec: EventPatternSpec, table: pa.Table) -> int:
