@@ -84,7 +84,9 @@ def _lines(summed: str) -> str:
     """The same with ``line``, the text of each."""
     titles = " ".join(f"WHEN {rank} THEN {string(title)}" for rank, title in _TITLES.items())
     first = "ROW_NUMBER() OVER (PARTITION BY `rank` ORDER BY `number`, item) = 1"
-    label = "CONCAT(IF(section IN ('predicate', 'condition between'), '  ', ''), IF(section = 'complete', 'match', item))"
+    label = (
+        "CONCAT(IF(section IN ('predicate', 'condition between'), '  ', ''), IF(section = 'complete', 'match', item))"
+    )
     item = f"RPAD({label}, MAX(LENGTH({label})) OVER (), ' ')"
     tried, taken = (
         f"LPAD(FORMAT_NUMBER({name}, 0), MAX(LENGTH(FORMAT_NUMBER({name}, 0))) OVER (), ' ')"
