@@ -3,34 +3,48 @@
 In: a ``BranchPlan`` and the events of a table. Out: an ``Order`` with the numbers it came from. Every order gives the
 same matches (lazy NFA, Theorem 1); only the number of partial matches differs, and that is the cost.
 
-The cost of an order is the expected number of partial matches over all its states. How many events of y fit one of x is
-counted, not guessed: for a sample of x's events the ranges of y's buffer that order and window admit, and on a sample
-of the pairs in these ranges the share that satisfies the predicates between x and y. A variable that several bound ones
-restrict: windows and orders overlap, so the narrowest counts; equalities of one class repeat each other, so the most
-selective counts; other predicates are taken as independent.
+The cost of an order is the expected number of partial matches over all its states, and of the pairs that are tried on
+the way to them: equalities and windows are searched, range predicates nearly so, but any other predicate is evaluated on
+each pair that those leave. How many events of y fit one of x is counted, not guessed: for a sample of x's events the
+ranges of y's buffer that order and window admit, and on a sample of the pairs in these ranges the share that satisfies the
+predicates between x and y, on the same pairs whichever is bound first. A variable that several bound ones restrict:
+windows and orders overlap, so the narrowest counts; equalities of one class repeat each other, so the most selective
+counts; other predicates are taken as independent.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
+from itertools import combinations
+from math import prod
 
 import numpy as np
 
 from sparkcep.engines.event_pattern.buffer import Buffers, OrderedBuffer
 from sparkcep.engines.event_pattern.closures import Frame
 from sparkcep.engines.event_pattern.equality import keys, needles
-from sparkcep.engines.event_pattern.events import Events, IntArray
+from sparkcep.engines.event_pattern.events import BoolArray, Events, IntArray
 from sparkcep.engines.event_pattern.plan import BranchPlan
 from sparkcep.engines.event_pattern.predicates import condition, evaluate
-from sparkcep.engines.event_pattern.states import State, ascending, chain
+from sparkcep.engines.event_pattern.ranges import comparable
+from sparkcep.engines.event_pattern.states import State, ascending
 from sparkcep.engines.event_pattern.states import state as state_of
 from sparkcep.engines.event_pattern.values import Payload
-from sparkcep.spec.event import Engine
+from sparkcep.spec.event import Engine, Predicate
 from sparkcep.spec.expression import variables
 
 SAMPLE = 512
-"""Events per variable, and pairs per two variables, that selectivities are measured on."""
+"""Events per variable that selectivities are measured on."""
+
+PAIRS = 1 << 12
+"""Pairs of events per two variables that their predicates are measured on."""
+
+TRIED = 1.0
+"""What evaluating predicates on a pair costs, in partial matches."""
+
+SEARCHED = 0.02
+"""The same where a pair is compared by ranges alone."""
 
 MIN_EVENTS = 1 << 12
 """With fewer events than this, measuring costs more than any order saves: frequency decides."""
@@ -47,20 +61,23 @@ MAX_SEARCHED = 8
 
 @dataclass(frozen=True, slots=True)
 class Selectivity:
-    """Of the events of ``variable``, given one event of ``given``: the share that order and window admit, and of that
-    the shares that satisfy the equalities and the other predicates between the two."""
+    """Of the events of ``variable``, given one event of ``given``: the share that order and window admit; of that the share
+    that satisfies the equalities between the two; of any pairs the shares that satisfy the range predicates and, of those,
+    the other ones (``filtered``: there are other ones)."""
 
     given: str
     variable: str
     admitted: float
     equal: float = 1.0
+    ranged: float = 1.0
     satisfied: float = 1.0
+    filtered: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class Order:
-    """An order and why. ``cost``: expected partial matches (None where nothing was measured; a first guess where there are
-    no ``selectivities``)."""
+    """An order and why. ``cost``: expected partial matches and pairs tried, weighed (None where nothing was measured; a first
+    guess of the partial matches where there are no ``selectivities``)."""
 
     engine: Engine
     variables: tuple[str, ...]
@@ -97,7 +114,9 @@ def choose(
         return Order("chain", rarest, counts, cost=guess)
     ordered = {name: _buffer(buffers, indexes[name]) for name in singles}
     measured = {
-        (x, y): selectivity(branch_plan, x, y, ordered, events, payload) for x in singles for y in singles if x != y
+        (one.given, one.variable): one
+        for x, y in combinations(singles, 2)
+        for one in selectivities(branch_plan, x, y, ordered, events, payload)
     }
     best, cost = _cheapest(singles, counts, measured)
     return Order("auto", (*best, *rarest[len(singles) :]), counts, tuple(measured.values()), cost)
@@ -123,16 +142,17 @@ def _guessed(
 def _cheapest(
     names: list[str], counts: Mapping[str, int], measured: Mapping[tuple[str, str], Selectivity]
 ) -> tuple[tuple[str, ...], float]:
-    """The order with the fewest expected partial matches; of equal ones the first in ascending frequency."""
+    """The order of the least expected cost; of equal ones the first in ascending frequency."""
 
-    def grown(bound: tuple[str, ...], size: float, name: str) -> float:
-        return size * counts[name] * _share([measured[other, name] for other in bound])
+    def grown(bound: tuple[str, ...], size: float, name: str) -> tuple[float, float]:
+        return _grown(size * counts[name], [measured[other, name] for other in bound])
 
     search = _all_orders if len(names) <= MAX_SEARCHED else _greedy
     return search(names, grown)
 
 
-Grown = Callable[[tuple[str, ...], float, str], float]
+Grown = Callable[[tuple[str, ...], float, str], tuple[float, float]]
+"""(partial matches, their cost) when a variable is taken after others that have so many partial matches."""
 
 
 def _all_orders(names: list[str], grown: Grown) -> tuple[tuple[str, ...], float]:
@@ -145,10 +165,10 @@ def _all_orders(names: list[str], grown: Grown) -> tuple[tuple[str, ...], float]
         longer: dict[frozenset[str], tuple[float, float, tuple[str, ...]]] = {}
         for chosen, (cost, size, order) in layer.items():
             for name in (name for name in names if name not in chosen):
-                larger = grown(order, size, name)
+                larger, more = grown(order, size, name)
                 key = chosen | {name}
-                if key not in longer or cost + larger < longer[key][0]:
-                    longer[key] = (cost + larger, larger, (*order, name))
+                if key not in longer or cost + more < longer[key][0]:
+                    longer[key] = (cost + more, larger, (*order, name))
         layer = longer
     cost, _, order = layer[frozenset(names)]
     return order, cost
@@ -158,40 +178,49 @@ def _greedy(names: list[str], grown: Grown) -> tuple[tuple[str, ...], float]:
     order: tuple[str, ...] = ()
     size, cost = 1.0, 0.0
     while len(order) < len(names):
-        size, _, name = min((grown(order, size, name), at, name) for at, name in enumerate(names) if name not in order)
-        order, cost = (*order, name), cost + size
+        candidates = [(grown(order, size, name), at, name) for at, name in enumerate(names) if name not in order]
+        (size, more), _, name = min(candidates, key=lambda one: (one[0][1], one[1]))
+        order, cost = (*order, name), cost + more
     return order, cost
 
 
-def _share(found: list[Selectivity]) -> float:
-    """The share of a variable's events that fits a partial match over several bound variables."""
+def _grown(pairs: float, found: list[Selectivity]) -> tuple[float, float]:
+    """(how many of so many pairs of a partial match over bound variables and an event fit, what it costs to find them)."""
     if not found:
-        return 1.0
-    admitted = min(one.admitted for one in found)
-    equal = min(one.equal for one in found)
-    return admitted * equal * float(np.prod([one.satisfied for one in found]))
+        return pairs, pairs
+    searched = pairs * min(one.admitted for one in found) * min(one.equal for one in found)
+    ranged = searched * prod(one.ranged for one in found)
+    fit = ranged * prod(one.satisfied for one in found)
+    compared = SEARCHED * searched if ranged < searched else 0.0
+    return fit, fit + compared + (TRIED * ranged if any(one.filtered for one in found) else 0.0)
 
 
-def selectivity(
+def selectivities(
     branch_plan: BranchPlan,
     x: str,
     y: str,
     buffers: Mapping[str, OrderedBuffer],
     events: Events,
     payload: Payload,
-) -> Selectivity:
-    """Of the events of the single-event variable ``y``: the shares that fit one event of ``x``, on a sample of both."""
-    state = chain(replace(branch_plan, alternatives=((),)), (x, y))[1]
+) -> tuple[Selectivity, Selectivity]:
+    """Of the events of the single-event variable ``y``: the shares that fit one event of ``x``; and the reverse. All on
+    the same sample of pairs."""
+    plan = replace(branch_plan, alternatives=((),))
+    state, reverse = state_of(plan, (x,), y), state_of(plan, (y,), x)
     rows, buffer = _sample(buffers[x].rows, SAMPLE), buffers[y]
     if not len(rows) or not len(buffer.rows):
-        return Selectivity(x, y, 0.0)
+        return Selectivity(x, y, 0.0), Selectivity(y, x, 0.0)
     begin, end = _ranges(events, buffer, rows, bool(state.after), bool(state.before))
     pairs = int(np.maximum(end - begin, 0).sum())
-    found = Selectivity(x, y, pairs / (len(rows) * len(buffer.rows)))
-    if not pairs or not (state.equalities or state.filters or state.comparisons):
-        return found
-    left, right = _picked(buffer, begin, end, np.unique(np.linspace(0, pairs - 1, SAMPLE).astype(np.int64)))
-    return _with_predicates(found, state, payload, rows[left], right, len(events))
+    admitted = pairs / (len(rows) * len(buffer.rows))
+    left, right = _picked(
+        buffer, begin, end, np.unique(np.linspace(0, max(pairs - 1, 0), PAIRS).astype(np.int64)[:pairs])
+    )
+    frame = {x: rows[left], y: right}
+    return (
+        _with_predicates(Selectivity(x, y, admitted), state, payload, frame, len(events)),
+        _with_predicates(Selectivity(y, x, admitted), reverse, payload, frame, len(events)),
+    )
 
 
 def _buffer(buffers: Buffers, index: int) -> OrderedBuffer:
@@ -209,21 +238,39 @@ def _picked(buffer: OrderedBuffer, begin: IntArray, end: IntArray, at: IntArray)
 
 
 def _with_predicates(
-    found: Selectivity, state: State, payload: Payload, left: IntArray, right: IntArray, width: int
+    found: Selectivity, state: State, payload: Payload, pairs: Mapping[str, IntArray], width: int
 ) -> Selectivity:
-    count = len(left)
-    rows: Frame = {found.given: left, found.variable: right}
-    equal = np.ones(count, dtype=np.bool_)
+    """``found`` with the shares of these pairs that satisfy the predicates between the two."""
+    rows, right = Frame(pairs), pairs[found.variable]
     wanted = keys(payload, state.equalities, width)
+    equal = np.ones(len(right), dtype=np.bool_)
     if wanted is not None:
         equal = (wanted.own[right] == needles(wanted, rows)) & (wanted.own[right] >= 0)
-    holds = np.ones(count, dtype=np.bool_)
-    for predicate in (*state.filters, *(comparison.predicate for comparison in state.comparisons)):
-        if set(variables(predicate.condition)) == {found.given, found.variable}:
-            holds &= evaluate(condition(predicate, payload), payload, rows).holds
-    # None of the sample does not mean none at all.
-    least = 0.5 / count
-    return replace(found, equal=max(float(equal.mean()), least), satisfied=max(float(holds.mean()), least))
+    pair = {found.given, found.variable}
+    between = [part for part in state.comparisons if set(variables(part.predicate.condition)) == pair]
+    ranges = {part.predicate for part in between if comparable(part, payload)}
+    others = {part.predicate for part in between} - ranges
+    others |= {part for part in state.filters if set(variables(part.condition)) == pair}
+    ranged, satisfied = _hold(ranges, payload, rows), _hold(others, payload, rows)
+    return replace(
+        found,
+        equal=_part(equal),
+        ranged=_part(ranged),
+        satisfied=_part(satisfied[ranged]),
+        filtered=bool(others),
+    )
+
+
+def _hold(predicates: Iterable[Predicate], payload: Payload, rows: Frame) -> BoolArray:
+    holds = np.ones(len(next(iter(rows.values()))), dtype=np.bool_)
+    for predicate in predicates:
+        holds &= evaluate(condition(predicate, payload), payload, rows).holds
+    return holds
+
+
+def _part(holds: BoolArray) -> float:
+    """The share of a sample for which something holds; none of a sample does not mean none at all."""
+    return max(float(holds.mean()), 0.5 / len(holds)) if len(holds) else 1.0
 
 
 def _ranges(

@@ -25,7 +25,7 @@ from sparkcep.engines.event_pattern.budget import Budget
 from sparkcep.engines.event_pattern.buffer import Buffers, OrderedBuffer
 from sparkcep.engines.event_pattern.chain import Chain, Refute, Step, admitted, completed, prepared_step, taken
 from sparkcep.engines.event_pattern.closures import Frame, gathered, length
-from sparkcep.engines.event_pattern.order import MIN_EVENTS, selectivity
+from sparkcep.engines.event_pattern.order import MIN_EVENTS, selectivities
 from sparkcep.engines.event_pattern.pairs import Ranges
 from sparkcep.engines.event_pattern.plan import BranchPlan
 from sparkcep.engines.event_pattern.states import state
@@ -83,7 +83,8 @@ class Tree:
             return 1.0
         found = {one: self.buffers.fill(self.indexes[one]) for one in pair}
         ordered = {one: buffer for one, buffer in found.items() if isinstance(buffer, OrderedBuffer)}
-        return selectivity(self.plan, given, name, ordered, self.buffers.events, self.buffers.payload).satisfied
+        measured, _ = selectivities(self.plan, given, name, ordered, self.buffers.events, self.buffers.payload)
+        return measured.ranged * measured.satisfied
 
     def chain(self, path: tuple[str, ...]) -> Chain:
         """The nodes on one path, root first."""

@@ -10,10 +10,10 @@ from unittest.mock import patch
 import pyarrow as pa
 import pytest
 
-from sparkcep.engines.event_pattern import growth, order
-from sparkcep.engines.event_pattern.engine import compile, orders, run
+from sparkcep.engines.event_pattern import growth
+from sparkcep.engines.event_pattern.engine import compile, run
 from sparkcep.errors import CepAnalysisError, CepDataError, CepLimitError, CepUnsupportedError
-from sparkcep.pattern.event import And, Element, Not, Or, Seq
+from sparkcep.pattern.event import Element, Not, Or, Seq
 from sparkcep.spec.expression import AggregateOf, Call, ColumnOf, ElementOf
 from tests.engines.event_pattern.streams import Clause, call, stream, table, where
 
@@ -164,26 +164,3 @@ def test_refusals() -> None:
         compile(Clause(Seq((A, BS)), predicates=where(call("lt", "a.x", "b.x"))).spec())
     with pytest.raises(CepAnalysisError, match="KLEENE_REFERENCE"):
         compile(Clause(Seq((A, B)), predicates=where(Call("lt", (BI, ColumnOf("a", "x"))))).spec())
-
-
-def test_the_planner_measures_what_frequencies_hide() -> None:
-    """B is rarest, but hardly any C equals a D: their pair comes first."""
-    count = 6000
-    kinds = [2, 4, 8]
-    masks = [kinds[i % 3] for i in range(count)]
-    masks = [1 if mask == 2 and i % 2 else mask for i, mask in enumerate(masks)]
-    rows = pa.table(
-        {
-            "mask0": [masks[0] | 1, *masks[1:]],
-            "x": [i % 1499 for i in range(count)],
-            **{name: range(count) for name in ("rank", "time", "id")},
-        }
-    )
-    clause = Clause(And((B, C, D)), events=300, predicates=where(call("eq", "c.x", "d.x")))
-    with patch.object(order, "MEASURING", 0):  # as if there were more to gain
-        by_cost = orders(compile(clause.spec()), rows)[0]
-    by_frequency = orders(compile(replace(clause.spec(), engine="chain")), rows)[0]
-    assert by_frequency.variables[0] == "b"
-    assert set(by_cost.variables[:2]) == {"c", "d"}
-    assert by_cost.cost is not None and by_cost.counts["b"] == 1000
-    assert orders(compile(replace(clause.spec(), engine="eager")), rows)[0].variables == ("b", "c", "d")
