@@ -28,6 +28,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
+from tempfile import NamedTemporaryFile
 from threading import Timer
 from time import perf_counter
 from typing import TYPE_CHECKING, Any
@@ -38,6 +39,7 @@ sys.path.insert(0, str(Path(__file__).parents[1]))
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
+import pyarrow.parquet as pq
 
 from sparkcep.engines.event_pattern import ranges
 from sparkcep.engines.event_pattern.budget import Counters
@@ -252,7 +254,7 @@ def joins(quick: bool, repetitions: int) -> None:
     for length, size in dict.fromkeys(lengths + domains):
         question = Question(length, window, "[attr1]", "{name}.attr1 = {first}.attr1")
         _compared(spark, question, events, size, repetitions)
-    events, window = (50_000, 10_000) if quick else (500_000, 50_000)
+    events, window = (50_000, 10_000) if quick else (1_000_000, 50_000)
     print(f"\njoins: {events:,} events, each attr1 (of 10,000 values) at most 10 above the one before, W = {window:,}")
     for length in (2, 3) if quick else (2, 3, 4, 5, 6):
         _compared(spark, Question(length, window, BAND, BAND), events, 10_000, repetitions)
@@ -263,8 +265,9 @@ def _compared(spark: SparkSession, question: Question, events: int, size: int, r
     columns = stream(events, TYPES, (size,))
     letters = np.array([chr(ord("A") + at) for at in range(TYPES)])
     frame = {"ts": np.arange(events), "kind": letters[columns["kind"]], "attr1": columns["attr1"]}
-    spark.createDataFrame(pa.table(frame)).createOrReplaceTempView("rows")
-    spark.sql("CACHE TABLE events AS SELECT * FROM rows")
+    with NamedTemporaryFile(suffix=".parquet") as file:  # rows of a data frame would stand in each plan, and be looked at
+        pq.write_table(pa.table(frame), file.name)
+        spark.sql(f"CACHE TABLE events AS SELECT * FROM parquet.`{file.name}`")
     queries = {"joins": question.joins(), "pattern": question.pattern()}
     counts = {name: spark.sql(query).count() for name, query in queries.items()}
     assert len(set(counts.values())) == 1, counts
