@@ -265,14 +265,16 @@ def _compared(spark: SparkSession, question: Question, events: int, size: int, r
     columns = stream(events, TYPES, (size,))
     letters = np.array([chr(ord("A") + at) for at in range(TYPES)])
     frame = {"ts": np.arange(events), "kind": letters[columns["kind"]], "attr1": columns["attr1"]}
-    with NamedTemporaryFile(suffix=".parquet") as file:  # rows of a data frame would stand in each plan, and be looked at
+    with NamedTemporaryFile(
+        suffix=".parquet"
+    ) as file:  # rows of a data frame would stand in each plan, and be looked at
         pq.write_table(pa.table(frame), file.name)
         spark.sql(f"CACHE TABLE events AS SELECT * FROM parquet.`{file.name}`")
-    queries = {"joins": question.joins(), "pattern": question.pattern()}
-    counts = {name: spark.sql(query).count() for name, query in queries.items()}
-    assert len(set(counts.values())) == 1, counts
-    times = {name: seconds(partial(_drained, spark, query), repetitions)[1] for name, query in queries.items()}
-    spark.catalog.dropTempView("events")
+        queries = {"joins": question.joins(), "pattern": question.pattern()}
+        counts = {name: spark.sql(query).count() for name, query in queries.items()}
+        assert len(set(counts.values())) == 1, counts
+        times = {name: seconds(partial(_drained, spark, query), repetitions)[1] for name, query in queries.items()}
+        spark.catalog.dropTempView("events")
     peer = _duckdb(question, pa.table(frame), counts["joins"], repetitions)
     more = ">" if peer == PEER_LIMIT else ""
     against = "" if peer is None else f"; DuckDB's joins {more}{peer:.2f} s: {more}{peer / times['pattern']:.2f}x"
