@@ -247,7 +247,7 @@ def joins(quick: bool, repetitions: int) -> None:
 
     spark: SparkSession = session(master="local[2]", **{"spark.ui.showConsoleProgress": "false"})
     spark.sparkContext.setLogLevel("ERROR")
-    events, window = (20_000, 2000) if quick else (200_000, 10_000)
+    events, window = (20_000, 2000) if quick else (500_000, 10_000)
     print(f"\njoins: {events:,} events, [attr1] with V values, W = {window:,}: self-joins against MATCH PATTERN")
     lengths = [(length, 100) for length in ((2, 3) if quick else (2, 3, 4, 5, 6))]
     domains = [(length, size) for size in ((10, 10_000) if quick else (10, 100, 1000, 10_000)) for length in (2, 3)]
@@ -265,11 +265,10 @@ def _compared(spark: SparkSession, question: Question, events: int, size: int, r
     columns = stream(events, TYPES, (size,))
     letters = np.array([chr(ord("A") + at) for at in range(TYPES)])
     frame = {"ts": np.arange(events), "kind": letters[columns["kind"]], "attr1": columns["attr1"]}
-    with NamedTemporaryFile(
-        suffix=".parquet"
-    ) as file:  # rows of a data frame would stand in each plan, and be looked at
+    with NamedTemporaryFile(suffix=".parquet") as file:  # rows of pandas or Arrow would stand in each plan
         pq.write_table(pa.table(frame), file.name)
-        spark.sql(f"CACHE TABLE events AS SELECT * FROM parquet.`{file.name}`")
+        spark.read.parquet(file.name).createOrReplaceTempView("rows")
+        spark.sql("CACHE TABLE events AS SELECT * FROM rows")
         queries = {"joins": question.joins(), "pattern": question.pattern()}
         counts = {name: spark.sql(query).count() for name, query in queries.items()}
         assert len(set(counts.values())) == 1, counts
