@@ -28,6 +28,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
+from statistics import median
 from tempfile import NamedTemporaryFile
 from threading import Timer
 from time import perf_counter
@@ -40,6 +41,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
+from scan import take_turns
 
 from sparkcep.engines.event_pattern import ranges
 from sparkcep.engines.event_pattern.budget import Counters
@@ -235,6 +237,9 @@ class Question:
         return ", ".join(f"{name}.ts AS {name}_ts" for name in self.names)
 
 
+WARM = 8
+"""Repetitions of queries of some tenths of a second, after as many less one to warm up."""
+
 PEER_LIMIT = 30.0
 """Seconds that the peer may take for all repetitions of a question."""
 
@@ -253,7 +258,7 @@ def joins(quick: bool, repetitions: int) -> None:
     domains = [(length, size) for size in ((10, 10_000) if quick else (10, 100, 1000, 10_000)) for length in (2, 3)]
     for length, size in dict.fromkeys(lengths + domains):
         question = Question(length, window, "[attr1]", "{name}.attr1 = {first}.attr1")
-        _compared(spark, question, events, size, repetitions)
+        _compared(spark, question, events, size, repetitions if quick else WARM)
     events, window = (50_000, 10_000) if quick else (1_000_000, 50_000)
     print(f"\njoins: {events:,} events, each attr1 (of 10,000 values) at most 10 above the one before, W = {window:,}")
     for length in (2, 3) if quick else (2, 3, 4, 5, 6):
@@ -272,7 +277,8 @@ def _compared(spark: SparkSession, question: Question, events: int, size: int, r
         queries = {"joins": question.joins(), "pattern": question.pattern()}
         counts = {name: spark.sql(query).count() for name, query in queries.items()}
         assert len(set(counts.values())) == 1, counts
-        times = {name: seconds(partial(_drained, spark, query), repetitions)[1] for name, query in queries.items()}
+        calls = {name: partial(_drained, spark, query) for name, query in queries.items()}
+        times = {name: median(found) for name, found in take_turns(calls, repetitions, repetitions - 1).items()}
         spark.catalog.dropTempView("events")
     peer = _duckdb(question, pa.table(frame), counts["joins"], repetitions)
     more = ">" if peer == PEER_LIMIT else ""
