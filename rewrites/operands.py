@@ -1,4 +1,4 @@
-"""Conditions over several rows, typed as Spark types them: comparison, +, -, * and logic between leaves that look at one row each.
+"""Conditions over several rows, typed as Spark types them: comparison, +, -, *, ABS and logic between leaves that look at one row each.
 
 In: syntax trees. Out: ``Operand`` trees whose leaves are SQL over one row, cast (by Spark) to the one type that their operator works on.
 What needs more of Spark than that raises ``NotForTheEngine``.
@@ -14,13 +14,16 @@ from typing import Any
 from pyspark.sql.types import (
     BinaryType,
     BooleanType,
+    ByteType,
     DataType,
     DateType,
     DayTimeIntervalType,
     DecimalType,
     DoubleType,
+    IntegerType,
     IntegralType,
     LongType,
+    ShortType,
     StringType,
     TimestampNTZType,
     TimestampType,
@@ -42,6 +45,7 @@ _COMPARISONS: dict[type[exp.Expression], ir.Operator] = {
 _ARITHMETIC: dict[type[exp.Expression], ir.Operator] = {exp.Add: "add", exp.Sub: "sub", exp.Mul: "mul"}
 _LOGIC: dict[type[exp.Expression], ir.Operator] = {exp.And: "and", exp.Or: "or"}
 _AS_THEY_ARE = (BooleanType, DateType, TimestampType, TimestampNTZType, BinaryType)
+_INTEGERS = (ByteType, ShortType, IntegerType, LongType)
 _EPOCH = "TIMESTAMP_SECONDS(0)"
 
 
@@ -113,6 +117,8 @@ class OperandBuilder(ABC):
             return self.leaf(node)
         if type(node) in _ARITHMETIC:
             return _arithmetic(_ARITHMETIC[type(node)], self.value(node.left), self.value(node.right))
+        if isinstance(node, exp.Abs):
+            return _absolute(self.value(node.this))
         raise NotForTheEngine
 
     def _boolean_leaf(self, node: exp.Expression) -> Operand:
@@ -134,10 +140,23 @@ def _comparison(operator: ir.Operator, left: Operand, right: Operand) -> Operand
 def _arithmetic(operator: ir.Operator, left: Operand, right: Operand) -> Operand:
     if operator == "sub" and isinstance(left.data_type, TimestampType) and isinstance(right.data_type, TimestampType):
         return Operand(DayTimeIntervalType(), operator="sub", arguments=(_micros(left), _micros(right)))
-    target = _common(left.data_type, right.data_type)
-    if not isinstance(target, LongType | DoubleType):
+    target = _widest(left.data_type, right.data_type) or _common(left.data_type, right.data_type)
+    if not isinstance(target, IntegralType | DoubleType):
         raise NotForTheEngine
     return Operand(target, operator=operator, arguments=(_cast(left, target), _cast(right, target)))
+
+
+def _absolute(operand: Operand) -> Operand:
+    if not isinstance(operand.data_type, IntegralType | DoubleType | DayTimeIntervalType):
+        raise NotForTheEngine
+    return Operand(operand.data_type, operator="abs", arguments=(operand,))
+
+
+def _widest(left: DataType, right: DataType) -> DataType | None:
+    """The wider of two integer types: Spark computes in it, and what does not fit is an error."""
+    if isinstance(left, IntegralType) and isinstance(right, IntegralType):
+        return max(left, right, key=lambda one: _INTEGERS.index(type(one)))
+    return None
 
 
 def _common(left: DataType, right: DataType) -> DataType:
@@ -181,6 +200,8 @@ def _cast(operand: Operand, target: DataType) -> Operand:
         return _micros(operand)
     if operand.data_type == target:
         return operand
+    if operand.operator is not None and _widest(operand.data_type, target) == target:
+        return operand  # an engine compares and computes with integers of any width
     if operand.operator is not None or operand.source is not None:
         raise NotForTheEngine
     return Operand(target, operand.at, f"CAST({operand.text} AS {target.simpleString()})")

@@ -1,7 +1,7 @@
 """WHERE of MATCH PATTERN, divided: what Spark computes on one event, what the engine compares, what Spark filters afterwards.
 
 * A conjunct over one event of one variable (of a closure: ``b[i]``, each of them) is *local*: part of the variable's mask bit.
-* A conjunct over several events is an engine *condition* when it is comparison, +, -, * and boolean logic between
+* A conjunct over several events is an engine *condition* when it is comparison, +, -, *, ABS and boolean logic between
   sub-expressions over one event each, and aggregates over closures, whose types need no conversion that only Spark knows
   (``rewrites.operands``): those become input columns.
 * Any other conjunct over several variables that take one event each is *residual*: under skip-till-any WHERE is a filter on matches, and

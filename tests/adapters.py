@@ -301,6 +301,7 @@ _OPERATORS: dict[str, expression.Operator] = {
     "+": "add",
     "-": "sub",
     "*": "mul",
+    "ABS": "abs",
     "AND": "and",
     "OR": "or",
     "NOT": "not",

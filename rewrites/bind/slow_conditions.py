@@ -88,7 +88,7 @@ def _refusal(node: exp.Expression, translator: MatchConditionTranslator, why: st
         code="MATCH_DEPENDENT_CONDITION",
         span=span_of(node),
         hint=f"{why + '; ' if why else ''}compute in a subquery what looks at one row only, or compare values of different rows with "
-        "comparison, +, -, *, IS NULL, AND, OR, NOT and, for a closure, COUNT, SUM, AVG, MIN and MAX",
+        "comparison, +, -, *, ABS, IS NULL, AND, OR, NOT and, for a closure, COUNT, SUM, AVG, MIN and MAX",
     )
 
 

@@ -1,6 +1,6 @@
 """Conditions of MATCH PATTERN that take the slow path: Spark's functions of several events, evaluated pair by pair.
 
-``abs(b[i].x - b[i-1].x) > 1`` → Spark analyses ``abs(`__cep_x0` - `__cep_x1`) > 1`` over an empty stand-in whose columns are what the engine
+``sqrt(b[i].x - b[i-1].x) > 1`` → Spark analyses ``sqrt(`__cep_x0` - `__cep_x1`) > 1`` over an empty stand-in whose columns are what the engine
 knows of the events (columns of one event each, which Spark computes, and aggregates of closures); its tree, with all casts, goes to the
 engine as data.
 """
@@ -49,7 +49,7 @@ def refusal(node: exp.Expression, why: str = "") -> CepUnsupportedError:
         "a condition of this form over several events, where it decides which are selected",
         code="CONDITION",
         span=span_of(node),
-        hint=f"{why + '; ' if why else ''}compute in a subquery what looks at one event only, or use comparison, +, -, *, IS NULL, AND, OR, "
+        hint=f"{why + '; ' if why else ''}compute in a subquery what looks at one event only, or use comparison, +, -, *, ABS, IS NULL, AND, OR, "
         "NOT and, of closures, COUNT, SUM, AVG, MIN and MAX",
     )
 

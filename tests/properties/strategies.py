@@ -236,17 +236,35 @@ def conjuncts(pattern: event.EventPattern) -> st.SearchStrategy[str]:
     if pairs:
         compared = st.builds(lambda pair, symbol: f"{pair[0]}.x {symbol} {pair[1]}.x", st.sampled_from(pairs), sign)
         nullable = st.sampled_from(pairs).map(lambda pair: f"{pair[0]}.x IS NULL OR {pair[0]}.x < {pair[1]}.x + 1")
-        found += [compared, compared, nullable]
+        near = st.builds(
+            lambda pair, form, symbol, number: form.format(*pair, symbol, number),
+            st.sampled_from(pairs),
+            st.sampled_from(NEAR),
+            st.sampled_from(["<", "<=", ">", ">=", "="]),
+            st.integers(0, 2),
+        )
+        found += [compared, compared, nullable, near, near]
     triples = [(one, other, third) for one, other in pairs for third in positive if third not in (one, other)]
     if triples:
         found.append(st.builds(_of_three, st.sampled_from(triples), st.sampled_from(THREE), sign, sign))
     return st.one_of(found)
 
 
+NEAR = (
+    "ABS({0}.x - {1}.x) {2} {3}",
+    "{3} {2} ABS({1}.x - {0}.x)",
+    "{0}.x - {1}.x {2} {3}",
+    "{1}.x {2} 2 * {0}.x - {3}",
+    "{0}.x - {1}.x >= {3} AND {0}.x - {1}.x <= 2",
+)
+"""How far two events are apart."""
+
 THREE = (
     "{0}.x {3} {1}.x OR {1}.x {4} {2}.x",
     "NOT ({0}.x {3} {1}.x AND {1}.x {4} {2}.x)",
     "{0}.x + {1}.x {3} {2}.x + 1",
+    "ABS({0}.x + {1}.x - {2}.x) {4} 1",
+    "{0}.x * {1}.x {3} {2}.x + {1}.x",
     "({0}.x {3} {1}.x OR {0}.x IS NULL) AND ({1}.x {4} {2}.x OR {2}.x IS NULL)",
 )
 """Conditions over three events and two comparisons."""

@@ -91,6 +91,7 @@ _OPERATORS: dict[str, Callable[..., Any]] = {
     "-": operator.sub,
     "*": operator.mul,
     "%": operator.mod,
+    "ABS": abs,
 }
 _LOGIC = ("AND", "OR", "NOT", "IS NULL")
 _COMPARISONS = ("=", "!=", "<>", "<=", ">=", "<", ">")

@@ -63,6 +63,18 @@ def arithmetic(operator: ArithmeticOperator, left: Lowered, right: Lowered, node
     return _checked(operator, left, right, result, fault)
 
 
+def absolute(part: Lowered, node: Call) -> Lowered:
+    """``abs(part)``; of the least integer it is an error, as in Spark. Raises CepUnsupportedError for other kinds than numbers."""
+    kind, value = part.kind, part.value
+    if kind.name in ("float", "decimal"):
+        return Lowered(value.abs(), kind, part.fault)
+    if kind.name not in ("integer", "duration"):
+        raise CepUnsupportedError(f"{node} of {kind.name} values.", code="ARITHMETIC")
+    least = (value.cast(pl.Int64) == pl.lit(-(1 << (kind.bits - 1)), dtype=pl.Int64)).fill_null(False)
+    overflow = pl.when(least).then(OVERFLOW).otherwise(0)
+    return Lowered(pl.when(least).then(None).otherwise(value.cast(pl.Int64)).abs(), kind, either(part.fault, overflow))
+
+
 def _temporal(operator: ArithmeticOperator, left: str, right: str) -> Kind | None:
     """The kind of temporal arithmetic; values are microseconds (dates: days, whose difference is an interval)."""
     if operator == "sub" and left == right and left in ("timestamp", "date", "duration"):

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 import polars as pl
 
-from sparkcep.engines.event_pattern.arithmetic import OVERFLOW, Lowered, arithmetic, either
+from sparkcep.engines.event_pattern.arithmetic import OVERFLOW, Lowered, absolute, arithmetic, either
 from sparkcep.engines.event_pattern.closures import Closures, Column, first_of, last_of, length
 from sparkcep.engines.event_pattern.events import BoolArray, IntArray
 from sparkcep.engines.event_pattern.slow import FAILED, SlowFunction, opaque, plain, slow_function
@@ -217,6 +217,8 @@ def _lower(node: Expression, payload: Payload, slow: Sequence[SparkFunction] = (
     parts = [_lower(argument, payload, slow) for argument in node.arguments]
     if node.operator in ("add", "sub", "mul", "div"):
         return arithmetic(node.operator, parts[0], parts[1], node)
+    if node.operator == "abs":
+        return absolute(parts[0], node)
     if node.operator in ("and", "or"):
         return _connect(node, parts)
     if node.operator == "not":

@@ -23,7 +23,7 @@ _NAMES = {
     "not": "Not",
     "is_null": "IsNull",
 }
-_ARITHMETIC = {"add": "Add", "sub": "Subtract", "mul": "Multiply", "div": "Divide"}
+_ARITHMETIC = {"add": "Add", "sub": "Subtract", "mul": "Multiply", "div": "Divide", "abs": "Abs"}
 _INTEGERS = {8: "tinyint", 16: "smallint", 32: "int", 64: "bigint"}
 _TYPES = {
     "boolean": "boolean",
@@ -37,7 +37,7 @@ _TYPES = {
 
 
 def spelled(node: Expression, kinds: Mapping[str, Kind]) -> SparkFunction:
-    """``node`` in Spark's functions. Raises CepUnsupportedError for arithmetic on other kinds than BIGINT and DOUBLE."""
+    """``node`` in Spark's functions. Raises CepUnsupportedError for arithmetic on other kinds than integers and DOUBLE."""
     if isinstance(node, SparkFunction):
         return node
     if not isinstance(node, Call):
@@ -49,13 +49,15 @@ def spelled(node: Expression, kinds: Mapping[str, Kind]) -> SparkFunction:
         return _joined(_NAMES[node.operator], parts)
     if node.operator in _NAMES:
         return SparkFunction(_NAMES[node.operator], "boolean", parts)
-    if {part.type for part in parts} not in ({"bigint"}, {"double"}):
+    types = {part.type for part in parts}
+    if not types <= set(_INTEGERS.values()) and types != {"double"}:
         raise CepUnsupportedError(
             f"{node} of every element of a closure that is complete",
             code="CLOSURE_ELEMENTS",
-            hint="cast its columns to BIGINT or DOUBLE",
+            hint="cast its columns to integers or DOUBLE",
         )
-    return SparkFunction(_ARITHMETIC[node.operator], parts[0].type, parts, ("ANSI",))
+    widest = max(types, key=[*_INTEGERS.values(), "double"].index)
+    return SparkFunction(_ARITHMETIC[node.operator], widest, parts, ("true" if node.operator == "abs" else "ANSI",))
 
 
 def _joined(name: str, parts: tuple[SparkFunction, ...]) -> SparkFunction:

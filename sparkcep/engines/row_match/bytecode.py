@@ -95,6 +95,8 @@ class Writer(ABC):
         kinds = [self.condition(argument) for argument in node.arguments]
         if node.operator in ("not", "is_null"):
             return self._write(BOOLEAN, codes.NOT if node.operator == "not" else codes.IS_NULL)
+        if node.operator == "abs":
+            return self._absolute(node, kinds[0])
         left, right = kinds
         if node.operator in _COMPARISONS:
             self._common(node, left, right)
@@ -164,6 +166,11 @@ class Writer(ABC):
         if result.name not in ("integer", "decimal", "duration", "timestamp", "null"):
             raise self._unsupported(f"{node.operator} of {left.name} and {right.name} values")
         return self._write(result, _INTEGER[node.operator], result.bits)
+
+    def _absolute(self, node: Call, kind: Kind) -> Kind:
+        if kind.name not in (*_NUMBERS, "duration", "null"):
+            raise self._unsupported(f"{node.operator} of {kind.name} values")
+        return self._write(kind, codes.FLOAT_ABS if kind.name == "float" else codes.ABS, kind.bits)
 
     def _unsupported(self, what: str) -> CepUnsupportedError:
         return CepUnsupportedError(

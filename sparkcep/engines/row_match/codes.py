@@ -13,10 +13,11 @@ EQ, NE, LT, LE, GT, GE, EQ_NULL_SAFE, IS_NULL, NOT, AND, OR = 6, 7, 8, 9, 10, 11
 ADD, SUB, MUL, FLOAT_ADD, FLOAT_SUB, FLOAT_MUL, FLOAT_DIV = 17, 18, 19, 20, 21, 22, 23
 """Operations on the top of the stack. ADD, SUB, MUL, FLOAT_*: (bits of the result). AND, OR: see SKIP_IF."""
 
-TO_FLOAT, RESCALE, SKIP_IF, APPLY = 24, 25, 26, 27
+TO_FLOAT, RESCALE, SKIP_IF, APPLY, ABS, FLOAT_ABS = 24, 25, 26, 27, 28, 29
 """TO_FLOAT: (depth of the operand, decimal digits after the point); RESCALE: (depth, power of ten to multiply with);
 SKIP_IF: (value, next operation): skip the right side of AND / OR where the left side decides.
-APPLY: (number of a slow condition, address to call): pushes what Python says of it."""
+APPLY: (number of a slow condition, address to call): pushes what Python says of it.
+ABS, of integers: (bits of the result)."""
 
 COUNT_TOTAL, INT_TOTAL, FLOAT_TOTAL, LEAST_TOTAL, GREATEST_TOTAL, LIST_TOTAL = 0, 1, 2, 3, 4, 5
 """Kinds of totals. LIST_TOTAL: the number of a list that Python keeps."""

@@ -12,6 +12,7 @@ from numba import types
 from numba.extending import intrinsic
 
 from sparkcep.engines.row_match.codes import (
+    ABS,
     ADD,
     AND,
     APPLY,
@@ -23,6 +24,7 @@ from sparkcep.engines.row_match.codes import (
     EQ,
     EQ_NULL_SAFE,
     FALSE,
+    FLOAT_ABS,
     FLOAT_ADD,
     FLOAT_DIV,
     FLOAT_MUL,
@@ -218,6 +220,13 @@ def holds(  # type: ignore[no-untyped-def]
             if not null[top - a] and product_overflows(word[top - a], b, product):
                 return OVERFLOW
             word[top - a] = product
+        elif operation == ABS:
+            if not null[top] and word[top] < 0:
+                if word[top] == nb.int64(-1) << (a - 1):
+                    return OVERFLOW
+                word[top] = -word[top]
+        elif operation == FLOAT_ABS:
+            word[top] = float_key(abs(keyed_float(word[top])))
         elif operation == APPLY:
             answer = call_python(b, a, variable, row, depth, low, high, number)
             if answer > 2:

@@ -57,6 +57,7 @@ def test_null_equals_nothing(condition: Call) -> None:
     assert pairs(condition, [None, None, None, 1], pa.int64()) == []
 
 
+DISTANCE = call("abs", call("sub", "b.x", "a.x"))
 COMPARED = [
     ("NaN is largest", call("lt", "a.x", "b.x"), [1.0, float("inf"), NAN, -1.0], pa.float64(), ["a1 b1", "a2 b1"]),
     ("NaN is not less than NaN", call("lt", "a.x", "b.x"), [NAN, NAN, NAN, 1.0], pa.float64(), []),
@@ -93,6 +94,21 @@ COMPARED = [
         ["a2 b1"],
     ),
     ("int32 sum", call("gt", call("add", "a.x", "b.x"), "b.x"), [1, -1, 2, 3], pa.int32(), ["a1 b1", "a1 b2"]),
+    ("int32 distance", call("lt", DISTANCE, "b.x"), [1, -1, 2, 5], pa.int32(), ["a1 b1", "a1 b2"]),
+    (
+        "distance from NaN",
+        call("le", DISTANCE, "b.x"),
+        [1.0, 9.0, NAN, 5.0],
+        pa.float64(),
+        ["a1 b1", "a1 b2", "a2 b1", "a2 b2"],
+    ),
+    (
+        "decimal distance",
+        call("lt", DISTANCE, "b.x"),
+        [Decimal("3.50"), None, Decimal("2.00"), Decimal("1.7")],
+        DECIMAL,
+        ["a1 b1"],
+    ),
     ("quotient", call("gt", call("div", "a.x", "b.x"), "b.x"), [8.0, 2.0, 2.0, 4.0], pa.float64(), ["a1 b1"]),
     ("NULL by zero", call("gt", call("div", "a.x", "b.x"), "b.x"), [None, None, 0.0, 4.0], pa.float64(), []),
 ]
@@ -120,6 +136,14 @@ FAULTY = [
     ("bigint sum", SUM, [INT64_MAX, 1, 1, 1], pa.int64(), "ARITHMETIC_OVERFLOW"),
     ("bigint product", PRODUCT, [2**62, 1, 4, 1], pa.int64(), "ARITHMETIC_OVERFLOW"),
     ("int sum", SUM, [2**31 - 1, 1, 1, 1], pa.int32(), "ARITHMETIC_OVERFLOW"),
+    ("abs of the least", call("gt", call("abs", "b.x"), "a.x"), [1, 1, -(2**63), 1], pa.int64(), "ARITHMETIC_OVERFLOW"),
+    (
+        "abs of the least int",
+        call("gt", call("abs", "b.x"), "a.x"),
+        [1, 1, -(2**31), 1],
+        pa.int32(),
+        "ARITHMETIC_OVERFLOW",
+    ),
     ("zero", call("gt", call("div", "a.x", "b.x"), "a.x"), [1.0, 1.0, 0.0, 1.0], pa.float64(), "DIVIDE_BY_ZERO"),
 ]
 

@@ -134,6 +134,8 @@ def _plain(operator: str, left: Any, right: Any = None) -> Any:
     match operator:
         case "not":
             return not left
+        case "abs":
+            return abs(left)
         case "eq":
             return left == right
         case "ne":

@@ -124,6 +124,22 @@ def test_no_false_overflow(operator: Any, first: int, second: int, expected: int
     assert holds(of.call("eq", result, of.current("k")), v=[first, second], k=[expected] * 2)
 
 
+@pytest.mark.parametrize(
+    ("least", "kind"), [(-BIG - 1, pa.int64()), (-(2**31), pa.int32()), (-128, pa.int8())]
+)  # fmt: skip
+def test_absolute(least: int, kind: pa.DataType) -> None:
+    size = of.call("abs", of.last("v", "A"))
+    with pytest.raises(CepDataError, match="OVERFLOW"):
+        holds(of.call("is_null", size), v=pa.array([least, 0], kind))
+    assert holds(of.call("eq", size, of.current("v")), v=pa.array([least + 1, -(least + 1)], kind))
+    assert holds(of.call("is_null", size), v=pa.array([None, 0], kind))
+    assert holds(of.call("eq", size, of.current("v")), v=[-1.5, 1.5])
+    assert not holds(of.call("lt", size, of.current("v")), v=[NAN, INF])
+    assert holds(of.call("eq", size, of.current("v")), v=pa.array([Decimal("-1.50"), Decimal("1.5")]))
+    with pytest.raises(CepUnsupportedError, match="abs of string"):
+        holds(of.call("eq", of.call("abs", of.last("s", "A")), of.current("s")), s=["x", "y"])
+
+
 def test_sum_overflow_only_where_it_is_read() -> None:
     over = of.call("gt", of.total("sum", "v"), of.current("k"))
     with pytest.raises(CepDataError, match="OVERFLOW"):
