@@ -27,6 +27,7 @@ from rewrites.rules.aggregate_pushdown import (
     check_clause,
     column_types,
     partials_query,
+    with_columns,
 )
 from rewrites.rules.aggregate_reader import AggregateReader, NotPushed
 from rewrites.rules.prune_fields import Shown
@@ -165,8 +166,9 @@ def _pushed(part: EmittedClause, source: Source, session: PushdownSession, schem
         edits = list(reader.edits(measure.expr.node, set()))
         texts.append((source.splice(measure.expr.span, edits), measure.name.value))
     reader.require_scalar_functions(part.query)
+    part = with_columns(part, reader)
     spec, rows = partials_query(part, partials, session)
     query = _query(part, texts, rows, source)
     if column_types(part.bound.relation.describe(f"SELECT * FROM {query}")) != column_types(schema):
         raise NotPushed("Spark gives the aggregates other types there")
-    return Pushdown(spec, query, ())
+    return Pushdown(spec, part.bound, query, ())

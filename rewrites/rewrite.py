@@ -203,7 +203,8 @@ def _counts(part: RewrittenClause, source: Source, options: Options) -> str:
     pushed = None if isinstance(part.pushdown, str) else part.pushdown.spec
     functions = make(AnalyzeSpec(pushed or part.spec)), make(part.spec) if part.bound.residual else None
     keep = options.keep_null_time
-    return event_pattern_counts(part.bound, part.spec, pushed, source, functions, keep_null_time=keep)
+    bound = part.bound if isinstance(part.pushdown, str) else part.pushdown.bound
+    return event_pattern_counts(bound, part.spec, pushed, source, functions, keep_null_time=keep)
 
 
 def _timeline(part: RewrittenClause, source: Source, options: Options) -> str:

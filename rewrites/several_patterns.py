@@ -22,7 +22,7 @@ from rewrites.clause import MatchPatternClause
 from rewrites.emit.aggregates import Partials, aggregate_query, aggregate_spec
 from rewrites.measures import followed
 from rewrites.relation import spark_message
-from rewrites.rules.aggregate_pushdown import EmittedClause, Pushdown, PushdownSession, check_clause
+from rewrites.rules.aggregate_pushdown import EmittedClause, Pushdown, PushdownSession, check_clause, with_columns
 from rewrites.rules.aggregate_reader import AggregateReader, NotPushed
 from rewrites.source import Source
 from sparkcep.errors import CepAnalysisError, CepError, CepUnsupportedError, Span
@@ -46,6 +46,7 @@ def several_patterns(
         except NotPushed as reason:
             _refuse(f"this measure of several patterns: {reason}", measure.expr.span)
         texts.append((source.splice(measure.expr.span, edits), measure.name.value))
+    part = with_columns(part, reader)
     spec = _spec(clause, part, partials)
     _checked(spec, session, clause.site.keyword)
     function = None if session.function is None else session.function(to_json(spec))
@@ -56,7 +57,7 @@ def several_patterns(
     except PySparkException as error:
         span = part.bound.measures[0].expr.span
         raise CepAnalysisError(spark_message(error), code="MEASURE", span=span) from None
-    return Pushdown(spec, query, ())
+    return Pushdown(spec, part.bound, query, ())
 
 
 def _check(clause: MatchPatternClause, part: EmittedClause, source: Source, session: PushdownSession) -> None:

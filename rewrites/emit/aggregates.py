@@ -41,26 +41,52 @@ from sparkcep.spec.neighbours import comparisons
 EXACT_DIGITS = 18
 """Digits of a decimal that A-Seq sums: its unscaled value fits a 64-bit integer."""
 SUM_DIGITS, MAX_DIGITS = 10, 38
+ELEMENT = "`__cep_e`"
+"""An event of a closure, where its expressions are computed over the matches."""
 _ORDERED = (ByteType, ShortType, IntegerType, LongType, FloatType, DoubleType, DecimalType, BooleanType, DateType)
 _ORDERED_TIMES = (TimestampType, TimestampNTZType)
 _OVERFLOW = (
     "[CEP_DATA_AGGREGATE_OVERFLOW] {} over the matches is outside the range of BIGINT; write CAST({} AS DECIMAL(38,0))"
 )
+_FAILS = (
+    "[CEP_DATA_EXPRESSION] {} has no value for an event of a match: it leaves its type, divides by zero or casts what cannot be "
+    "cast; TRY_ADD, TRY_SUBTRACT, TRY_MULTIPLY, TRY_DIVIDE and TRY_CAST give NULL there"
+)
 _MANY_DIGITS = "[CEP_DATA_AGGREGATE_OVERFLOW] {} over the matches has more than 38 digits"
 
 
 @dataclass(frozen=True, slots=True)
+class EventExpression:
+    """An aggregate's argument over one event of ``variable``: ``written`` by the user; ``element``: over ELEMENT, a struct.
+
+    ``fails``: the column that is true where it fails (None: it never does). ``strict``: NULL where there is no event.
+    """
+
+    written: str
+    element: str
+    data_type: DataType
+    fails: str | None = None
+    strict: bool = True
+
+
+@dataclass(frozen=True, slots=True)
 class AggregateCall:
-    """``function(variable.column)``, or COUNT(*) without either. ``wide``: under a cast to DECIMAL(38,0)."""
+    """``function(variable.column)``, or COUNT(*) without either. ``wide``: under a cast to DECIMAL(38,0).
+
+    ``of``: what ``column`` holds, where that is no column of the input.
+    """
 
     function: str
     variable: str | None = None
     column: str | None = None
     wide: bool = False
+    of: EventExpression | None = None
 
     @property
     def text(self) -> str:
         """The call as the user could have written it."""
+        if self.of is not None:
+            return f"{self.function.upper()}({self.of.written})"
         column = "*" if self.column == RANK else self.column
         return f"{self.function.upper()}({f'{self.variable}.{column}' if self.variable else '*'})"
 
@@ -83,7 +109,7 @@ class Partials:
         if call.function == "count":
             return self._count(call)
         assert call.column is not None
-        data_type = self.schema[call.column].dataType
+        data_type = self.schema[call.column].dataType if call.of is None else call.of.data_type
         if call.function in ("min", "max"):
             partial = self._column(call, call.function, data_type) if _ordered(data_type) else None
             return partial and f"{call.function.upper()}({partial})"
@@ -119,9 +145,16 @@ class Partials:
         return f"(SUM({total}) / NULLIF(SUM({count}), 0D))"
 
     def _column(self, call: AggregateCall, function: str, data_type: DataType, number: str = "bigint") -> str:
-        source = MatchAggregate(function, call.variable, call.column, number)  # type: ignore[arg-type]
-        name, _ = self.sources.setdefault(source, (f"__cep_a{len(self.sources)}", data_type))
-        return quoted(name)
+        written = call.of.written if call.of is not None else ""
+        name = self._name(MatchAggregate(function, call.variable, call.column, number, written), data_type)  # type: ignore[arg-type]
+        if call.of is None or call.of.fails is None:
+            return quoted(name)
+        fails = self._name(MatchAggregate("max", call.variable, call.of.fails), BooleanType())
+        error = f"RAISE_ERROR({string(_FAILS.format(call.of.written))})"
+        return f"CASE WHEN {quoted(fails)} THEN {error} ELSE {quoted(name)} END"
+
+    def _name(self, source: MatchAggregate, data_type: DataType) -> str:
+        return self.sources.setdefault(source, (f"__cep_a{len(self.sources)}", data_type))[0]
 
 
 def aggregate_spec(bound: BoundEventPattern, events: EventPatternSpec, partials: Partials) -> AggregateSpec:

@@ -15,7 +15,7 @@ from sqlglot import exp
 from rewrites.builder import quoted
 from rewrites.dialect import span_of
 from rewrites.dialect.nodes import KleeneRef
-from rewrites.emit.aggregates import AggregateCall, checked_bigint
+from rewrites.emit.aggregates import ELEMENT, AggregateCall, checked_bigint
 from rewrites.emit.event_pattern import RANK
 from rewrites.source import Source, replaced
 
@@ -39,7 +39,7 @@ class MatchCalls:
             return self._of_closure(call)
         if call.column == RANK:
             return _count(f"COUNT({quoted(call.variable)})", call)
-        value = f"{quoted(call.variable)}.{quoted(str(call.column))}"
+        value = self._value(call)
         if call.function == "count":
             return _count(f"COUNT({value})", call)
         data_type = self._type(call)
@@ -52,6 +52,8 @@ class MatchCalls:
         if call.column == RANK:
             return _count(f"COALESCE(SUM(CAST(ARRAY_SIZE({closure}) AS BIGINT)), 0L)", call)
         values = f"{closure}.{quoted(str(call.column))}"
+        if call.of is not None:
+            values = f"TRANSFORM({closure}, {ELEMENT} -> {call.of.element})"
         valued = f"COALESCE(SUM(CAST(ARRAY_SIZE(FILTER({values}, `__cep_v` -> `__cep_v` IS NOT NULL)) AS BIGINT)), 0L)"
         if call.function == "count":
             return _count(valued, call)
@@ -70,7 +72,17 @@ class MatchCalls:
             return f"CAST(SUM({one}) AS {kind})"
         return f"CAST(SUM({one}) / NULLIF({valued}, 0L) AS {_average_type(data_type).simpleString()})"
 
+    def _value(self, call: AggregateCall) -> str:
+        """Of the event of one match; NULL where there is no match."""
+        if call.of is None:
+            return f"{quoted(str(call.variable))}.{quoted(str(call.column))}"
+        if self.present is None or call.of.strict:
+            return f"({call.of.written})"
+        return f"CASE WHEN {quoted(self.present)} IS NOT NULL THEN {call.of.written} END"
+
     def _type(self, call: AggregateCall) -> DataType:
+        if call.of is not None:
+            return call.of.data_type
         return self.schema[str(call.column)].dataType
 
 

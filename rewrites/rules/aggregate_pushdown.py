@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from pyspark.errors import PySparkException
 from pyspark.sql.types import StructType
@@ -37,9 +37,13 @@ _EVEN_UNITS = {"interval", "to", "l", "d", *_UNITS, *(f"{unit}s" for unit in _UN
 
 @dataclass(frozen=True, slots=True)
 class Pushdown:
-    """The block's new parts: ``query`` in the clause's place, ``edits`` in the rest of the block."""
+    """The block's new parts: ``query`` in the clause's place, ``edits`` in the rest of the block.
+
+    ``bound``: the clause with the columns that A-Seq reads.
+    """
 
     spec: AggregateSpec
+    bound: BoundEventPattern
     query: str
     edits: tuple[Edit, ...]
 
@@ -88,13 +92,19 @@ def _pushdown(block: Block, part: EmittedClause, source: Source, session: Pushdo
     written = _described(block, source.with_edit(site.span, part.query), part)
     edits += _names(block, edits, written)
     reader.require_scalar_functions(source.with_edit(site.span, part.query).text(block.rows))
+    part = with_columns(part, reader)
     spec, query = partials_query(part, partials, session)
     edited = source.with_edit(site.span, query)
     for span, text in edits:
         edited = edited.with_edit(span, text)
     if column_types(_described(block, edited, part)) != column_types(written):
         raise NotPushed("Spark gives the aggregates other types there")
-    return Pushdown(spec, query, tuple(edits))
+    return Pushdown(spec, part.bound, query, tuple(edits))
+
+
+def with_columns(part: EmittedClause, reader: AggregateReader) -> EmittedClause:
+    """The clause with the columns that the reader's calls are over."""
+    return replace(part, bound=replace(part.bound, columns=part.bound.columns | reader.columns))
 
 
 def partials_query(part: EmittedClause, partials: Partials, session: PushdownSession) -> tuple[AggregateSpec, str]:

@@ -6,14 +6,19 @@ In: syntax trees. Out: edits that put partial aggregates in the place of the cal
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import partial
 
 from pyspark.errors import PySparkException
 from sqlglot import exp
 
+from rewrites.bind.conditions import Columns
 from rewrites.bind.event_pattern import BoundEventPattern
+from rewrites.builder import quoted
 from rewrites.dialect import Navigation, column_path, span_of
-from rewrites.emit.aggregates import AggregateCall, Combines
+from rewrites.emit.aggregates import ELEMENT, AggregateCall, Combines, EventExpression
 from rewrites.emit.event_pattern import RANK
+from rewrites.emit.flat_events import always_taken
+from rewrites.rules.event_expressions import event_value, written_over
 from rewrites.source import Edit, Source
 from sparkcep.pattern.event import elements
 
@@ -53,6 +58,11 @@ class AggregateReader:
         self._relation = bound.relation
         self._functions: list[str] = []
         self._source = source
+        self._closures = {element.variable for element in positive if element.kleene}
+        self._always = always_taken(bound.pattern)
+        self._values = Columns("__cep_value")
+        self._read: dict[str, EventExpression | None] = {}
+        self._column_of: dict[str, str] = {}
 
     def edits(self, node: exp.Expression, aliases: set[str]) -> Iterator[Edit]:
         """Edits for the aggregate calls in ``node``; ``aliases``: output columns that it may name. Raises NotPushed."""
@@ -68,7 +78,7 @@ class AggregateReader:
         if self._over_keys(node):
             return
         if isinstance(node, exp.AggFunc):
-            raise NotPushed(f"{self._source.text(span_of(node))} is no aggregate that A-Seq has")
+            raise NotPushed(f"{self._source.text(span_of(node))} is no aggregate that A-Seq has{self._why_not(node)}")
         if isinstance(node, Navigation):
             raise NotPushed(f"{node.args['function']} is no aggregate that A-Seq has")
         if column_path(node) is not None:
@@ -93,11 +103,62 @@ class AggregateReader:
             return AggregateCall("count", wide=wide)
         if function == "count" and self._measures and (variable := self._counted(node.this)):
             return AggregateCall("count", variable, RANK, wide)
-        path = self._path(node.this) if isinstance(node.this, exp.Expression) else None
-        if path is None or len(path) != 2 or path[0].lower() not in self._variables:
+        if not isinstance(node.this, exp.Expression):
+            return None
+        path = self._path(node.this)
+        if path is None:
+            return self._over_expression(function, node.this, wide)
+        if len(path) != 2 or path[0].lower() not in self._variables:
             return None
         column = self._relation.column(path[1])
         return AggregateCall(function, self._variables[path[0].lower()], column, wide) if column else None
+
+    def _over_expression(self, function: str, node: exp.Expression, wide: bool) -> AggregateCall | None:
+        """The aggregate of an expression over one event that is computed for every event."""
+        variable = self._only_variable(node)
+        if variable is None or node.find(exp.AggFunc, exp.Distinct, *_REFUSED):
+            return None
+        text = self._source.text(span_of(node))
+        if text not in self._read:
+            self._read[text] = self._expression(variable, node, text)
+        found = self._read[text]
+        if found is None:
+            return None
+        return AggregateCall(function, variable, self._column_of[text], wide, found)
+
+    def _expression(self, variable: str, node: exp.Expression, text: str) -> EventExpression | None:
+        value = event_value(node, partial(self._field, variable), self._relation, self._source)
+        if value is None or not (value.strict or variable in self._always or variable in self._closures):
+            return None
+        fails = None if value.fails is None else self._values.name(f"CASE WHEN {value.fails} THEN TRUE END")
+        self._column_of[text] = self._values.name(value.text)
+        element = written_over(node, partial(self._field, variable, event=f"{ELEMENT}."), self._source)
+        return EventExpression(" ".join(text.split()), element, value.data_type, fails, value.strict)
+
+    def _only_variable(self, node: exp.Expression) -> str | None:
+        """The variable that all references of an expression are to."""
+        paths = [path for part in node.find_all(exp.Column, exp.Dot) if (path := self._path(part)) is not None]
+        names = {path[0].lower() for path in paths if len(path) > 1}
+        return self._variables.get(names.pop()) if len(names) == 1 else None
+
+    def _field(self, variable: str, node: exp.Expression, event: str = "") -> str | None:
+        """A reference to an event's column as SQL over the input (``event``: over that struct)."""
+        path = self._path(node)
+        if path is None or len(path) < 2 or path[0].lower() != variable.lower():
+            return None
+        column = self._relation.column(path[1])
+        return f"{event}{quoted(column)}" if column and len(path) == 2 else None
+
+    @property
+    def columns(self) -> dict[str, str]:
+        """SQL text → name of the columns that the calls read beside those of the input."""
+        return self._values.texts
+
+    def _why_not(self, node: exp.AggFunc) -> str:
+        alone = type(node) in _FUNCTIONS and not node.expressions and isinstance(node.this, exp.Expression)
+        if not alone or isinstance(node.this, exp.Distinct) or self._only_variable(node.this) is None:
+            return ""
+        return f": {self._source.text(span_of(node.this))} may fail in events of no match"
 
     def _counted(self, node: exp.Expression | None) -> str | None:
         """The variable of ``COUNT(v.*)``."""

@@ -50,12 +50,14 @@ class MatchAggregate:
     ``number``: the type of a count, and of a sum of integers: BIGINT, where a value outside it is an error;
     DECIMAL(38,0), exact; DOUBLE, rounded. Sums of decimals and floats have the type that Spark's SUM gives them, MIN
     and MAX the column's. A sum, minimum or maximum of nothing is NULL.
+    ``text``: the argument as it was written, where it is not ``variable.column``.
     """
 
     function: AggregateFunction
     variable: str | None = None
     column: str | None = None
     number: Number = "bigint"
+    text: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -29,6 +29,9 @@ PUSHED = {
     "no_rows_of_nothing": "SELECT user, COUNT(*) FROM aseq_events MATCH PATTERN (SEQ(A a, E e) PARTITION BY user ORDER BY ts) GROUP BY user",
     "all_functions": f"""SELECT user, COUNT(*) AS n, COUNT(1) AS one, COUNT(b.x), SUM(b.x), AVG(a.x), MIN(c.s) AS m, MAX(a.day), SUM(b.d),
         MIN(b.d), AVG(a.f), SUM(c.f), MAX(c.x) FROM {WINDOW} GROUP BY user""",
+    "expressions": f"""SELECT user, SUM(a.x + 1), SUM(m.b.x * 2 - m.b.ts) AS s, AVG(a.x / 4), COUNT(NULLIF(b.x, 3)), MIN(LENGTH(c.s)), MAX(upper(a.s) || 'x'),
+        SUM(IF(a.x > 0, a.x, 0)), MAX(-abs(a.x)), ROUND(SUM(CASE WHEN b.x <> 0 THEN 100 / b.x ELSE 0 END), 6), MIN(year(c.day)), SUM(CAST(substr(a.s, 2) AS INT)),
+        SUM(a.d * 2), MAX(b.x IN (1, 2) OR b.s IS NULL), MAX(GREATEST(a.x % 7, a.ts + 1)) FROM {WINDOW} m GROUP BY user""",
     "having_order_limit": f"SELECT user, COUNT(*) AS n FROM {WINDOW} GROUP BY user HAVING SUM(a.x) > -1000 ORDER BY n DESC, user LIMIT 3",
     "function_of_key": f"SELECT upper(m.user) u, 1 + COUNT(*) * 2, ROUND(AVG(m.a.x), 2) FROM {WINDOW} m GROUP BY upper(m.user) ORDER BY 1",
     "coarser_group": f"SELECT year(day) y, COUNT(*), COUNT(DISTINCT user, day), MAX(day) FROM {NOT_D} GROUP BY year(day)",
@@ -52,7 +55,7 @@ PUSHED = {
         PARTITION BY user ORDER BY ts WHERE b[i].x > -30 WITHIN 40) GROUP BY user""",
     "neighbours": """SELECT user, COUNT(*), SUM(a.x), MAX(c.s) FROM aseq_events MATCH PATTERN (SEQ(A a, B+ b, C c)
         PARTITION BY user ORDER BY ts WHERE b[i].x > b[i-1].x AND b[i].f - 2 < b[i-1].f * 3 WITHIN 60) GROUP BY user""",
-    "optional": """SELECT COUNT(*), COUNT(b.x), SUM(b.x) FROM aseq_events MATCH PATTERN (SEQ(A{1,2} a, B? b, C* c)
+    "optional": """SELECT COUNT(*), COUNT(b.x), SUM(b.x), SUM(b.x + 1) FROM aseq_events MATCH PATTERN (SEQ(A{1,2} a, B? b, C* c)
         PARTITION BY user ORDER BY ts WITHIN 25)""",
     "interval": """SELECT COUNT(*) FROM (SELECT *, TIMESTAMP'2020-01-01' + ts * INTERVAL 1 HOUR AS at FROM aseq_events)
         MATCH PATTERN (SEQ(A a, B b) PARTITION BY user ORDER BY at WITHIN 12 hours)""",
@@ -66,7 +69,9 @@ FROM_MATCHES = {
     "distinct": f"SELECT COUNT(DISTINCT a.x), SUM(DISTINCT a.x) FROM {WINDOW}",
     "filter": f"SELECT COUNT(*) FILTER (WHERE a.x > 0), SUM(a.x) FROM {WINDOW}",
     "count_of_key": f"SELECT COUNT(user), SUM(CAST(substr(user, 2) AS INT)) FROM {WINDOW}",
-    "expression": f"SELECT SUM(a.x + 1) FROM {WINDOW}",
+    "expression_of_two_events": f"SELECT SUM(a.x + b.x) FROM {WINDOW}",
+    "expression_that_may_fail_anywhere": f"SELECT SUM(a.x + hash(a.s)) FROM {WINDOW}",
+    "expression_of_an_event_that_may_be_missing": f"SELECT SUM(COALESCE(o.x, 1)) FROM {WINDOW.replace('B b', 'B? o, B b')}",
     "match_start": f"SELECT MIN(match_start), COUNT(*) FROM {WINDOW}",
     "comparison": f"SELECT COUNT(*) FROM {WINDOW.replace('WITHIN', 'WHERE a.x < b.x WITHIN')}",
     "right_join": f"SELECT COUNT(*) FROM {WINDOW} m RIGHT JOIN (SELECT 'u1' AS u) ON u = m.user",
@@ -118,6 +123,25 @@ def test_pushed_down(spark: SparkSession, name: str) -> None:
 @pytest.mark.parametrize("name", FROM_MATCHES)
 def test_answered_from_matches(spark: SparkSession, name: str) -> None:
     assert "AggregateSpec" not in same_both_ways(spark, FROM_MATCHES[name])
+
+
+FAILING = """(SELECT * FROM VALUES (1, 'A', 1, 'x', 2147483647), (2, 'A', 0, '7', {a}), (3, 'B', 0, '8', 2147483647), (4, 'B', 2, '9', 5)
+    AS t(ts, type, y, s, i) {where}) MATCH PATTERN (SEQ(A a, B b) ORDER BY ts WITHIN 2)"""
+
+
+def test_an_expression_fails_where_it_fails_in_a_match(spark: SparkSession) -> None:
+    """(2, 3) is the only match: what fails in event 1 or 4 fails nowhere, what fails in 2 or 3 is an error both ways."""
+    events = FAILING.format(a=3, where="WHERE ts < 4")
+    calls = "SUM(a.i + 1), AVG(1 / (a.y + 1)), MAX(CAST(a.s AS INT)), SUM(COALESCE(b.y, b.i + 1)), COUNT(b.y + 1)"
+    failing = ["COUNT(-(b.i + 1))", "MAX(1 + CAST(CONCAT('s', a.s) AS INT)), AVG(1 / a.y)"]
+    assert "AggregateSpec" in same_both_ways(spark, f"SELECT {calls} FROM {events}")
+    for call in failing:
+        with pytest.raises(PySparkException, match="has no value for an event of a match"):
+            spark.sql(f"SELECT {call} FROM {events}").collect()
+    with setting(spark, "sparkcep.rules.disable", "aggregate_pushdown"), pytest.raises(PySparkException):
+        spark.sql(f"SELECT {failing[0]} FROM {events}").collect()
+    with setting(spark, "spark.sql.ansi.enabled", "false"):
+        assert "AggregateSpec" in same_both_ways(spark, f"SELECT {', '.join([calls, *failing])} FROM {events}")
 
 
 LONG = f"SEQ({', '.join(f'T v{i}' for i in range(24))})"

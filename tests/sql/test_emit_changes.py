@@ -97,6 +97,7 @@ def measures(pattern: str, more: str, text: str) -> str:
 BOTH = {
     "partitions": measures("SEQ(A a, B b)", "PARTITION BY user ORDER BY ts WITHIN 30", "COUNT(*) AS n, SUM(a.x) AS s, MAX(b.f) AS hi"),
     "expressions": measures("SEQ(A a, B b)", "PARTITION BY user AS u ORDER BY ts WITHIN 20", "AVG(a.x) AS m, COALESCE(MIN(b.x), 100) + 1 AS lo, CAST(SUM(a.x) AS DECIMAL(38,0)) AS s"),
+    "expressions of one event": measures("SEQ(A a, B b)", "PARTITION BY user ORDER BY ts WITHIN 30", "SUM(COALESCE(a.x, 1)) AS s, MIN(b.x - 1) AS lo"),
     "events": measures("SEQ(A a, NOT D, C c)", "ORDER BY ts WITHIN 12 EVENTS", "COUNT(*) AS n, COUNT(c.x) AS k"),
     "intervals": emitting("(SELECT *, TIMESTAMP'2020-01-01' + ts * INTERVAL 1 HOUR AS at FROM aseq_events)",
         "SEQ(A a, B b) PARTITION BY user ORDER BY at WITHIN 24 hours MEASURES COUNT(*) AS n"),

@@ -45,6 +45,7 @@ PUSHED = {
     "nothing found": measures("SEQ(A a, E e)", "COUNT(*) AS n, SUM(a.x) AS s, CAST(COUNT(*) AS DECIMAL(38,0)) AS w", "ORDER BY ts"),
     "nothing found in partitions": measures("SEQ(A a, E e)", "COUNT(*) AS n"),
     "named key": measures("SEQ(A a, B b)", "COUNT(*) AS n", "PARTITION BY upper(user) AS u, day ORDER BY ts"),
+    "expressions of one event": measures("SEQ(A a, B{1,2} b, C c)", "SUM(a.x + 1) AS s, AVG(b.x * 2) AS m, SUM(COALESCE(b.x, 7) - b.ts) AS t, COUNT(NULLIF(b.x, 3)) AS n, MAX(LENGTH(c.s)) AS l"),
     "wide": measures("SEQ(A a, B b)", "CAST(COUNT(*) AS DECIMAL(38,0)) AS n, CAST(SUM(b.x) AS DECIMAL(38,0)) AS s"),
 }  # fmt: skip
 FROM_MATCHES = {

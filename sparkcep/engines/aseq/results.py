@@ -88,6 +88,8 @@ def _typed(
 
 def name(source: MatchAggregate) -> str:
     """The aggregate as SQL."""
+    if source.text:
+        return f"{source.function.upper()}({source.text})"
     column = "*" if source.column and source.column.startswith("__cep_") else source.column
     return f"{source.function.upper()}({f'{source.variable}.{column}' if source.variable else '*'})"
 
