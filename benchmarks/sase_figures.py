@@ -240,6 +240,7 @@ class Question:
 WARM = 8
 """Repetitions of queries of some tenths of a second, after as many less one to warm up."""
 
+PEER_REPETITIONS = 3
 PEER_LIMIT = 30.0
 """Seconds that the peer may take for all repetitions of a question."""
 
@@ -280,7 +281,7 @@ def _compared(spark: SparkSession, question: Question, events: int, size: int, r
         calls = {name: partial(_drained, spark, query) for name, query in queries.items()}
         times = {name: median(found) for name, found in take_turns(calls, repetitions, repetitions - 1).items()}
         spark.catalog.dropTempView("events")
-    peer = _duckdb(question, pa.table(frame), counts["joins"], repetitions)
+    peer = _duckdb(question, pa.table(frame), counts["joins"], min(repetitions, PEER_REPETITIONS))
     more = ">" if peer == PEER_LIMIT else ""
     against = "" if peer is None else f"; DuckDB's joins {more}{peer:.2f} s: {more}{peer / times['pattern']:.2f}x"
     print(

@@ -45,6 +45,20 @@ def starts(masks):  # type: ignore[no-untyped-def]
     return first[:-1]
 
 
+@nb.njit(cache=True, nogil=True)
+def _concur(rank, row, bounds, partitions, kind):  # type: ignore[no-untyped-def]
+    """Sets the ``kind`` of rows that are concurrent with others."""
+    for p in range(partitions):
+        k = bounds[p]
+        while k < bounds[p + 1]:
+            size = 1
+            while k + size < bounds[p + 1] and rank[row[k + size]] == rank[row[k]]:
+                size += 1
+            if size > 1:
+                kind[k : k + size] = -size
+            k += size
+
+
 @nb.njit(nb.int64(WORDS, TIMES, TIMES, TIMES, ROWS), cache=True, nogil=True)
 def select(words, rank, time, deadline, rows):  # type: ignore[no-untyped-def]
     """Keeps the rows that pass a test; those of partition p are ``bounds[p]`` … ``bounds[p + 1] - 1``.
@@ -54,31 +68,37 @@ def select(words, rank, time, deadline, rows):  # type: ignore[no-untyped-def]
     """
     row, kind, bounds, at, until = rows
     kept, partition = 0, 0
-    masks = words[0]
+    masks, used = words[0], words[1] << 1
     bounds[0] = 0
-    for r in range(masks.shape[1]):
-        partition += masks[0, r] & 1
-        row[kept] = r
-        kept += word_of(words, r) != 0
-        bounds[partition] = kept
+    if masks.shape[0] == 1:
+        for r in range(masks.shape[1]):
+            mask = masks[0, r]
+            partition += mask & 1
+            row[kept] = r
+            kept += mask & used != 0
+            bounds[partition] = kept
+    else:
+        for r in range(masks.shape[1]):
+            partition += masks[0, r] & 1
+            row[kept] = r
+            kept += word_of(words, r) != 0
+            bounds[partition] = kept
     places = np.empty(64, np.int64)
     for t in range(64):
         places[((ONE << np.uint64(t)) * DE_BRUIJN) >> np.uint64(58)] = t
+    falls, tied, windowed = False, False, len(deadline) > 0
     for p in range(partition):
-        k, end = bounds[p], bounds[p + 1]
-        if len(deadline):
-            for i in range(k, end):
-                at[i], until[i] = time[row[i]], deadline[row[i]]
-                if i > k and until[i] < until[i - 1]:
-                    return -1
-        while k < end:
-            size = 1
-            while k + size < end and rank[row[k + size]] == rank[row[k]]:
-                size += 1
-            word = word_of(words, row[k])
-            if size == 1:
-                kind[k] = places[(np.uint64(word) * DE_BRUIJN) >> np.uint64(58)] if word & (word - 1) == 0 else -1
-            else:
-                kind[k : k + size] = -size
-            k += size
-    return kept
+        last, latest = np.int64(-1), np.int64(np.iinfo(np.int64).min)
+        for k in range(bounds[p], bounds[p + 1]):
+            r = row[k]
+            word = word_of(words, r)
+            kind[k] = places[(np.uint64(word) * DE_BRUIJN) >> np.uint64(58)] if word & (word - 1) == 0 else -1
+            tied |= k > bounds[p] and rank[r] == last
+            last = rank[r]
+            if windowed:
+                at[k], until[k] = time[r], deadline[r]
+                falls |= deadline[r] < latest
+                latest = deadline[r]
+    if tied:
+        _concur(rank, row, bounds, partition, kind)
+    return -1 if falls else kept
