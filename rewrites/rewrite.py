@@ -35,7 +35,7 @@ from rewrites.rules.time_shards import Shards, time_shards
 from rewrites.settings import Evaluation, frequencies, hinted
 from rewrites.several_patterns import several_patterns
 from rewrites.source import Source
-from sparkcep.errors import CepError, CepUnsupportedError, Span
+from sparkcep.errors import CepError, Span
 from sparkcep.pattern.event import elements
 from sparkcep.spec import AnalyzeSpec, EventPatternSpec, MatchSpec, RowPatternSpec, to_json
 
@@ -223,13 +223,6 @@ def _made(spec: MatchSpec | AnalyzeSpec, options: Options) -> str | None:
 
 
 def _several(clause: MatchPatternClause, rows: Relation, source: Source, options: Options) -> RewrittenClause:
-    if options.analyze:
-        raise CepUnsupportedError(
-            "EXPLAIN ANALYZE of several patterns",
-            code="PATTERNS",
-            span=clause.site.keyword,
-            hint="analyze one MATCH PATTERN at a time, or write EXPLAIN PATTERN",
-        )
     together = joined(clause)
     bound = bind_event_pattern(together, rows, source)
     spec = event_pattern_spec(bound, used_by_measures(bound))

@@ -95,7 +95,7 @@ def _lines(summed: str) -> str:
     partitions = "IF(taken IS NULL, '', CONCAT(' in ', FORMAT_NUMBER(taken, 0), ' partitions'))"
     body = f"""CASE
  WHEN section = 'input' THEN CONCAT(FORMAT_NUMBER(tried, 0), ' rows', {partitions})
- WHEN section = 'matches' THEN FORMAT_NUMBER(tried, 0)
+ WHEN section = 'matches' THEN CONCAT(IF(item = '', '', CONCAT({item}, '  ')), IF(item = '', FORMAT_NUMBER(tried, 0), {tried}))
  WHEN section = 'ties' THEN CONCAT(FORMAT_NUMBER(tried, 0), ' rows tie with another in ORDER BY ', item, ', so the answer may change from run to run')
  WHEN section = 'output' THEN CONCAT(FORMAT_NUMBER(tried, 0), ' rows out')
  WHEN section = 'complete' THEN CONCAT({item}, '  ', {tried}, ' rows complete a match')

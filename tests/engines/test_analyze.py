@@ -18,7 +18,7 @@ from sparkcep.engines.row_match import compile_row_match
 from sparkcep.engines.row_pattern import compile_row_pattern
 from sparkcep.explain.automaton import END, START, edges
 from sparkcep.pattern.event import elements
-from sparkcep.spec.aggregate import AggregateOutput, AggregateSpec, MatchAggregate
+from sparkcep.spec.aggregate import AggregateOutput, AggregateSpec, MatchAggregate, NamedPattern
 from sparkcep.spec.event import EventPatternSpec, Predicate
 from sparkcep.spec.expression import Call, ColumnOf
 from sparkcep.spec.row import ColumnAt, Define, Navigation
@@ -178,6 +178,30 @@ def test_prefixes_of_aseq():
         found_at.count(prefix) for found_at, prefix in zip(ordered, ("a", "ab", "abc"), strict=True)
     ]
     assert found["matches", ""] == found["prefix", "a, b, c"]
+
+
+def test_prefixes_of_several_patterns():
+    """Each pattern has the counts that it has alone, behind its name."""
+    texts = {"p": "SEQ(a, b, c)", "q": "SEQ(a, OR(b, c))", "none": "SEQ(z, a)"}
+    variables = ("a", "b", "c", "z")
+    patterns = {name: event_spec(text).pattern for name, text in texts.items()}
+    outputs = (AggregateOutput("n", MatchAggregate("count")),)
+    alone = AggregateSpec(variables, patterns["p"], ("m",), "r", outputs, "{}")
+    several = replace(alone, patterns=tuple(NamedPattern(*item) for item in patterns.items()))
+
+    def found(spec):
+        return counted(analysis(spec, lambda table: aseq.run(aseq.compile(spec), table)), event_table(variables))
+
+    expected = {("input", ""): (11, 1)}
+    for name, pattern in patterns.items():
+        own = found(replace(alone, pattern=pattern)).items()
+        expected |= {
+            (section, f"{name}: {item}" if item else name): number
+            for (section, item), number in own
+            if section != "input"
+        }
+    assert found(several) == expected
+    assert expected["matches", "none"][0] == 0 < expected["matches", "p"][0]
 
 
 @pytest.mark.parametrize(("strategy", "reached"), [("partition_contiguity", (4, 2, 1)), ("next", (4, 4, 3))])

@@ -46,6 +46,17 @@ WHY = [
 ]
 
 
+SEVERAL = [
+    "partial bought: v 3 partial matches",
+    "bought: v, b 4 partial matches",
+    "never: v 3 partial matches",
+    "never: v, s 0 partial matches",
+    "never: v, s, b 0 partial matches",
+    "matches bought 4",
+    "never 0",
+]
+
+
 def counts(spark: SparkSession, query: str) -> list[str]:
     lines = [row.plan for row in spark.sql(f"EXPLAIN ANALYZE PATTERN {query}").collect()]
     return lines[next(i for i, line in enumerate(lines) if line.startswith("== counts")) :]
@@ -58,6 +69,14 @@ def test_the_lines(spark: SparkSession) -> None:
 @pytest.mark.parametrize(("query", "why"), WHY, ids=[why for _, why in WHY])
 def test_why_nothing_matched(spark: SparkSession, query: str, why: str) -> None:
     assert counts(spark, query)[-1] == f"why nothing   {why}"
+
+
+def test_several_patterns_are_counted_by_name(spark: SparkSession) -> None:
+    query = """SELECT * FROM clicks MATCH PATTERNS (bought AS SEQ(View v, Buy b), never AS SEQ(View v, Sold s, Buy b)
+        PARTITION BY user ORDER BY ts MEASURES COUNT(*) AS n)"""
+    lines = counts(spark, query)
+    found = lines[next(i for i, line in enumerate(lines) if line.startswith("partial")) :]
+    assert [" ".join(line.split()) for line in found] == SEVERAL
 
 
 def test_ties_are_noticed(spark: SparkSession) -> None:

@@ -1,11 +1,13 @@
 """Counts for EXPLAIN ANALYZE PATTERN where A-Seq answers: the matches of every prefix of the pattern, none of them built.
 
-In: a plan and a table of whole partitions. Out: ``Counts``: SEQ(A, B, C) has partial matches over A, over A and B, and matches.
+In: a plan and a table of whole partitions. Out: ``Counts``: SEQ(A, B, C) has partial matches over A, over A and B, and matches;
+of several patterns each has its own, behind its name, and what they share is counted once.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import cache
 
 import numpy as np
 import pyarrow as pa
@@ -21,14 +23,18 @@ from sparkcep.spec.neighbours import comparisons
 
 def analyze(plan: Plan, table: pa.Table) -> Counts:
     """Counts of what ``engine.run(plan, table)`` aggregates; exact, whatever their size."""
-    counts, found = Counts(), 0
+    counts = Counts()
     events, linked = read(table, plan.spec), comparisons(plan.spec.neighbours)
+
+    @cache
+    def total(sequence: Sequence) -> int:
+        return _total(Passes(events, plan.spec.variables, (sequence,), linked=linked))
+
     counts.add("input", "", table.num_rows, int(np.count_nonzero(events.masks[0] & 1)))
-    for sequence in plan.sequences:
-        for part in _prefixes(sequence):
-            counts.add("prefix", _name(part), _total(Passes(events, plan.spec.variables, (part,), linked=linked)))
-        found += _total(Passes(events, plan.spec.variables, (sequence,), linked=linked))
-    counts.add("matches", "", found)
+    for name, sequences in plan.patterns:
+        for part in (part for sequence in sequences for part in _prefixes(sequence)):
+            counts.add("prefix", f"{name}: {_name(part)}" if name else _name(part), total(part))
+        counts.add("matches", name, sum(map(total, sequences)))
     return counts
 
 
