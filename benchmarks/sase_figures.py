@@ -237,7 +237,7 @@ class Question:
         return ", ".join(f"{name}.ts AS {name}_ts" for name in self.names)
 
 
-WARM = 8
+WARM = 5
 """Repetitions of queries of some tenths of a second, after as many less one to warm up."""
 
 PEER_REPETITIONS = 3
@@ -253,7 +253,7 @@ def joins(quick: bool, repetitions: int) -> None:
 
     spark: SparkSession = session(master="local[2]", **{"spark.ui.showConsoleProgress": "false"})
     spark.sparkContext.setLogLevel("ERROR")
-    events, window = (20_000, 2000) if quick else (500_000, 10_000)
+    events, window = (20_000, 2000) if quick else (1_000_000, 10_000)
     print(f"\njoins: {events:,} events, [attr1] with V values, W = {window:,}: self-joins against MATCH PATTERN")
     lengths = [(length, 100) for length in ((2, 3) if quick else (2, 3, 4, 5, 6))]
     domains = [(length, size) for size in ((10, 10_000) if quick else (10, 100, 1000, 10_000)) for length in (2, 3)]
