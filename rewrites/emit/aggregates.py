@@ -40,7 +40,8 @@ from sparkcep.spec.neighbours import comparisons
 
 EXACT_DIGITS = 18
 """Digits of a decimal that A-Seq sums: its unscaled value fits a 64-bit integer."""
-SUM_DIGITS, MAX_DIGITS = 10, 38
+SUM_DIGITS, AVERAGE_DIGITS, MAX_DIGITS = 10, 4, 38
+DIVIDEND, COUNTED = 34, 24
 ELEMENT = "`__cep_e`"
 """An event of a closure, where its expressions are computed over the matches."""
 _ORDERED = (ByteType, ShortType, IntegerType, LongType, FloatType, DoubleType, DecimalType, BooleanType, DateType)
@@ -138,6 +139,10 @@ class Partials:
         return None
 
     def _average(self, call: AggregateCall, data_type: DataType) -> str | None:
+        if isinstance(data_type, DecimalType) and data_type.precision <= EXACT_DIGITS:
+            total = self._column(call, "sum", DecimalType(MAX_DIGITS, 0), "unscaled")
+            count = self._column(call, "count", DecimalType(MAX_DIGITS, 0), "decimal")
+            return _decimal_average(total, count, data_type, call)
         if not isinstance(data_type, IntegralType | FloatType | DoubleType):
             return None
         total = self._column(call, "sum", DoubleType(), "double")
@@ -155,6 +160,24 @@ class Partials:
 
     def _name(self, source: MatchAggregate, data_type: DataType) -> str:
         return self.sources.setdefault(source, (f"__cep_a{len(self.sources)}", data_type))[0]
+
+
+def _decimal_average(total: str, count: str, values: DecimalType, call: AggregateCall) -> str:
+    """Spark's AVG of DECIMAL(p, s), a DECIMAL(p + 4, s + 4), from sums t in units of the last digit and counts n, rounded half up once.
+
+    In integers, as a quotient of decimals is rounded and one of DIV is a BIGINT: 2 |t| 10⁴ + n, less its remainder by 2n, divides by 2n
+    without one. |t| has p + 10 digits at most, as in Spark, so the dividend has DIVIDEND; with COUNTED of 2n the quotient's
+    type has room for its p + 4 under each of Spark's rules for the types of quotients.
+    """
+    scale = values.scale + AVERAGE_DIGITS
+    result = DecimalType(values.precision + AVERAGE_DIGITS, scale).simpleString()
+    sums = f"CAST(SUM({total}) AS DECIMAL({values.precision + SUM_DIGITS}, 0))"
+    many = f"RAISE_ERROR({string(_MANY_DIGITS.format(call.text))})"
+    twice = f"CAST(NULLIF(2 * SUM({count}), 0BD) AS DECIMAL({COUNTED}, 0))"
+    halves = f"CAST(ABS({sums}) * {2 * 10**AVERAGE_DIGITS}BD + SUM({count}) AS DECIMAL({DIVIDEND}, 0))"
+    units = f"CAST(CAST({halves} - {halves} % {twice} AS DECIMAL({DIVIDEND}, 0)) / {twice} AS DECIMAL({MAX_DIGITS}, 0))"
+    text = f"CONCAT(IF({sums} < 0, '-', ''), CAST({units} AS STRING), 'E-{scale}')"
+    return f"CASE WHEN SUM({count}) >= {10 ** (COUNTED - 1)}BD THEN {many} ELSE CAST({text} AS {result}) END"
 
 
 def aggregate_spec(bound: BoundEventPattern, events: EventPatternSpec, partials: Partials) -> AggregateSpec:

@@ -13,7 +13,7 @@ from sparkcep.pattern.event import EventPattern
 from sparkcep.spec.event import Predicate, WithinEvents, WithinTime
 
 AggregateFunction = Literal["count", "sum", "min", "max"]
-Number = Literal["bigint", "decimal", "double"]
+Number = Literal["bigint", "decimal", "double", "unscaled"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +48,8 @@ class MatchAggregate:
     """``COUNT(*)`` (no ``variable``) or ``function(variable.column)`` over all matches of the partition, NULLs skipped.
 
     ``number``: the type of a count, and of a sum of integers: BIGINT, where a value outside it is an error;
-    DECIMAL(38,0), exact; DOUBLE, rounded. Sums of decimals and floats have the type that Spark's SUM gives them, MIN
+    DECIMAL(38,0), exact; DOUBLE, rounded. ``unscaled``: a sum of decimals as DECIMAL(38,0), in units of their last
+    digit. Other sums of decimals and floats have the type that Spark's SUM gives them, MIN
     and MAX the column's. A sum, minimum or maximum of nothing is NULL.
     ``text``: the argument as it was written, where it is not ``variable.column``.
     """

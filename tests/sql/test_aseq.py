@@ -32,6 +32,8 @@ PUSHED = {
     "expressions": f"""SELECT user, SUM(a.x + 1), SUM(m.b.x * 2 - m.b.ts) AS s, AVG(a.x / 4), COUNT(NULLIF(b.x, 3)), MIN(LENGTH(c.s)), MAX(upper(a.s) || 'x'),
         SUM(IF(a.x > 0, a.x, 0)), MAX(-abs(a.x)), ROUND(SUM(CASE WHEN b.x <> 0 THEN 100 / b.x ELSE 0 END), 6), MIN(year(c.day)), SUM(CAST(substr(a.s, 2) AS INT)),
         SUM(a.d * 2), MAX(b.x IN (1, 2) OR b.s IS NULL), MAX(GREATEST(a.x % 7, a.ts + 1)) FROM {WINDOW} m GROUP BY user""",
+    "decimal_average": f"""SELECT user, AVG(a.d), ROUND(AVG(b.d), 3), AVG(-CAST(a.ts AS DECIMAL(18, 9))), AVG(CAST(c.x AS DECIMAL(18, 0))),
+        AVG(b.d / 1000), AVG(IF(a.d < 0, a.d, NULL)) FROM {WINDOW} GROUP BY user""",
     "having_order_limit": f"SELECT user, COUNT(*) AS n FROM {WINDOW} GROUP BY user HAVING SUM(a.x) > -1000 ORDER BY n DESC, user LIMIT 3",
     "function_of_key": f"SELECT upper(m.user) u, 1 + COUNT(*) * 2, ROUND(AVG(m.a.x), 2) FROM {WINDOW} m GROUP BY upper(m.user) ORDER BY 1",
     "coarser_group": f"SELECT year(day) y, COUNT(*), COUNT(DISTINCT user, day), MAX(day) FROM {NOT_D} GROUP BY year(day)",
@@ -79,7 +81,7 @@ FROM_MATCHES = {
     "join_by_an_event": f"SELECT COUNT(*) FROM {WINDOW} m JOIN (SELECT 's1' AS u) ON u = m.a.s",
     "plain": f"SELECT user FROM {WINDOW}",
     "window_function": f"SELECT user, SUM(COUNT(*)) OVER (ORDER BY user) FROM {WINDOW} GROUP BY user",
-    "decimal_average": f"SELECT AVG(a.d), COUNT(*) FROM {WINDOW}",
+    "average_of_many_digits": f"SELECT AVG(CAST(a.d AS DECIMAL(19, 2))), COUNT(*) FROM {WINDOW}",
     "months": """SELECT COUNT(*) FROM (SELECT *, TIMESTAMP'2020-01-01' + ts * INTERVAL 9 HOURS AS at FROM aseq_events)
         MATCH PATTERN (SEQ(A a, B b) PARTITION BY user ORDER BY at WITHIN INTERVAL 1 MONTH)""",
     "closures_as_arrays": """SELECT COUNT(b.x), SUM(size(b)), MAX(b.x) FROM aseq_events

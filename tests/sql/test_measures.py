@@ -46,15 +46,15 @@ PUSHED = {
     "nothing found in partitions": measures("SEQ(A a, E e)", "COUNT(*) AS n"),
     "named key": measures("SEQ(A a, B b)", "COUNT(*) AS n", "PARTITION BY upper(user) AS u, day ORDER BY ts"),
     "expressions of one event": measures("SEQ(A a, B{1,2} b, C c)", "SUM(a.x + 1) AS s, AVG(b.x * 2) AS m, SUM(COALESCE(b.x, 7) - b.ts) AS t, COUNT(NULLIF(b.x, 3)) AS n, MAX(LENGTH(c.s)) AS l"),
+    "decimal average": measures("SEQ(A a, B b)", "AVG(a.d) AS m"),
+    "decimal average of a closure": measures("SEQ(A a, B{1,2} b)", "AVG(b.d) AS m, SUM(b.d) AS s"),
     "wide": measures("SEQ(A a, B b)", "CAST(COUNT(*) AS DECIMAL(38,0)) AS n, CAST(SUM(b.x) AS DECIMAL(38,0)) AS s"),
 }  # fmt: skip
 FROM_MATCHES = {
     "other aggregates": measures("SEQ(A a, B b)", "sort_array(collect_list(a.x)) AS l, COUNT(DISTINCT b.x) AS d"),
     "expression inside": measures("SEQ(A a, B b)", "SUM(a.x * b.x) AS p, COUNT(*) AS n"),
     "condition between events": measures("SEQ(A a, B b)", "SUM(a.x) AS s", "PARTITION BY user ORDER BY ts WHERE a.x < b.x"),
-    "decimal average": measures("SEQ(A a, B b)", "AVG(a.d) AS m"),
     "closure's ends": measures("SEQ(A a, B{1,2} b, C c)", "MAX(b[LAST].x) AS l, SUM(b[1].x) AS f"),
-    "decimal average of a closure": measures("SEQ(A a, B{1,2} b)", "AVG(b.d) AS m, SUM(b.d) AS s"),
 }  # fmt: skip
 
 

@@ -17,7 +17,8 @@ from sparkcep.engines.aseq.values import MAX, Ints
 from sparkcep.errors import CepDataError
 from sparkcep.spec.aggregate import MatchAggregate
 
-COUNT_TYPE = {"bigint": pa.int64(), "decimal": pa.decimal128(38, 0), "double": pa.float64()}
+WIDE = pa.decimal128(38, 0)
+COUNT_TYPE = {"bigint": pa.int64(), "decimal": WIDE, "double": pa.float64(), "unscaled": WIDE}
 BIGGEST = 2**63
 
 
@@ -38,7 +39,8 @@ def aggregate(passes: Passes, source: MatchAggregate, parts: Ints) -> pa.Array:
     ways = [Weighing("positive", variable, column)]
     if (passes.column(column).integers() < 0).any():
         ways.append(Weighing("negative", variable, column))
-    kind = values.sum_type(passes.column(column).values.type) or COUNT_TYPE[source.number]
+    summed = None if source.number == "unscaled" else values.sum_type(passes.column(column).values.type)
+    kind = summed or COUNT_TYPE[source.number]
     return _number(passes, source, ways, kind, parts, nothing)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from decimal import Decimal
 from math import comb
 from typing import Any
 
@@ -184,6 +185,18 @@ def test_extremes_of_every_type(values: list[Any], kind: pa.DataType, expected: 
         assert np.isnan(found.column(1)[0].as_py())
     else:
         assert found.column(1).combine_chunks() == typed([expected[1]], kind)
+
+
+def test_sums_of_decimals() -> None:
+    """-1.25 twice (with each b behind it), 0.01 once: as SUM has it, and in units of the last digit."""
+    case = EventCase("case", "SEQ(A a, B b)", stream("A B A B"))
+    spec = aggregate_spec(case, [MatchAggregate("sum", "a", "y"), MatchAggregate("sum", "a", "y", "unscaled")])
+    (table,) = event_tables(case)
+    column = pa.array([Decimal("-1.25"), None, Decimal("0.01"), None], pa.decimal128(18, 2))
+    (found,) = engine.run(engine.compile(spec), table.append_column("y", column))
+    assert found.column(0).type == pa.decimal128(28, 2)
+    assert found.column(1).type == pa.decimal128(38, 0)
+    assert [found.column(i)[0].as_py() for i in (0, 1)] == [Decimal("-2.49"), Decimal(-249)]
 
 
 def typed(values: list[Any], kind: pa.DataType) -> pa.Array:
