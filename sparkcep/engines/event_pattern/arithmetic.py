@@ -10,6 +10,7 @@ from typing import Literal
 
 import polars as pl
 
+from sparkcep.engines.event_pattern.spans import Span, combined
 from sparkcep.engines.event_pattern.values import Kind
 from sparkcep.errors import CepUnsupportedError
 from sparkcep.spec.expression import Call
@@ -24,11 +25,12 @@ MICROSECONDS_PER_DAY = 86_400_000_000
 
 @dataclass(frozen=True, slots=True)
 class Lowered:
-    """An expression's value, its kind, and its fault: None if it has none, else 0 or a fault code per row."""
+    """An expression's value, its kind, and its fault: None if it has none, else 0 or a fault code per row; ``span``: where values lie."""
 
     value: pl.Expr
     kind: Kind
     fault: pl.Expr | None = None
+    span: Span | None = None
 
 
 def either(left: pl.Expr | None, right: pl.Expr | None) -> pl.Expr | None:
@@ -44,6 +46,10 @@ def arithmetic(operator: ArithmeticOperator, left: Lowered, right: Lowered, node
     Raises CepUnsupportedError where the kinds have no such operator here.
     """
     fault = either(left.fault, right.fault)
+    found = combined(operator, [left.span, right.span]) if left.span is not None and right.span is not None else None
+    if found is not None and found.kind.name not in ("float", "decimal"):
+        sides = (side.value.cast(pl.Int64) for side in (left, right))
+        return Lowered(_apply(operator, *sides), found.kind, fault, found)
     names = (left.kind.name, right.kind.name)
     if names == ("float", "float"):
         return _floating(operator, left, right, fault)
@@ -66,6 +72,8 @@ def arithmetic(operator: ArithmeticOperator, left: Lowered, right: Lowered, node
 def absolute(part: Lowered, node: Call) -> Lowered:
     """``abs(part)``; of the least integer it is an error, as in Spark. Raises CepUnsupportedError for other kinds than numbers."""
     kind, value = part.kind, part.value
+    if part.span is not None and kind.name in ("integer", "duration"):
+        return Lowered(value.cast(pl.Int64).abs(), kind, part.fault, combined("abs", [part.span]))
     if kind.name in ("float", "decimal"):
         return Lowered(value.abs(), kind, part.fault)
     if kind.name not in ("integer", "duration"):

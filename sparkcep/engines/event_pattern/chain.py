@@ -22,11 +22,12 @@ from sparkcep.engines.event_pattern.branches import Branch, extremes
 from sparkcep.engines.event_pattern.budget import Budget
 from sparkcep.engines.event_pattern.buffer import Buffers, InputBuffer, KeyedBuffer
 from sparkcep.engines.event_pattern.closures import Frame, earliest, gathered, latest, length
+from sparkcep.engines.event_pattern.differences import search
 from sparkcep.engines.event_pattern.events import Events, IntArray
 from sparkcep.engines.event_pattern.growth import HIGH, LOW, Grower, closures, grower
 from sparkcep.engines.event_pattern.pairs import Pairs, Ranges, apart, satisfied
 from sparkcep.engines.event_pattern.predicates import Condition, conditions, evaluate_all, fault_error
-from sparkcep.engines.event_pattern.ranges import Finder, comparable, intervals
+from sparkcep.engines.event_pattern.ranges import Finder
 from sparkcep.engines.event_pattern.states import Fence, State
 from sparkcep.engines.event_pattern.values import Payload
 
@@ -40,11 +41,14 @@ Refute = Callable[[Frame, str, Budget, Rest], Frame]
 @dataclass(frozen=True, slots=True)
 class Step:
     """A state over one table: its input buffer, what finds pairs in it, its other conditions, its fences with the buffers of their negated events;
-    for a Kleene variable what grows its closures. ``others``: bound variables that may have taken the same event."""
+    for a Kleene variable what grows its closures.
+    ``searched``: the predicates that the finder decides or narrows.
+    ``others``: bound variables that may have taken the same event."""
 
     state: State
     buffer: InputBuffer
     finder: Finder
+    searched: tuple[str, ...]
     conditions: tuple[Condition, ...]
     fences: tuple[tuple[Fence, InputBuffer], ...]
     others: tuple[str, ...]
@@ -182,9 +186,9 @@ def _state_name(frame: Frame, variable: str) -> str:
 
 def _comparisons(step: Step) -> str:
     """What the finder decides, all at once."""
-    asked = {condition.predicate for condition in step.conditions}
-    texts = dict.fromkeys(part.predicate.text for part in step.state.comparisons if part.predicate not in asked)
-    return " AND ".join([*texts, *(f"{step.state.variable}: equality" for _ in step.buffer.compared[:1])])
+    return " AND ".join(
+        [*dict.fromkeys(step.searched), *(f"{step.state.variable}: equality" for _ in step.buffer.compared[:1])]
+    )
 
 
 def _count_admitted(events: Events, step: Step, frame: Frame, ranges: Ranges, budget: Budget) -> None:
@@ -294,13 +298,14 @@ def prepared_step(state: State, indexes: Mapping[str, int], buffers: Buffers, gi
     usable = [fence for fence in state.fences if state.growth is None or fence.after]
     fences = [(fence, buffers.fill(indexes[fence.negated], fence.equalities)) for fence in usable]
     buffer = buffers.fill(index, state.equalities, state.same)
-    ranges = [comparison for comparison in state.comparisons if comparable(comparison, buffers.payload)]
-    others = [comparison.predicate for comparison in state.comparisons if comparison not in ranges]
+    found = search(state.variable, state.comparisons, state.differences, buffer, buffers.payload)
+    asked = (*state.filters, *(comparison.predicate for comparison in state.comparisons))
     return Step(
         state,
         buffer,
-        Finder(buffer, intervals(ranges, buffer, buffers.payload)),
-        conditions((*state.filters, *others), buffers.payload),
+        Finder(buffer, found.intervals),
+        (*(part.text for part in found.decided), *(f"{part.text}, widened" for part in found.widened)),
+        conditions([part for part in asked if part not in found.decided], buffers.payload),
         # With an equality that the buffer is not searched by, a negated event found may be none.
         tuple((fence, negated) for fence, negated in fences if not negated.compared),
         (*given, *state.unordered),

@@ -23,12 +23,14 @@ from sparkcep.engines.event_pattern.buffer import Buffers
 from sparkcep.engines.event_pattern.chain import Chain, extensions, raise_faults
 from sparkcep.engines.event_pattern.chain import prepare as prepare_chain
 from sparkcep.engines.event_pattern.closures import Frame, earliest, gathered, lacks, latest, length
+from sparkcep.engines.event_pattern.comparisons import comparison_of, differences_of
+from sparkcep.engines.event_pattern.differences import search
 from sparkcep.engines.event_pattern.events import BoolArray, Events, IntArray, Window
 from sparkcep.engines.event_pattern.growth import HIGH, LOW
 from sparkcep.engines.event_pattern.plan import NegatedEvent
 from sparkcep.engines.event_pattern.predicates import Condition, conditions, evaluate_all, fault_error
-from sparkcep.engines.event_pattern.ranges import Finder, comparable, intervals
-from sparkcep.engines.event_pattern.states import ascending, comparison_of
+from sparkcep.engines.event_pattern.ranges import Finder
+from sparkcep.engines.event_pattern.states import ascending
 from sparkcep.engines.event_pattern.states import chain as chain_of
 from sparkcep.engines.event_pattern.values import Payload
 from sparkcep.spec.expression import variables
@@ -121,17 +123,22 @@ def _absence(negated: NegatedEvent, branch: Branch, indexes: Mapping[str, int], 
     buffer = buffers.fill(index, negated.equalities)
     group = _group(negated, indexes, buffers)
     own = _own(negated, indexes, buffers.events)
-    compared = {p: comparison_of(p, negation.variable, branch.variables) for p in negated.filters}
-    ranges = [part for part in compared.values() if part is not None and comparable(part, buffers.payload)]
-    others = [predicate for predicate, part in compared.items() if part not in ranges]
-    wanted = conditions(others, buffers.payload)
+    compared = [comparison_of(p, negation.variable, branch.variables) for p in negated.filters]
+    found = search(
+        negation.variable,
+        [part for part in compared if part is not None],
+        [part for p in negated.filters for part in differences_of(p, negation.variable, branch.variables)],
+        buffer,
+        buffers.payload,
+    )
+    wanted = conditions([p for p in negated.filters if p not in found.decided], buffers.payload)
     return Absence(
         negation.variable,
         after=extremes(negation.before, branch.precedes)[1],
         before=extremes(negation.after, branch.precedes)[0],
         own=own,
         size=len(buffer.rows) if group is None else min(len(step.buffer.rows) for step in group.steps),
-        finder=Finder(buffer, intervals(ranges, buffer, buffers.payload)),
+        finder=Finder(buffer, found.intervals),
         conditions=wanted,
         group=group,
         inside=_inside(negated, indexes, buffers),

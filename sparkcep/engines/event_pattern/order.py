@@ -23,6 +23,7 @@ import numpy as np
 
 from sparkcep.engines.event_pattern.buffer import Buffers, OrderedBuffer
 from sparkcep.engines.event_pattern.closures import Frame
+from sparkcep.engines.event_pattern.differences import searchable
 from sparkcep.engines.event_pattern.equality import keys, needles
 from sparkcep.engines.event_pattern.events import BoolArray, Events, IntArray
 from sparkcep.engines.event_pattern.plan import BranchPlan
@@ -249,8 +250,13 @@ def _with_predicates(
     pair = {found.given, found.variable}
     between = [part for part in state.comparisons if set(variables(part.predicate.condition)) == pair]
     ranges = {part.predicate for part in between if comparable(part, payload)}
+    ranges |= {
+        part.predicate
+        for part in state.differences
+        if {*variables(part.predicate.condition)} == pair and searchable(part, payload)
+    }
     others = {part.predicate for part in between} - ranges
-    others |= {part for part in state.filters if set(variables(part.condition)) == pair}
+    others |= {part for part in state.filters if set(variables(part.condition)) == pair} - ranges
     ranged, satisfied = _hold(ranges, payload, rows), _hold(others, payload, rows)
     return replace(
         found,

@@ -6,11 +6,12 @@ In: an ``EventPatternSpec``. Out: a ``Plan``, fixed for the whole task. The orde
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Literal
 
 from sparkcep.engines.event_pattern.branches import Branch, Negation, branches
+from sparkcep.engines.event_pattern.linear import MIRRORED, is_linear
 from sparkcep.engines.event_pattern.support import check
 from sparkcep.spec.event import EventPatternSpec, Predicate
 from sparkcep.spec.expression import Call, ColumnOf, ElementOf, Expression, Operator, terms, variables
@@ -79,9 +80,6 @@ def equated(condition: Expression) -> tuple[Point, Point] | None:
     return None
 
 
-MIRRORED: Mapping[Operator, Operator] = {"lt": "gt", "le": "ge", "gt": "lt", "ge": "le"}
-
-
 def compared(condition: Expression) -> tuple[Point, Point, Operator] | None:
     """The two sides of ``x.c < y.d`` (or <=, >, >=): columns of two events."""
     if not isinstance(condition, Call) or condition.operator not in MIRRORED:
@@ -114,14 +112,16 @@ PredicateClass = Literal["row-only", "equality", "range", "general"]
 
 def predicate_class(predicate: Predicate) -> PredicateClass:
     """How a predicate, or the best of its conjuncts, is decided: ``row-only``: a bit that Spark computed; ``equality`` and
-    ``range``: by search in the input buffer of the variable bound last (a range on sorted values where that pays);
+    ``range``: by search in the input buffer of the variable bound last (a range on sorted values where that pays; sums and differences where
+    the values of a table can neither overflow nor be NaN or infinite, else pair by pair);
     ``general``: pair by pair."""
     conditions = [part.condition for part in conjuncts(predicate)]
     if len(variables(predicate.condition)) < 2:
         return "row-only"
     if any(equated(condition) is not None for condition in conditions):
         return "equality"
-    return "range" if any(compared(condition) is not None for condition in conditions) else "general"
+    ranges = any(compared(condition) is not None or is_linear(condition) for condition in conditions)
+    return "range" if ranges else "general"
 
 
 def branch_plan(branch: Branch, predicates: tuple[Predicate, ...]) -> BranchPlan:

@@ -17,6 +17,7 @@ from sparkcep.engines.event_pattern.arithmetic import OVERFLOW, Lowered, absolut
 from sparkcep.engines.event_pattern.closures import Closures, Column, first_of, last_of, length
 from sparkcep.engines.event_pattern.events import BoolArray, IntArray
 from sparkcep.engines.event_pattern.slow import FAILED, SlowFunction, opaque, plain, slow_function
+from sparkcep.engines.event_pattern.spans import column_span
 from sparkcep.engines.event_pattern.totals import total_kind, totals
 from sparkcep.engines.event_pattern.values import Kind, Payload
 from sparkcep.errors import CepDataError, CepUnsupportedError
@@ -205,16 +206,18 @@ def _slow_name(number: int) -> str:
     return f"0:{number}"
 
 
-def _lower(node: Expression, payload: Payload, slow: Sequence[SparkFunction] = ()) -> Lowered:
-    """``slow``: the condition's slow functions, in the order in which their answers are numbered."""
+def _lower(node: Expression, payload: Payload, slow: Sequence[SparkFunction] = (), is_inside: bool = False) -> Lowered:
+    """``slow``: the condition's slow functions, in the order in which their answers are numbered. ``is_inside``: of arithmetic."""
     if isinstance(node, AggregateOf):
         return _lower_total(node, payload)
     if isinstance(node, SparkFunction):
         name = _slow_name(slow.index(node))
         return Lowered(pl.col(name), BOOLEAN, pl.col(f"{name}!"))
     if not isinstance(node, Call):
-        return Lowered(pl.col(_name(node)), payload.kind(node.column))
-    parts = [_lower(argument, payload, slow) for argument in node.arguments]
+        kind = payload.kind(node.column)
+        return Lowered(pl.col(_name(node)), kind, span=column_span(node.column, payload) if is_inside else None)
+    computes = node.operator in ("add", "sub", "mul", "abs")
+    parts = [_lower(argument, payload, slow, computes) for argument in node.arguments]
     if node.operator in ("add", "sub", "mul", "div"):
         return arithmetic(node.operator, parts[0], parts[1], node)
     if node.operator == "abs":

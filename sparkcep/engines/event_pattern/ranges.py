@@ -13,6 +13,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import permutations
+from typing import Protocol
 
 import numpy as np
 import numpy.typing as npt
@@ -20,9 +21,9 @@ import numpy.typing as npt
 from sparkcep.engines.event_pattern.budget import Budget
 from sparkcep.engines.event_pattern.buffer import Expansion, InputBuffer, expansions
 from sparkcep.engines.event_pattern.closures import Frame, length, rows_of
+from sparkcep.engines.event_pattern.comparisons import Comparison
 from sparkcep.engines.event_pattern.events import BoolArray, IntArray
 from sparkcep.engines.event_pattern.plan import Point
-from sparkcep.engines.event_pattern.states import Comparison
 from sparkcep.engines.event_pattern.values import Payload
 
 KERNEL_PAIRS = 1 << 16
@@ -52,6 +53,18 @@ class Bound:
     codes: IntArray
     step: int
 
+    def ends(self, frame: Frame) -> tuple[IntArray, BoolArray]:
+        """The code per partial match, and where there is none."""
+        codes = self.codes[rows_of(frame, self.term)]
+        return codes + self.step, codes < 0
+
+
+class End(Protocol):
+    """Where an interval begins or ends, per partial match."""
+
+    def ends(self, frame: Frame) -> tuple[IntArray, BoolArray]:
+        """The code per partial match, and where there is none."""
+
 
 @dataclass(frozen=True, slots=True)
 class Interval:
@@ -59,21 +72,22 @@ class Interval:
     ``highs``."""
 
     own: IntArray
-    lows: tuple[Bound, ...]
-    highs: tuple[Bound, ...]
+    lows: tuple[End, ...]
+    highs: tuple[End, ...]
 
     def ends(self, frame: Frame) -> tuple[IntArray, IntArray]:
         """Least and greatest code per partial match; an empty interval for a NULL."""
         count = length(frame)
         low, high = np.zeros(count, dtype=np.int64), np.full(count, np.iinfo(np.int64).max)
         null = np.zeros(count, dtype=np.bool_)
-        for bound in (*self.lows, *self.highs):
-            codes = bound.codes[rows_of(frame, bound.term)]
-            null |= codes < 0
-            if bound in self.lows:
-                np.maximum(low, codes + bound.step, out=low)
-            if bound in self.highs:
-                np.minimum(high, codes + bound.step, out=high)
+        for bound in self.lows:
+            codes, none = bound.ends(frame)
+            np.maximum(low, codes, out=low)
+            null |= none
+        for bound in self.highs:
+            codes, none = bound.ends(frame)
+            np.minimum(high, codes, out=high)
+            null |= none
         high[null] = -1
         return low, high
 

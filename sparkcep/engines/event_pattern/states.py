@@ -12,9 +12,10 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from sparkcep.engines.event_pattern.branches import extremes
-from sparkcep.engines.event_pattern.plan import MIRRORED, BranchPlan, Equality, NegatedEvent, Point, compared, equated
+from sparkcep.engines.event_pattern.comparisons import Comparison, Difference, comparison_of, differences_of, is_point
+from sparkcep.engines.event_pattern.plan import BranchPlan, Equality, NegatedEvent, Point, equated
 from sparkcep.spec.event import Predicate
-from sparkcep.spec.expression import AggregateOf, ElementOf, Operator, terms, variables, walked
+from sparkcep.spec.expression import AggregateOf, ElementOf, terms, variables, walked
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,23 +48,14 @@ class Growth:
 
 
 @dataclass(frozen=True, slots=True)
-class Comparison:
-    """``column`` of the event to take, less or greater than a value of a bound event: a range predicate."""
-
-    column: str
-    operator: Operator
-    term: Point
-    predicate: Predicate
-
-
-@dataclass(frozen=True, slots=True)
 class State:
     """Taking ``variable`` (of a closure: its first event) when the variables of the states before it are bound.
 
     ``after``/``before``: bound variables it must follow/precede, only the latest/earliest of them that can matter.
     ``unordered``: bound variables in no order to it. ``earliest``/``latest``: bound variables among which the first
     and last event of the partial match are found. ``same``: columns of the event itself that must be equal.
-    ``comparisons``: range predicates with bound events; ``filters``: all other predicates.
+    ``comparisons``: range predicates with bound events; ``filters``: all other predicates; ``differences``: what of the filters may be searched
+    by value too.
     """
 
     variable: str
@@ -78,6 +70,7 @@ class State:
     fences: tuple[Fence, ...]
     growth: Growth | None = None
     comparisons: tuple[Comparison, ...] = ()
+    differences: tuple[Difference, ...] = ()
 
 
 def ascending(branch_plan: BranchPlan, counts: Mapping[str, float]) -> tuple[str, ...]:
@@ -113,6 +106,7 @@ def state(branch_plan: BranchPlan, bound: Sequence[str], variable: str, given: S
         fences=_fences(branch_plan, bound, variable),
         growth=choice.growth(),
         comparisons=choice.comparisons(),
+        differences=choice.differences(),
     )
 
 
@@ -166,6 +160,12 @@ class _Choice:
         found = (comparison_of(predicate, self.variable, self.bound) for predicate in self.decided)
         return tuple(comparison for comparison in found if comparison is not None)
 
+    def differences(self) -> tuple[Difference, ...]:
+        """Of a single event."""
+        if self.kleene:
+            return ()
+        return tuple(part for p in self.filters() for part in differences_of(p, self.variable, self.bound))
+
     def growth(self) -> Growth | None:
         element = self.plan.branch.closure(self.variable)
         if element is None:
@@ -209,30 +209,9 @@ def _searched(predicate: Predicate, variable: str, bound: Iterable[str], first: 
     if sides is None:
         return None
     for own, other in (sides, sides[::-1]):
-        if own.variable == variable and _is_point(other, variable, bound, first) and _is_taken(own, first):
+        if own.variable == variable and is_point(other, variable, bound, first) and _is_taken(own, first):
             return own.column, other
     return None
-
-
-def comparison_of(predicate: Predicate, variable: str, bound: Iterable[str]) -> Comparison | None:
-    """``v.x < a.y`` or ``a.y < v.x`` of an event v to find and a bound event a; None for other predicates."""
-    sides = compared(predicate.condition)
-    if sides is None:
-        return None
-    for (own, other), operator in (
-        (sides[:2], sides[2]),
-        (sides[1::-1], MIRRORED[sides[2]]),
-    ):
-        if own.variable == variable != other.variable and _is_point(other, variable, bound, True):
-            return Comparison(own.column, operator, other, predicate)
-    return None
-
-
-def _is_point(other: Point, variable: str, bound: Iterable[str], first: bool) -> bool:
-    """Whether ``other`` is one known event."""
-    if other.variable == variable:
-        return not first and isinstance(other, ElementOf) and other.place == "previous"
-    return other.variable in bound and not (isinstance(other, ElementOf) and other.place in ("each", "previous"))
 
 
 def _is_taken(own: Point, first: bool) -> bool:

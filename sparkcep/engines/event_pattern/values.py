@@ -12,12 +12,15 @@ from dataclasses import dataclass, field
 from typing import Literal, cast
 
 import numpy as np
+import numpy.typing as npt
 import polars as pl
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from sparkcep.engines.event_pattern.events import IntArray
+from sparkcep.engines.event_pattern.events import BoolArray, IntArray
 from sparkcep.errors import CepUnsupportedError
+
+Numbers = npt.NDArray[np.int64] | npt.NDArray[np.float64]
 
 KindName = Literal[
     "boolean", "integer", "float", "decimal", "string", "binary", "date", "timestamp", "duration", "opaque"
@@ -57,6 +60,8 @@ class Payload:
 
     table: pa.Table
     positions: IntArray
+    _extents: dict[str, tuple[float, float] | None] = field(default_factory=dict)
+    _numbers: dict[str, tuple[Numbers, BoolArray]] = field(default_factory=dict)
     _series: dict[str, pl.Series] = field(default_factory=dict)
     _frames: dict[tuple[str, ...], pl.DataFrame] = field(default_factory=dict)
     _codes: dict[tuple[str, ...], tuple[dict[str, IntArray], int]] = field(default_factory=dict)
@@ -77,6 +82,21 @@ class Payload:
             self._frames[columns] = pl.DataFrame([self.series(column).alias(column) for column in columns])
         return self._frames[columns]
 
+    def extent(self, column: str) -> tuple[float, float] | None:
+        """The least and the greatest value (decimals: unscaled; of no values 0); None for other kinds than numbers and times with an order, and
+        where there is a NaN or an infinity."""
+        if column not in self._extents:
+            self._extents[column] = _extent(self.series(column), self.kind(column))
+        return self._extents[column]
+
+    def numbers(self, column: str) -> tuple[Numbers, BoolArray]:
+        """The values as NumPy has them (0 for NULL), and which are NULL; of a column whose ``extent`` fits 64 bits."""
+        if column not in self._numbers:
+            series = self.series(column)
+            plain = series.cast(pl.Float64 if self.kind(column).name == "float" else pl.Int64).fill_null(0)
+            self._numbers[column] = plain.to_numpy(), series.is_null().to_numpy()
+        return self._numbers[column]
+
     def codes(self, columns: Sequence[str]) -> tuple[dict[str, IntArray], int]:
         """Per column a code per candidate, equal iff the values are equal, -1 for NULL; and how many codes there are.
 
@@ -93,6 +113,14 @@ class Payload:
             types = ", ".join(f"{column} {self.table.schema.field(column).type}" for column in columns)
             raise CepUnsupportedError(f"These types cannot be compared for equality: {types}.", code="EQUALITY")
         return kinds[0]
+
+
+def _extent(series: pl.Series, kind: Kind) -> tuple[float, float] | None:
+    if kind.name not in ("integer", "float", "decimal", "timestamp", "duration"):
+        return None
+    if kind.name == "float" and not series.is_finite().all():
+        return None
+    return cast(float, series.min() or 0), cast(float, series.max() or 0)
 
 
 def _kind(data_type: pa.DataType) -> Kind:
