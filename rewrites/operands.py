@@ -46,6 +46,9 @@ _ARITHMETIC: dict[type[exp.Expression], ir.Operator] = {exp.Add: "add", exp.Sub:
 _LOGIC: dict[type[exp.Expression], ir.Operator] = {exp.And: "and", exp.Or: "or"}
 _AS_THEY_ARE = (BooleanType, DateType, TimestampType, TimestampNTZType, BinaryType)
 _INTEGERS = (ByteType, ShortType, IntegerType, LongType)
+MAX_DIGITS = 18
+"""A decimal of so many digits fits 64 bits."""
+
 _EPOCH = "TIMESTAMP_SECONDS(0)"
 
 
@@ -140,6 +143,10 @@ def _comparison(operator: ir.Operator, left: Operand, right: Operand) -> Operand
 def _arithmetic(operator: ir.Operator, left: Operand, right: Operand) -> Operand:
     if operator == "sub" and isinstance(left.data_type, TimestampType) and isinstance(right.data_type, TimestampType):
         return Operand(DayTimeIntervalType(), operator="sub", arguments=(_micros(left), _micros(right)))
+    decimal = _decimal_result(operator, left.data_type, right.data_type)
+    if decimal is not None:
+        arguments = tuple(_cast(side, _decimal(side.data_type)) for side in (left, right))
+        return Operand(decimal, operator=operator, arguments=arguments)
     target = _widest(left.data_type, right.data_type) or _common(left.data_type, right.data_type)
     if not isinstance(target, IntegralType | DoubleType):
         raise NotForTheEngine
@@ -147,7 +154,7 @@ def _arithmetic(operator: ir.Operator, left: Operand, right: Operand) -> Operand
 
 
 def _absolute(operand: Operand) -> Operand:
-    if not isinstance(operand.data_type, IntegralType | DoubleType | DayTimeIntervalType):
+    if not isinstance(operand.data_type, IntegralType | DoubleType | DecimalType | DayTimeIntervalType):
         raise NotForTheEngine
     return Operand(operand.data_type, operator="abs", arguments=(operand,))
 
@@ -180,6 +187,38 @@ def _common(left: DataType, right: DataType) -> DataType:
     raise NotForTheEngine
 
 
+def _decimal_result(operator: ir.Operator, left: DataType, right: DataType) -> DecimalType | None:
+    """Spark's type of arithmetic on decimals, where neither is a DOUBLE. Engines compute with 18 digits: more are Spark's affair."""
+    if DecimalType not in (type(left), type(right)) or not all(
+        isinstance(t, DecimalType | IntegralType) for t in (left, right)
+    ):
+        return None
+    one, two = _decimal(left), _decimal(right)
+    scale = one.scale + two.scale if operator == "mul" else max(one.scale, two.scale)
+    whole = max(one.precision - one.scale, two.precision - two.scale)
+    precision = one.precision + two.precision + 1 if operator == "mul" else whole + scale + 1
+    return _narrow(precision, scale)
+
+
+def _narrow(precision: int, scale: int) -> DecimalType:
+    if precision > MAX_DIGITS:
+        raise NotForTheEngine
+    return DecimalType(precision, scale)
+
+
+def _rescaled(operand: Operand, scale: int) -> Operand:
+    """Decimal arithmetic with more digits behind the point: of what it computes with."""
+    kind = operand.data_type
+    assert isinstance(kind, DecimalType)
+    if scale == kind.scale:
+        return operand
+    if operand.operator not in ("add", "sub", "abs"):
+        raise NotForTheEngine
+    kinds = [(one, _decimal(one.data_type)) for one in operand.arguments]
+    arguments = tuple(_cast(one, DecimalType(own.precision - own.scale + scale, scale)) for one, own in kinds)
+    return Operand(_narrow(kind.precision - kind.scale + scale, scale), operator=operand.operator, arguments=arguments)
+
+
 def _decimal(data_type: DataType) -> DecimalType:
     if isinstance(data_type, DecimalType):
         return data_type
@@ -202,6 +241,8 @@ def _cast(operand: Operand, target: DataType) -> Operand:
         return operand
     if operand.operator is not None and _widest(operand.data_type, target) == target:
         return operand  # an engine compares and computes with integers of any width
+    if operand.operator is not None and isinstance(target, DecimalType) and isinstance(operand.data_type, DecimalType):
+        return _rescaled(operand, target.scale)
     if operand.operator is not None or operand.source is not None:
         raise NotForTheEngine
     return Operand(target, operand.at, f"CAST({operand.text} AS {target.simpleString()})")

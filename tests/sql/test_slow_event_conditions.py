@@ -102,6 +102,15 @@ CASES: dict[str, tuple[str, list[Any]]] = {
         query("array(n.ts, b.ts)", "SEQ(N n, B b)", "abs(b.x - n.x) = 3", "PARTITION CONTIGUITY"),
         [[4, 5]],
     ),
+    "next: decimals of a closure": (
+        closures("abs(b[i].d - c.d) < 4.125", "SEQ(B+ b, C c)", NEXT),
+        [[5, 6], [5, 8]],
+    ),
+    "decimals": (
+        query("array(a.ts, b.ts)", "SEQ(A a, B b)", "abs(b.d - a.d) < 3.999 AND b.d - a.d + b.x > 3.25", NEXT),
+        [[1, 2]],
+    ),
+    "decimal products": (query("array(a.ts, b.ts)", "SEQ(A a, B b)", "abs(b.d * a.d - 5) < 0.01"), [[1, 5]]),
     "non overlapping": (
         query("array(a.ts, b.ts)", "SEQ(ANY a, ANY b)", "abs(b.x - a.x) > 2", tail="NON OVERLAPPING MATCHES"),
         [[1, 5], [6, 7]],

@@ -37,7 +37,7 @@ _TYPES = {
 
 
 def spelled(node: Expression, kinds: Mapping[str, Kind]) -> SparkFunction:
-    """``node`` in Spark's functions. Raises CepUnsupportedError for arithmetic on other kinds than integers and DOUBLE."""
+    """``node`` in Spark's functions. Raises CepUnsupportedError for arithmetic on other kinds than numbers."""
     if isinstance(node, SparkFunction):
         return node
     if not isinstance(node, Call):
@@ -50,14 +50,19 @@ def spelled(node: Expression, kinds: Mapping[str, Kind]) -> SparkFunction:
     if node.operator in _NAMES:
         return SparkFunction(_NAMES[node.operator], "boolean", parts)
     types = {part.type for part in parts}
+    settings = ("true" if node.operator == "abs" else "ANSI",)
+    if all(name.startswith("decimal") for name in types):
+        scales = [int(part.type.rstrip(")").rpartition(",")[2]) for part in parts]
+        scale = sum(scales) if node.operator == "mul" else max(scales)
+        return SparkFunction(_ARITHMETIC[node.operator], f"decimal(38,{scale})", parts, settings)
     if not types <= set(_INTEGERS.values()) and types != {"double"}:
         raise CepUnsupportedError(
             f"{node} of every element of a closure that is complete",
             code="CLOSURE_ELEMENTS",
-            hint="cast its columns to integers or DOUBLE",
+            hint="cast its columns to numbers",
         )
     widest = max(types, key=[*_INTEGERS.values(), "double"].index)
-    return SparkFunction(_ARITHMETIC[node.operator], widest, parts, ("true" if node.operator == "abs" else "ANSI",))
+    return SparkFunction(_ARITHMETIC[node.operator], widest, parts, settings)
 
 
 def _joined(name: str, parts: tuple[SparkFunction, ...]) -> SparkFunction:
