@@ -129,7 +129,15 @@ def kleene_conjuncts(pattern: event.EventPattern) -> st.SearchStrategy[str] | No
             sign,
             place,
         )
-        found += [across, across, across]
+        near = st.builds(
+            lambda pair, one, form, symbol, at: form.format(one.format(pair[0]), pair[1].format(at), symbol),
+            st.sampled_from(pairs),
+            side,
+            st.sampled_from(["ABS({0} - {1}) {2} 1", "{0} - {1} {2} 1", "{0} + 1 {2} {1} * 2"]),
+            sign,
+            place,
+        )
+        found += [across, across, across, near]
     return st.one_of(found)
 
 

@@ -23,6 +23,9 @@ CASES = [
     Case("list_of_variables", hits("array_join(array_agg(CLASSIFIER()), '') = 'abc'", "a b*? c"), [("p", 3)]),
     Case("absent_row", hits("COALESCE(LAST(b.v), 0) < c.v", "a b*? c"), [("p", 2), ("q", 2)]),
     Case("absolute", hits("abs(c.v - FIRST(a.v)) < 1.5"), [("q", 2)]),
+    Case(
+        "decimals_apart", hits("abs(c.d - FIRST(a.d)) * 2 = 2.000 OR c.d - a.d - 0.0 < -1.08999"), [("p", 4), ("q", 2)]
+    ),
     Case("average_of_decimals", hits("AVG(d) < 1.2034"), [("p", 4)]),
     Case("case", hits("CASE WHEN LAST(a.v) > 1.5 THEN c.s = 'b' ELSE c.s = 'y' END"), [("p", 3), ("q", 2)]),
     Case("like", hits("concat(LAST(a.s), c.s) LIKE 'x_'"), [("p", 4)]),
