@@ -46,8 +46,8 @@ _ARITHMETIC: dict[type[exp.Expression], ir.Operator] = {exp.Add: "add", exp.Sub:
 _LOGIC: dict[type[exp.Expression], ir.Operator] = {exp.And: "and", exp.Or: "or"}
 _AS_THEY_ARE = (BooleanType, DateType, TimestampType, TimestampNTZType, BinaryType)
 _INTEGERS = (ByteType, ShortType, IntegerType, LongType)
-MAX_DIGITS = 18
-"""A decimal of so many digits fits 64 bits."""
+EXACT_DIGITS = 18
+"""The unscaled value of a decimal of so many digits fits 64 bits."""
 
 _EPOCH = "TIMESTAMP_SECONDS(0)"
 
@@ -194,14 +194,11 @@ def _decimal_result(operator: ir.Operator, left: DataType, right: DataType) -> D
     ):
         return None
     one, two = _decimal(left), _decimal(right)
-    scale = one.scale + two.scale if operator == "mul" else max(one.scale, two.scale)
-    whole = max(one.precision - one.scale, two.precision - two.scale)
-    precision = one.precision + two.precision + 1 if operator == "mul" else whole + scale + 1
-    return _narrow(precision, scale)
+    return _narrow(*ir.decimal_digits(operator, (one.precision, one.scale), (two.precision, two.scale)))
 
 
 def _narrow(precision: int, scale: int) -> DecimalType:
-    if precision > MAX_DIGITS:
+    if precision > EXACT_DIGITS:
         raise NotForTheEngine
     return DecimalType(precision, scale)
 

@@ -32,14 +32,13 @@ from rewrites.bind.event_pattern import BoundEventPattern
 from rewrites.bind.match_aggregates import EMIT_TIME
 from rewrites.builder import match_call, named, quoted, string, text_of
 from rewrites.emit.event_pattern import EVENT_TIME, MOMENT, RANK, engine_input
+from rewrites.operands import EXACT_DIGITS
 from rewrites.rules.time_shards import Shards
 from rewrites.transport import carried_schema, decoded
 from sparkcep.spec.aggregate import AggregateOutput, AggregateSpec, EmitTime, GroupColumn, MatchAggregate, PatternName
 from sparkcep.spec.event import EventPatternSpec, WithinTime
 from sparkcep.spec.neighbours import comparisons
 
-EXACT_DIGITS = 18
-"""Digits of a decimal that A-Seq sums: its unscaled value fits a 64-bit integer."""
 SUM_DIGITS, AVERAGE_DIGITS, MAX_DIGITS = 10, 4, 38
 DIVIDEND, COUNTED = 34, 24
 ELEMENT = "`__cep_e`"

@@ -2,37 +2,43 @@
 
 ``SUM(a.x + 1)`` over the matches fails where ``a.x + 1`` does, in events of matches only; so what is computed for every event is
 ``TRY_ADD(x, 1)``, and beside it where ``x + 1`` fails: the aggregate is an error if that holds in an event of a match. In: a
-syntax tree. Out: an ``EventExpression``, or None for what is not known to be one (then the matches are asked).
+syntax tree. Out: an ``EventValue``, or None for what is not known to be one (then the matches are asked).
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import partial
 
 from pyspark.sql.types import (
-    AtomicType,
-    BinaryType,
-    BooleanType,
     DataType,
-    DateType,
-    DecimalType,
-    DoubleType,
-    FloatType,
     IntegralType,
     LongType,
-    NullType,
-    NumericType,
-    StringType,
-    TimestampNTZType,
-    TimestampType,
 )
 from sqlglot import exp
 
 from rewrites.dialect import span_of
 from rewrites.relation import Relation
+from rewrites.rules.operand_types import (
+    Types,
+    UnknownError,
+    alike,
+    anything,
+    atomic,
+    booleans,
+    branches,
+    fits,
+    integers,
+    moments,
+    numbers,
+    one_number,
+    overflows,
+    rounded,
+    strings,
+    substring,
+)
 from rewrites.source import Source
 from sparkcep.errors import CepAnalysisError
 
@@ -40,8 +46,6 @@ LONGEST = 4_000
 """Characters of an expression with its test: one that fails in many places is tested in many."""
 _ANSI = "1 + '1'"
 """BIGINT in ANSI mode, else DOUBLE."""
-
-Types = Sequence[DataType]
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,10 +59,6 @@ class EventValue:
     data_type: DataType
     fails: str | None = None
     strict: bool = False
-
-
-class _Unknown(Exception):
-    """Part of the expression may fail in a way that is not known here."""
 
 
 def event_value(
@@ -75,7 +75,7 @@ def event_value(
         if sum(map(len, texts)) > LONGEST:
             return None
         found = relation.types_of([(f"({text})", span_of(node)) for text in texts])
-    except (_Unknown, CepAnalysisError):
+    except (UnknownError, CepAnalysisError):
         return None
     return value if found[0] == value.data_type else None
 
@@ -104,9 +104,9 @@ def _leaves(node: exp.Expression, source: Source) -> Iterator[exp.Expression]:
 
 
 def _operands(node: exp.Expression) -> list[exp.Expression]:
-    """The values that a node is computed from. Raises _Unknown for nodes that this module does not read."""
+    """The values that a node is computed from. Raises UnknownError for nodes that this module does not read."""
     if type(node) not in _READ and _name(node) not in _NAMED:
-        raise _Unknown
+        raise UnknownError
     children = [child for child in node.iter_expressions() if not isinstance(child, exp.DataType)]
     if isinstance(node, exp.Case):
         ifs = [part for one in node.args["ifs"] for part in (one.this, one.args["true"])]
@@ -136,7 +136,7 @@ class _Reader:
     ansi: bool
 
     def read(self, node: exp.Expression) -> EventValue:
-        """Raises _Unknown."""
+        """Raises UnknownError."""
         data_type = self.types[id(node)]
         text = self.column(node)
         if text is not None:
@@ -148,7 +148,7 @@ class _Reader:
         text = self._spliced(node, operands, values)
         total = EventValue(text, data_type, strict=type(node) not in _LAZY and any(value.strict for value in values))
         if not _takes(node, values):
-            raise _Unknown
+            raise UnknownError
         if not self.ansi:
             return total  # nothing of all this fails
         if isinstance(node, exp.Case | exp.If | exp.Coalesce):
@@ -167,18 +167,18 @@ class _Reader:
         return text if isinstance(node, exp.Paren) else f"({text})"
 
     def _tried(self, node: exp.Expression, data_type: DataType, values: list[EventValue]) -> str | None:
-        """The operator's form that gives NULL where the operator fails; None: it does not fail. Raises _Unknown."""
+        """The operator's form that gives NULL where the operator fails; None: it does not fail. Raises UnknownError."""
         texts = [value.text for value in values]
         if isinstance(node, exp.Cast) and not isinstance(node, exp.TryCast):
-            if _fits(values[0].data_type, data_type):
+            if fits(values[0].data_type, data_type):
                 return None
             return f"TRY_CAST({texts[0]} AS {data_type.simpleString()})"
         if isinstance(node, exp.Div | exp.Mod | exp.IntDiv):
-            divided = _not_zero(node.expression) and not _overflows(data_type)
+            divided = _not_zero(node.expression) and not overflows(data_type)
             if isinstance(node, exp.IntDiv) or divided or (isinstance(node, exp.Mod) and _not_zero(node.expression)):
                 return None
             return f"{'TRY_MOD' if isinstance(node, exp.Mod) else 'TRY_DIVIDE'}({', '.join(texts)})"
-        if type(node) in _ARITHMETIC and _overflows(data_type):
+        if type(node) in _ARITHMETIC and overflows(data_type):
             return f"{_ARITHMETIC[type(node)]}({', '.join(texts)})"
         if isinstance(node, exp.Neg | exp.Abs) and isinstance(data_type, IntegralType):
             negated = f"TRY_SUBTRACT(CAST(0 AS {data_type.simpleString()}), {texts[0]})"
@@ -187,7 +187,7 @@ class _Reader:
 
 
 def _before(node: exp.Expression, values: list[EventValue]) -> str | None:
-    """Where an operand fails: Spark does not ask the second one where the first is NULL. Raises _Unknown."""
+    """Where an operand fails: Spark does not ask the second one where the first is NULL. Raises UnknownError."""
     failing = [value.fails for value in values if value.fails]
     if not failing:
         return None
@@ -197,7 +197,7 @@ def _before(node: exp.Expression, values: list[EventValue]) -> str | None:
     if not any(value.fails for value in more):
         return first.fails
     if len(more) > 1 or type(node) in _LAZY:
-        raise _Unknown
+        raise UnknownError
     second = f"({first.text} IS NOT NULL AND {more[0].fails})"
     return f"({first.fails} OR {second})" if first.fails else second
 
@@ -217,90 +217,26 @@ def _chosen(node: exp.Expression, values: list[EventValue]) -> str | None:
     return f"(CASE {' '.join(cases)} ELSE {last or 'FALSE'} END)"
 
 
-def _numbers(types: Types) -> bool:
-    return all(isinstance(one, NumericType) for one in types)
-
-
-def _integers(types: Types) -> bool:
-    return all(isinstance(one, IntegralType) for one in types)
-
-
-def _strings(types: Types) -> bool:
-    return all(isinstance(one, StringType) for one in types) and len(set(map(repr, types))) == 1
-
-
-def _substring(types: Types) -> bool:
-    return isinstance(types[0], StringType) and _integers(types[1:])
-
-
-def _booleans(types: Types) -> bool:
-    return all(isinstance(one, BooleanType) for one in types)
-
-
-def _moments(types: Types) -> bool:
-    return all(isinstance(one, DateType | TimestampType | TimestampNTZType) for one in types)
-
-
-def _alike(types: Types) -> bool:
-    """Values of one type, or numbers that are widened to one without loss."""
-    known = [one for one in types if not isinstance(one, NullType)]
-    if not known or not all(isinstance(one, AtomicType) for one in known):
-        return False
-    plain = _numbers(known) and not any(isinstance(one, DecimalType) for one in known)
-    return plain or all(one == known[0] for one in known) or (_numbers(known) and _decimals_meet(known))
-
-
-def _decimals_meet(types: Types) -> bool:
-    """Whether integers and decimals have a common decimal type (beside a double they become doubles)."""
-    if any(isinstance(one, FloatType | DoubleType) for one in types):
-        return True
-    sizes = [(one.precision, one.scale) if isinstance(one, DecimalType) else (20, 0) for one in types]
-    return max(p - s for p, s in sizes) + max(s for _, s in sizes) <= DecimalType(38).precision
-
-
-def _branches(types: Types) -> bool:
-    """Of CASE and IF: condition, result, …"""
-    conditions = types[0 : len(types) - len(types) % 2 : 2]
-    results = [*types[1::2], *([types[-1]] if len(types) % 2 else [])]
-    return _booleans(conditions) and _alike(results)
-
-
-def _one_number(types: Types) -> bool:
-    return len(types) == 1 and _numbers(types)
-
-
-def _rounded(types: Types) -> bool:
-    return isinstance(types[0], FloatType | DoubleType) and _integers(types[1:])
-
-
-def _atomic(types: Types) -> bool:
-    return all(isinstance(one, AtomicType) and not isinstance(one, BinaryType) for one in types)
-
-
-def _any(types: Types) -> bool:
-    return True
-
-
 _ARITHMETIC = {exp.Add: "TRY_ADD", exp.Sub: "TRY_SUBTRACT", exp.Mul: "TRY_MULTIPLY"}
 _COMPARED = (exp.EQ, exp.NEQ, exp.LT, exp.LTE, exp.GT, exp.GTE, exp.NullSafeEQ, exp.Between, exp.In, exp.Nullif)
 _READ: dict[type[exp.Expression], Callable[[Types], bool]] = {
-    exp.Paren: _any,
-    **dict.fromkeys((exp.Add, exp.Sub, exp.Mul, exp.Div, exp.Mod, exp.Pow), _numbers),
-    **dict.fromkeys((exp.SafeAdd, exp.SafeSubtract, exp.SafeMultiply, exp.SafeDivide), _numbers),
-    exp.IntDiv: _integers,
-    **dict.fromkeys((exp.Neg, exp.Abs, exp.Sqrt, exp.Ln, exp.Exp, exp.Sign), _one_number),
-    exp.Round: _rounded,
-    **dict.fromkeys((exp.Cast, exp.TryCast), _atomic),
-    **dict.fromkeys((*_COMPARED, exp.Coalesce, exp.Greatest, exp.Least), _alike),
-    **dict.fromkeys((exp.And, exp.Or, exp.Not), _booleans),
-    exp.Is: _any,
-    **dict.fromkeys((exp.Case, exp.If), _branches),
-    **dict.fromkeys((exp.Length, exp.Upper, exp.Lower, exp.Trim, exp.Concat, exp.DPipe), _strings),
-    exp.Substring: _substring,
-    **dict.fromkeys((exp.Hour, exp.Minute, exp.Second), _moments),
+    exp.Paren: anything,
+    **dict.fromkeys((exp.Add, exp.Sub, exp.Mul, exp.Div, exp.Mod, exp.Pow), numbers),
+    **dict.fromkeys((exp.SafeAdd, exp.SafeSubtract, exp.SafeMultiply, exp.SafeDivide), numbers),
+    exp.IntDiv: integers,
+    **dict.fromkeys((exp.Neg, exp.Abs, exp.Sqrt, exp.Ln, exp.Exp, exp.Sign), one_number),
+    exp.Round: rounded,
+    **dict.fromkeys((exp.Cast, exp.TryCast), atomic),
+    **dict.fromkeys((*_COMPARED, exp.Coalesce, exp.Greatest, exp.Least), alike),
+    **dict.fromkeys((exp.And, exp.Or, exp.Not), booleans),
+    exp.Is: anything,
+    **dict.fromkeys((exp.Case, exp.If), branches),
+    **dict.fromkeys((exp.Length, exp.Upper, exp.Lower, exp.Trim, exp.Concat, exp.DPipe), strings),
+    exp.Substring: substring,
+    **dict.fromkeys((exp.Hour, exp.Minute, exp.Second), moments),
 }
 """What is read, and the types of its operands for which it fails nowhere, or where ``_tried`` says."""
-_NAMED = dict.fromkeys(("year", "month", "day", "quarter", "dayofweek", "dayofyear", "datediff"), _moments)
+_NAMED = dict.fromkeys(("year", "month", "day", "quarter", "dayofweek", "dayofyear", "datediff"), moments)
 _LAZY = (
     *(exp.Coalesce, exp.Case, exp.If, exp.Is, exp.And, exp.Or, exp.NullSafeEQ, exp.Greatest, exp.Least),
     *(exp.Between, exp.In),
@@ -326,25 +262,3 @@ def _takes(node: exp.Expression, values: list[EventValue]) -> bool:
 def _not_zero(node: exp.Expression) -> bool:
     """A constant that is neither zero nor negative."""
     return isinstance(node, exp.Literal) and not node.is_string and float(node.this) > 0
-
-
-def _overflows(data_type: DataType) -> bool:
-    """Whether a sum, difference, product or quotient of this type may not fit it."""
-    if isinstance(data_type, DecimalType):
-        return data_type.precision >= DecimalType(38).precision  # Spark made room for every value below that
-    return not isinstance(data_type, FloatType | DoubleType)
-
-
-def _fits(given: DataType, wanted: DataType) -> bool:
-    """Whether every value of one type has one in the other. Raises _Unknown for types that are not cast here."""
-    sizes = {"tinyint": 3, "smallint": 5, "int": 10, "bigint": 19}
-    if given == wanted or isinstance(wanted, StringType):
-        return True
-    if isinstance(given, NumericType) and isinstance(wanted, FloatType | DoubleType):
-        return True
-    if not isinstance(wanted, NumericType | BooleanType | DateType | TimestampType | TimestampNTZType):
-        raise _Unknown
-    if isinstance(given, IntegralType) and isinstance(wanted, IntegralType | DecimalType):
-        room = wanted.precision - wanted.scale if isinstance(wanted, DecimalType) else sizes[wanted.simpleString()]
-        return sizes[given.simpleString()] <= room
-    return isinstance(given, TimestampType) and isinstance(wanted, DateType)

@@ -163,3 +163,12 @@ def looks_back(term: Term) -> bool:
     if isinstance(term, AggregateOf):
         return term.prefix
     return isinstance(term, ElementOf) and term.place == "previous"
+
+
+def decimal_digits(operator: Operator, left: tuple[int, int], right: tuple[int, int]) -> tuple[int, int]:
+    """(precision, scale) of a sum, difference or product of decimals of these: Spark's rule, without its limit of 38 digits."""
+    (precision, scale), (other_precision, other_scale) = left, right
+    if operator == "mul":
+        return precision + other_precision + 1, scale + other_scale
+    digits = max(scale, other_scale)
+    return max(precision - scale, other_precision - other_scale) + digits + 1, digits

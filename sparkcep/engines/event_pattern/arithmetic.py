@@ -11,7 +11,7 @@ from typing import Literal
 import polars as pl
 
 from sparkcep.engines.event_pattern.spans import Span, combined
-from sparkcep.engines.event_pattern.values import Kind
+from sparkcep.engines.event_pattern.values import MAX_PRECISION, Kind, result_kind
 from sparkcep.errors import CepUnsupportedError
 from sparkcep.spec.expression import Call
 
@@ -19,7 +19,6 @@ ArithmeticOperator = Literal["add", "sub", "mul", "div"]
 
 OVERFLOW = 1
 ZERO_DIVISION = 2
-MAX_PRECISION = 38
 MICROSECONDS_PER_DAY = 86_400_000_000
 
 
@@ -53,17 +52,15 @@ def arithmetic(operator: ArithmeticOperator, left: Lowered, right: Lowered, node
     names = (left.kind.name, right.kind.name)
     if names == ("float", "float"):
         return _floating(operator, left, right, fault)
-    if operator != "div" and names == ("integer", "integer"):
-        return _checked(operator, left, right, Kind("integer", max(left.kind.bits, right.kind.bits)), fault)
-    if operator != "div" and names == ("decimal", "decimal"):
-        return _decimal(operator, left, right, fault, node)
-    result = _temporal(operator, *names)
+    result = result_kind(operator, left.kind, right.kind) if operator != "div" else None
     if result is None:
         raise CepUnsupportedError(
             f"{node} computes with {names[0]} and {names[1]} values.",
             code="ARITHMETIC",
             hint="Compute what concerns one event on that event's side, so that Spark evaluates it.",
         )
+    if result.name == "decimal":
+        return _decimal(operator, left, right, result, fault, node)
     if names == ("date", "date"):
         left, right = (Lowered(side.value.cast(pl.Int64) * MICROSECONDS_PER_DAY, result) for side in (left, right))
     return _checked(operator, left, right, result, fault)
@@ -81,15 +78,6 @@ def absolute(part: Lowered, node: Call) -> Lowered:
     least = (value.cast(pl.Int64) == pl.lit(-(1 << (kind.bits - 1)), dtype=pl.Int64)).fill_null(False)
     overflow = pl.when(least).then(OVERFLOW).otherwise(0)
     return Lowered(pl.when(least).then(None).otherwise(value.cast(pl.Int64)).abs(), kind, either(part.fault, overflow))
-
-
-def _temporal(operator: ArithmeticOperator, left: str, right: str) -> Kind | None:
-    """The kind of temporal arithmetic; values are microseconds (dates: days, whose difference is an interval)."""
-    if operator == "sub" and left == right and left in ("timestamp", "date", "duration"):
-        return Kind("duration")
-    if operator in ("add", "sub") and right == "duration" and left in ("timestamp", "duration"):
-        return Kind(left)  # type: ignore[arg-type]
-    return None
 
 
 def _apply(operator: ArithmeticOperator, left: pl.Expr, right: pl.Expr) -> pl.Expr:
@@ -119,21 +107,19 @@ def _checked(operator: ArithmeticOperator, left: Lowered, right: Lowered, kind: 
     return Lowered(pl.when(inside).then(value).otherwise(None).cast(narrow), kind, either(fault, overflow))
 
 
-def _decimal(operator: ArithmeticOperator, left: Lowered, right: Lowered, fault: pl.Expr | None, node: Call) -> Lowered:
+def _decimal(
+    operator: ArithmeticOperator, left: Lowered, right: Lowered, kind: Kind, fault: pl.Expr | None, node: Call
+) -> Lowered:
     """Exact, on unscaled 128-bit integers; a result that may pass 38 digits (where Spark rounds) is refused."""
-    one, two = left.kind, right.kind
-    scale = one.scale + two.scale if operator == "mul" else max(one.scale, two.scale)
-    whole = max(one.precision - one.scale, two.precision - two.scale)
-    precision = one.precision + two.precision + 1 if operator == "mul" else whole + scale + 1
-    if precision > MAX_PRECISION:
+    if kind.precision > MAX_PRECISION:
         raise CepUnsupportedError(
-            f"{node} may need {precision} digits, more than {MAX_PRECISION}.",
+            f"{node} may need {kind.precision} digits, more than {MAX_PRECISION}.",
             code="DECIMAL_PRECISION",
             hint="Cast the operands to decimals of fewer digits, or to DOUBLE.",
         )
     if operator != "mul":
-        left, right = _rescaled(left, scale), _rescaled(right, scale)
-    return Lowered(_apply(operator, left.value, right.value), Kind("decimal", 128, precision, scale), fault)
+        left, right = _rescaled(left, kind.scale), _rescaled(right, kind.scale)
+    return Lowered(_apply(operator, left.value, right.value), kind, fault)
 
 
 def _rescaled(part: Lowered, scale: int) -> Lowered:

@@ -21,7 +21,7 @@ _ARITHMETIC = ("add", "sub", "mul", "abs")
 def parts(condition: Expression) -> tuple[tuple[tuple[Signed, ...], Operator], ...]:
     """Sums that are all less (``lt``, or ``le``, ``gt``, ``ge``) than 0 where the condition holds, and only there.
 
-    None where it is not of this form.
+    Nothing where it is not of this form.
     """
     if not isinstance(condition, Call) or condition.operator not in (*MIRRORED, "eq"):
         return ()

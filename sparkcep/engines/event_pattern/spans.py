@@ -13,7 +13,7 @@ import numpy as np
 from sparkcep.engines.event_pattern.closures import Frame, rows_of
 from sparkcep.engines.event_pattern.events import BoolArray
 from sparkcep.engines.event_pattern.plan import Point
-from sparkcep.engines.event_pattern.values import Kind, Numbers, Payload
+from sparkcep.engines.event_pattern.values import MAX_PRECISION, Kind, Numbers, Payload, result_kind
 from sparkcep.spec.expression import Call, Expression, Operator
 
 LIMIT = 1 << 61
@@ -21,8 +21,6 @@ LIMIT = 1 << 61
 
 EPSILON = 2.0**-52
 """One operation on doubles is off by at most this share of its result."""
-
-MAX_PRECISION = 38
 
 Values = tuple[Numbers, BoolArray]
 """Values, and which of them are NULL."""
@@ -65,8 +63,8 @@ def combined(operator: Operator, parts: list[Span]) -> Span | None:
     if operator == "abs":
         one = parts[0]
         return replace(one, low=0 if one.low <= 0 <= one.high else min(abs(one.low), abs(one.high)), high=one.size)
-    kind = _kind(operator, parts[0].kind, parts[1].kind)
-    if kind is None:
+    kind = result_kind(operator, parts[0].kind, parts[1].kind)
+    if kind is None or kind.precision > MAX_PRECISION:
         return None
     left, right = (part if operator == "mul" else scaled(part, kind.scale) for part in parts)
     low, high = _ends(operator, left, right)
@@ -91,23 +89,6 @@ def _ends(operator: Operator, left: Span, right: Span) -> tuple[float, float]:
         return left.low - right.high, left.high - right.low
     corners = [one * two for one in (left.low, left.high) for two in (right.low, right.high)]
     return min(corners), max(corners)
-
-
-def _kind(operator: Operator, one: Kind, two: Kind) -> Kind | None:
-    """The kind of the result, as in ``arithmetic``."""
-    names = (one.name, two.name)
-    if names in (("float", "float"), ("integer", "integer")):
-        return Kind(one.name, max(one.bits, two.bits))
-    if names == ("decimal", "decimal"):
-        scale = one.scale + two.scale if operator == "mul" else max(one.scale, two.scale)
-        whole = max(one.precision - one.scale, two.precision - two.scale)
-        precision = one.precision + two.precision + 1 if operator == "mul" else whole + scale + 1
-        return Kind("decimal", 128, precision, scale) if precision <= MAX_PRECISION else None
-    if operator == "sub" and names in (("timestamp", "timestamp"), ("duration", "duration")):
-        return Kind("duration")
-    if operator in ("add", "sub") and names in (("timestamp", "duration"), ("duration", "duration")):
-        return Kind(one.name)
-    return None
 
 
 def _fitting(found: Span) -> Span | None:

@@ -19,6 +19,10 @@ import pyarrow.compute as pc
 
 from sparkcep.engines.event_pattern.events import BoolArray, IntArray
 from sparkcep.errors import CepUnsupportedError
+from sparkcep.spec.expression import Operator, decimal_digits
+
+MAX_PRECISION = 38
+"""Digits of a decimal."""
 
 Numbers = npt.NDArray[np.int64] | npt.NDArray[np.float64]
 
@@ -113,6 +117,20 @@ class Payload:
             types = ", ".join(f"{column} {self.table.schema.field(column).type}" for column in columns)
             raise CepUnsupportedError(f"These types cannot be compared for equality: {types}.", code="EQUALITY")
         return kinds[0]
+
+
+def result_kind(operator: Operator, one: Kind, two: Kind) -> Kind | None:
+    """The kind of a sum, difference or product of two kinds; None where there is none. A decimal may have more than ``MAX_PRECISION`` digits."""
+    names = (one.name, two.name)
+    if names in (("float", "float"), ("integer", "integer")):
+        return Kind(one.name, max(one.bits, two.bits))
+    if names == ("decimal", "decimal"):
+        return Kind("decimal", 128, *decimal_digits(operator, (one.precision, one.scale), (two.precision, two.scale)))
+    if operator == "sub" and one.name == two.name and one.name in ("timestamp", "date", "duration"):
+        return Kind("duration")
+    if operator in ("add", "sub") and names in (("timestamp", "duration"), ("duration", "duration")):
+        return Kind(one.name)
+    return None
 
 
 def _extent(series: pl.Series, kind: Kind) -> tuple[float, float] | None:
