@@ -68,21 +68,13 @@ def select(words, rank, time, deadline, rows):  # type: ignore[no-untyped-def]
     """
     row, kind, bounds, at, until = rows
     kept, partition = 0, 0
-    masks, used = words[0], words[1] << 1
+    masks = words[0]
     bounds[0] = 0
-    if masks.shape[0] == 1:
-        for r in range(masks.shape[1]):
-            mask = masks[0, r]
-            partition += mask & 1
-            row[kept] = r
-            kept += mask & used != 0
-            bounds[partition] = kept
-    else:
-        for r in range(masks.shape[1]):
-            partition += masks[0, r] & 1
-            row[kept] = r
-            kept += word_of(words, r) != 0
-            bounds[partition] = kept
+    for r in range(masks.shape[1]):
+        partition += masks[0, r] & 1
+        row[kept] = r
+        kept += word_of(words, r) != 0
+        bounds[partition] = kept
     places = np.empty(64, np.int64)
     for t in range(64):
         places[((ONE << np.uint64(t)) * DE_BRUIJN) >> np.uint64(58)] = t
