@@ -24,8 +24,8 @@ import pyarrow as pa
 from sparkcep.engines.aseq import engine
 from sparkcep.engines.aseq.baselines import dpc, sem
 from sparkcep.engines.aseq.events import code, read
-from sparkcep.engines.aseq.kernels import SATURATING
 from sparkcep.engines.aseq.passes import Weighing
+from sparkcep.engines.aseq.semiring import SATURATING
 from sparkcep.engines.aseq.sequences import Sequence, sequences
 from sparkcep.engines.aseq.sharing import plan_sharing
 from sparkcep.engines.aseq.work import Work

@@ -15,8 +15,8 @@ import pyarrow as pa
 from sparkcep.engines.aseq.engine import Plan
 from sparkcep.engines.aseq.events import read
 from sparkcep.engines.aseq.passes import Passes, Weighing
+from sparkcep.engines.aseq.semiring import MAX
 from sparkcep.engines.aseq.sequences import Sequence
-from sparkcep.engines.aseq.values import MAX
 from sparkcep.engines.counts import Counts
 from sparkcep.spec.neighbours import comparisons
 

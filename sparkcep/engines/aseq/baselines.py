@@ -14,7 +14,8 @@ import numba as nb
 import numpy as np
 
 from sparkcep.engines.aseq.events import Coded
-from sparkcep.engines.aseq.kernels import I64, RESET, SATURATING, plus
+from sparkcep.engines.aseq.kernels import I64, RESET
+from sparkcep.engines.aseq.semiring import SATURATING, plus
 
 
 def dpc(coded: Coded) -> int:

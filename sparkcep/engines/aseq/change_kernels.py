@@ -12,7 +12,8 @@ from __future__ import annotations
 import numba as nb
 import numpy as np
 
-from sparkcep.engines.aseq.kernels import F64, I8, I64, _one, _pull, _push, _through, _unit, _zero, plus
+from sparkcep.engines.aseq.kernels import F64, I8, I64, _pull, _push, _through, _unit
+from sparkcep.engines.aseq.semiring import one_of, plus, zero_of
 
 
 @nb.njit(
@@ -62,7 +63,7 @@ def alive(mode, code, first, low, high, weights, gaps, weighted, widest, out):  
     """
     length = len(gaps)
     size = length + 1
-    zero, one = _zero(mode, weights[0]), _one(mode, weights[0])
+    zero, one = zero_of(mode, weights[0]), one_of(mode, weights[0])
     front = np.empty((widest + 1, size), weights.dtype)
     back, turned = np.full((size, size), zero), np.full((size, size), zero)
     ahead = np.full((size + 1, size), zero)

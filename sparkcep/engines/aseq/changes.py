@@ -14,13 +14,13 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from sparkcep.engines.aseq import change_kernels, kernels
+from sparkcep.engines.aseq import change_kernels, semiring
 from sparkcep.engines.aseq.events import Coded, Table, read
 from sparkcep.engines.aseq.passes import Passes
 from sparkcep.engines.aseq.results import aggregate
 from sparkcep.engines.aseq.sequences import Sequence
 from sparkcep.engines.aseq.sharing import Pattern
-from sparkcep.engines.aseq.values import MAX, Ints
+from sparkcep.engines.aseq.values import Ints
 from sparkcep.engines.aseq.work import Weighing, Work
 from sparkcep.errors import CepUnsupportedError
 from sparkcep.spec.aggregate import AggregateSpec, EmitTime, GroupColumn, MatchAggregate, PatternName
@@ -55,8 +55,8 @@ class ChangeWork(Work):
         self._reach: dict[Sequence, Reach] = {}
 
     def _run(self, group: tuple[int, ...], weighing: Weighing, mode: int) -> NDArray:
-        kind = np.float64 if mode == kernels.FLOAT else np.int64
-        out = np.full(len(self.moments.row), MAX if mode == kernels.LEAST else 0, kind)
+        kind = np.float64 if mode == semiring.FLOAT else np.int64
+        out = np.full(len(self.moments.row), semiring.MAX if mode == semiring.LEAST else 0, kind)
         for one in self.marked(group[0], weighing.variable):
             coded, near = self.code(one.sequence), self._near(one.sequence)
             if not len(coded.part):

@@ -5,9 +5,7 @@ event: the entries that end or begin with it, whatever the window: a queue from 
 every entry over what came since; the front, made by turning the back over, one group of concurrent rows after another from
 the end, keeps at each START event the values of its prefixes from there on.
 
-The arithmetic is that of ``kernels`` (semirings), and two more modes: any greater ``mode`` is a modulus; EXACT: counts in doubles
-without a test for overflow. Nothing is subtracted, so whatever adds to a result below ``SURE`` is itself below it, and no double
-was rounded; from ``BEYOND`` on, far more than rounding could add, it is no int64; others say that another mode has to count.
+The arithmetic is ``semiring``'s, chosen by ``mode``.
 Sources: A-Seq sections 3.1, 3.2, 3.3 and 4; two-stack sliding windows instead of a counter per START event.
 """
 
@@ -17,11 +15,9 @@ import numba as nb
 import numpy as np
 from numba import types
 
-from sparkcep.engines.aseq.kernels import FLOAT, LEAST, MAX, SAFE_PRODUCT, SATURATING
 from sparkcep.engines.aseq.selection_kernels import I64, ONE, ROWS, U64, WORDS, word_of
+from sparkcep.engines.aseq.semiring import LEAST, MAX, SATURATING, plus, times
 
-EXACT = -1
-SURE, BEYOND = 2.0**53, 2.0**64
 F64 = types.Array(nb.float64, 1, "C")
 KEPT = types.Array(nb.uint64, 2, "C")
 OUT_I64, OUT_F64 = (types.Array(t, 2, "C") for t in (nb.int64, nb.float64))
@@ -29,30 +25,6 @@ SIDE = types.Tuple((types.UniTuple(U64, 6), I64))
 PROGRAM = types.Tuple((SIDE, SIDE, types.UniTuple(U64, 8), types.Tuple((U64, KEPT))))
 FRONT = 64
 """Snapshots of one kind, at first."""
-
-
-@nb.njit(inline="always")
-def _plus(mode, a, b):  # type: ignore[no-untyped-def]
-    if mode == SATURATING:
-        return a * 0 + MAX if a > MAX - b else a + b
-    if mode == LEAST:
-        return min(a, b)
-    return a + b if mode <= FLOAT else (a + b) % mode
-
-
-@nb.njit(inline="always")
-def _times(mode, a, b):  # type: ignore[no-untyped-def]
-    if mode == EXACT:
-        return a * b
-    if mode == LEAST:
-        return max(a, b)
-    if a == 0 or b == 0:
-        return a * 0 if a == 0 else b * 0
-    if mode > FLOAT:
-        return (a * b) % mode
-    if mode == FLOAT or float(a) * float(b) < SAFE_PRODUCT:
-        return a * b
-    return a * 0 + MAX if a > MAX // b else a * b
 
 
 @nb.njit(inline="always")
@@ -68,8 +40,8 @@ def _single(mode, test, r, weights, side, values, zero):  # type: ignore[no-unty
     for s in range(at[test], at[test + ONE]):
         more = values[source[s]]
         if weights is not None and weighed[s]:
-            more = _times(mode, more, weights[r])
-        values[target[s]] = _plus(mode, values[target[s]], more)
+            more = times(mode, more, weights[r])
+        values[target[s]] = plus(mode, values[target[s]], more)
     for c in range(clear_at[test], clear_at[test + ONE]):
         values[clear[c]] = zero
 
@@ -86,8 +58,8 @@ def _group(mode, words, row, weights, side, values, gain, zero):  # type: ignore
                 for s in range(at[test], at[test + ONE]):
                     more = values[source[s]]
                     if weights is not None and weighed[s]:
-                        more = _times(mode, more, weights[r])
-                    gain[target[s]] = _plus(mode, gain[target[s]], more)
+                        more = times(mode, more, weights[r])
+                    gain[target[s]] = plus(mode, gain[target[s]], more)
     for r in row:
         word = word_of(words, r)
         for test in tests:
@@ -99,7 +71,7 @@ def _group(mode, words, row, weights, side, values, gain, zero):  # type: ignore
         for test in tests:
             if (word >> np.int64(test)) & 1:
                 for s in range(at[test], at[test + ONE]):
-                    values[target[s]] = _plus(mode, values[target[s]], gain[target[s]])
+                    values[target[s]] = plus(mode, values[target[s]], gain[target[s]])
                     gain[target[s]] = zero
 
 
@@ -119,10 +91,10 @@ def _ending(mode, test, r, now, weights, finals, back, stacks, windowed, found):
                 top -= ONE
             held[here] = top
             for i in range(term_at[f], term_at[f + ONE]):
-                total = _plus(mode, total, _times(mode, front[here, top, place[i]], back[behind[i]]))
+                total = plus(mode, total, times(mode, front[here, top, place[i]], back[behind[i]]))
         if weights is not None and weighed[f]:
-            total = _times(mode, total, weights[r])
-        found[result[f]] = _plus(mode, found[result[f]], total)
+            total = times(mode, total, weights[r])
+        found[result[f]] = plus(mode, found[result[f]], total)
 
 
 @nb.njit(inline="always")
@@ -234,17 +206,17 @@ def _run(mode, rows, words, weights, program, zero, out):  # type: ignore[no-unt
                 more = _partition(mode, rows, begin, end, words, weights, program, ends, scratch, stacks, zero)
             if more == 0:
                 for i in range(len(out)):
-                    out[i, p] = _plus(mode, out[i, p], found[i])
+                    out[i, p] = plus(mode, out[i, p], found[i])
                 p += 1
 
 
-@nb.njit(nb.void(ROWS, WORDS, PROGRAM, OUT_F64), cache=True, nogil=True)
+@nb.njit(nb.void(ROWS, WORDS, PROGRAM, OUT_I64), cache=True, nogil=True)
 def count(rows, words, program, out):  # type: ignore[no-untyped-def]
-    """``out[i, p]`` += the number of matches with result i in partition p, if it stays below ``SURE``.
+    """``out[i, p]`` += the number of matches with result i in partition p, SATURATING.
 
     ``rows``, ``words``: what ``select`` keeps and reads.
     """
-    _run(EXACT, rows, words, None, program, 0.0, out)
+    _run(SATURATING, rows, words, None, program, 0, out)
 
 
 @nb.njit(

@@ -7,9 +7,7 @@ group, ``first[g]`` … ``first[g + 1]``; groups of one row are stepped in place
 
 This is the kernel for sequences with concurrent neighbours or with a negated event first or last; ``counting_kernels`` has the others.
 
-The arithmetic is that of a semiring, chosen by ``mode``. SATURATING: non-negative integers, where MAX means "MAX or
-more": only such numbers are added and multiplied, so a value below MAX is exact and MAX is no false alarm. FLOAT: sums of
-doubles. LEAST: the least key on any path (plus is min, times is max, zero is MAX, one is 0). Any greater mode is a modulus below 2^31.
+The arithmetic is ``semiring``'s, chosen by ``mode``.
 An aggregate of ``v.x`` weighs the step that takes v by x, all others by one: SUM is the sum over matches of their weights.
 
 Sources: A-Seq sections 3.1 (Dynamic Prefix Counting), 3.2 (Start Event Marking), 3.3 (recounting rule), 5 (SUM, MIN, MAX).
@@ -23,18 +21,16 @@ import numba as nb
 import numpy as np
 from numba import types
 
+from sparkcep.engines.aseq.semiring import LEAST, one_of, plus, times, zero_of
+
 I8, I64, F64 = (types.Array(t, 1, "C") for t in (nb.int8, nb.int64, nb.float64))
 MASKS = types.Array(nb.int64, 2, "C", readonly=True)
 RANKS = types.Array(nb.int64, 1, "C", readonly=True)
 
-SATURATING, LEAST, FLOAT = 0, 1, 2
 RESET, BEFORE, BEHIND = 30, 60, 61
 STRICT, TIED = 0, 1
 LOOP = -1
 """A gap like STRICT, of a position that takes one event or more."""
-MAX = np.iinfo(np.int64).max
-SAFE_PRODUCT = 9.0e18
-"""Products of which the double is below this fit int64 whatever the rounding."""
 
 
 @nb.njit(nb.types.UniTuple(nb.int64, 2)(MASKS, RANKS, I64, I64, I64, I64, I64, I64, I64), cache=True, nogil=True)
@@ -109,43 +105,9 @@ def bounds(code, first, part, time, deadline, low, high):  # type: ignore[no-unt
 
 
 @nb.njit(cache=True, nogil=True)
-def _zero(mode, like):  # type: ignore[no-untyped-def]
-    return like * 0 + MAX if mode == LEAST else like * 0
-
-
-@nb.njit(cache=True, nogil=True)
-def _one(mode, like):  # type: ignore[no-untyped-def]
-    return like * 0 if mode == LEAST else like * 0 + 1
-
-
-@nb.njit([nb.int64(nb.int64, nb.int64, nb.int64), nb.float64(nb.int64, nb.float64, nb.float64)], cache=True, nogil=True)
-def plus(mode, a, b):  # type: ignore[no-untyped-def]
-    """Alternatives."""
-    if mode == LEAST:
-        return min(a, b)
-    if mode == SATURATING and a > MAX - b:
-        return a * 0 + MAX
-    return (a + b) % mode if mode > FLOAT else a + b
-
-
-@nb.njit([nb.int64(nb.int64, nb.int64, nb.int64), nb.float64(nb.int64, nb.float64, nb.float64)], cache=True, nogil=True)
-def times(mode, a, b):  # type: ignore[no-untyped-def]
-    """One after the other. Nothing times infinity is nothing: there is no such path."""
-    if mode == LEAST:
-        return max(a, b)
-    if a == 0 or b == 0:
-        return a * 0 if a == 0 else b * 0
-    if mode > FLOAT:
-        return (a * b) % mode
-    if mode == FLOAT or float(a) * float(b) < SAFE_PRODUCT:
-        return a * b
-    return a * 0 + MAX if a > MAX // b else a * b
-
-
-@nb.njit(cache=True, nogil=True)
 def _step_row(mode, word, weight, gaps, length, weighted, state):  # type: ignore[no-untyped-def]
     """A group of one row, in place, right to left: no event is its own predecessor."""
-    zero = _zero(mode, weight)
+    zero = zero_of(mode, weight)
     for j in range(length, 0, -1):
         if j < length and (word >> (RESET + j)) & 1:
             state[j] = zero
@@ -159,7 +121,7 @@ def _step_row(mode, word, weight, gaps, length, weighted, state):  # type: ignor
 @nb.njit(cache=True, nogil=True)
 def _step_group(mode, code, weights, begin, end, gaps, length, weighted, state, gain):  # type: ignore[no-untyped-def]
     """A group of concurrent rows: STRICT gaps start from the states before it, TIED ones from earlier rows of it."""
-    zero = _zero(mode, weights[0])
+    zero = zero_of(mode, weights[0])
     gain[:] = zero
     resets = np.int64(0)
     for r in range(begin, end):
@@ -191,7 +153,7 @@ def _step_group(mode, code, weights, begin, end, gaps, length, weighted, state, 
 def unbounded(mode, code, first, part, weights, gaps, weighted, out):  # type: ignore[no-untyped-def]
     """``out[p]``: the aggregate over all matches of partition p (Dynamic Prefix Counting)."""
     length = len(gaps)
-    zero, one = _zero(mode, weights[0]), _one(mode, weights[0])
+    zero, one = zero_of(mode, weights[0]), one_of(mode, weights[0])
     state, gain = np.full(length + 1, zero), np.full(length + 1, zero)
     state[0] = one
     for g in range(len(part)):
@@ -209,7 +171,7 @@ def unbounded(mode, code, first, part, weights, gaps, weighted, out):  # type: i
 @nb.njit(cache=True, nogil=True)
 def _push(mode, code, weights, begin, end, gaps, length, weighted, matrix, gain):  # type: ignore[no-untyped-def]
     """``matrix`` times the group's transition matrix: what ``_step_row`` and ``_step_group`` do to each of its rows."""
-    zero = _zero(mode, weights[0])
+    zero = zero_of(mode, weights[0])
     if end - begin > 1:
         for i in range(length + 1):
             _step_group(mode, code, weights, begin, end, gaps, length, weighted, matrix[i], gain)
@@ -252,7 +214,7 @@ def _pull(mode, code, weights, begin, end, gaps, length, weighted, matrix, ahead
 
     ``ahead[j]``: the paths that go on from state j - 1 by taking an event of this group for position j.
     """
-    zero = _zero(mode, weights[0])
+    zero = zero_of(mode, weights[0])
     if end - begin == 1:
         _pull_row(mode, code[begin], weights[begin if weighted > 0 else 0], gaps, length, weighted, matrix, zero)
         return
@@ -325,7 +287,7 @@ def windowed(mode, code, first, part, low, high, weights, gaps, weighted, widest
     """
     length = len(gaps)
     size = length + 1
-    zero, one = _zero(mode, weights[0]), _one(mode, weights[0])
+    zero, one = zero_of(mode, weights[0]), one_of(mode, weights[0])
     front = np.empty((widest + 1, size), weights.dtype)
     rest_front = np.empty((widest + 1 if open_ended else 0, size, size), weights.dtype)
     back, rest_back, turned = np.full((size, size), zero), np.full((size, size), zero), np.full((size, size), zero)

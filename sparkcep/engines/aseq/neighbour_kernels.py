@@ -14,7 +14,8 @@ import numba as nb
 import numpy as np
 from numba import types
 
-from sparkcep.engines.aseq.kernels import F64, I8, I64, LEAST, LOOP, MAX, RESET, plus, times
+from sparkcep.engines.aseq.kernels import F64, I8, I64, LOOP, RESET
+from sparkcep.engines.aseq.semiring import LEAST, MAX, plus, times
 
 KEYS = types.Array(nb.int64, 2, "C")
 EQ, NE, LT, LE, GT, GE = range(6)

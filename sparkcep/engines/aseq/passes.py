@@ -12,7 +12,7 @@ from math import prod
 import numpy as np
 from numpy.typing import NDArray
 
-from sparkcep.engines.aseq import exact, kernels
+from sparkcep.engines.aseq import exact, semiring
 from sparkcep.engines.aseq.events import Table
 from sparkcep.engines.aseq.sequences import Sequence
 from sparkcep.engines.aseq.values import Column, Ints
@@ -49,11 +49,11 @@ class Passes:
     def integers(self, weighing: Weighing) -> Ints:
         """Per partition the sum of non-negative weights, where MAX means MAX or more; or the least key, MAX for none."""
         by_order = weighing.weight in ("least", "greatest")
-        return self._work.numbers(self._pattern, weighing, kernels.LEAST if by_order else kernels.SATURATING)
+        return self._work.numbers(self._pattern, weighing, semiring.LEAST if by_order else semiring.SATURATING)
 
     def doubles(self, weighing: Weighing) -> NDArray[np.float64]:
         """Per partition the sum of weights as doubles."""
-        return self._work.numbers(self._pattern, weighing, kernels.FLOAT)
+        return self._work.numbers(self._pattern, weighing, semiring.FLOAT)
 
     def exact(self, weighing: Weighing, part: int) -> int | None:
         """The sum of weights of one partition; None where it may have more than 44 digits."""
@@ -67,7 +67,7 @@ class Passes:
         for one in self._work.marked(self._pattern, weighing.variable):
             coded = self._work.code(one.sequence)
             groups = range(int(np.searchsorted(coded.part, part)), int(np.searchsorted(coded.part, part + 1)))
-            weights = self._work.weights(weighing, kernels.SATURATING)
+            weights = self._work.weights(weighing, semiring.SATURATING)
             found += exact.total(coded, groups, weights[coded.row].tolist() if len(weights) else None, one.position)
         return found
 

@@ -13,7 +13,8 @@ from numpy.typing import NDArray
 
 from sparkcep.engines.aseq import values
 from sparkcep.engines.aseq.passes import Passes, Weighing
-from sparkcep.engines.aseq.values import MAX, Ints
+from sparkcep.engines.aseq.semiring import MAX
+from sparkcep.engines.aseq.values import Ints
 from sparkcep.errors import CepDataError
 from sparkcep.spec.aggregate import MatchAggregate
 

@@ -16,9 +16,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
+from sparkcep.engines.aseq.semiring import MAX
 from sparkcep.errors import CepUnsupportedError
 
-MAX = np.iinfo(np.int64).max
 SUM_DIGITS = 10
 """Digits that SUM adds to a decimal's precision, as in Spark."""
 MAX_PRECISION = 38

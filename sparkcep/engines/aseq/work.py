@@ -13,13 +13,13 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from sparkcep.engines.aseq import counting_kernels, kernels, neighbour_kernels, values
+from sparkcep.engines.aseq import counting_kernels, kernels, neighbour_kernels, semiring, values
 from sparkcep.engines.aseq.events import Coded, Rows, Table, code, select
 from sparkcep.engines.aseq.neighbours import order_keys
 from sparkcep.engines.aseq.programs import Counted, compile_program
 from sparkcep.engines.aseq.sequences import Marked, Sequence, marked
 from sparkcep.engines.aseq.spelling import countable
-from sparkcep.engines.aseq.values import MAX, Column
+from sparkcep.engines.aseq.values import Column
 from sparkcep.spec.neighbours import OPERATORS, Comparison
 
 Weight = Literal["one", "counted", "positive", "negative", "value", "least", "greatest"]
@@ -63,7 +63,7 @@ class Work:
         return self._columns[name]
 
     def numbers(self, pattern: int, weighing: Weighing, mode: int) -> NDArray:
-        """Per partition the sum over the matches of ``pattern`` in the arithmetic ``mode`` (``kernels``)."""
+        """Per partition the sum over the matches of ``pattern`` in the arithmetic ``mode`` (``semiring``)."""
         key = pattern, weighing, mode
         if key not in self._done:
             group = next(group for group in self.together if pattern in group)
@@ -79,7 +79,7 @@ class Work:
     def weights(self, weighing: Weighing, mode: int) -> NDArray:
         """One weight per row of the table; none where every match counts one."""
         if weighing.weight == "one":
-            return np.empty(0, np.float64 if mode == kernels.FLOAT else np.int64)
+            return np.empty(0, np.float64 if mode == semiring.FLOAT else np.int64)
         key = weighing, mode
         if key not in self._weights:
             self._weights[key] = self._new_weights(weighing, mode)
@@ -92,8 +92,8 @@ class Work:
         return self._coded[sequence]
 
     def _run(self, group: tuple[int, ...], weighing: Weighing, mode: int) -> NDArray:
-        kind = np.float64 if mode == kernels.FLOAT else np.int64
-        nothing = MAX if mode == kernels.LEAST else 0
+        kind = np.float64 if mode == semiring.FLOAT else np.int64
+        nothing = semiring.MAX if mode == semiring.LEAST else 0
         out = np.full((len(group), len(self.table.starts)), nothing, kind)
         counted = [
             Counted(one, place)
@@ -124,12 +124,9 @@ class Work:
         selected = self._select(tests, sum(1 << tests.index(name) for name in used))
         arrays = program.push, program.pull, program.finals, program.snapshots
         rows = selected.rows, selected.words
-        if weighing.weight == "one" and mode == kernels.SATURATING:
-            found = np.zeros(out.shape)
-            counting_kernels.count(*rows, arrays, found)
-            if ((found < counting_kernels.SURE) | (found >= counting_kernels.BEYOND)).all():
-                _add_counts(found, out)
-                return
+        if weighing.weight == "one" and mode == semiring.SATURATING:
+            counting_kernels.count(*rows, arrays, out)
+            return
         weights = self.weights(weighing, mode)
         weights = weights if len(weights) else np.ones(len(self.table.rank), out.dtype)
         counting_kernels.weigh(mode, *rows, weights, arrays, out)
@@ -183,27 +180,21 @@ class Work:
             case "counted":
                 numbers = column.counted
             case "value":
-                if mode == kernels.FLOAT:
+                if mode == semiring.FLOAT:
                     return column.doubles()
                 numbers = column.integers()
             case "least" | "greatest":
                 keys, distinct = column.order()
-                reverse = np.where(column.valid, len(distinct) - 1 - keys, MAX)
+                reverse = np.where(column.valid, len(distinct) - 1 - keys, semiring.MAX)
                 return keys if weighing.weight == "least" else reverse
             case "positive":
                 numbers = np.maximum(column.integers(), 0)
             case _:
                 # -(-2^63) is no int64: MAX sends its partitions to the exact sum.
-                numbers = -np.maximum(np.minimum(column.integers(), 0), -MAX)
-        if mode > kernels.FLOAT:
+                numbers = -np.maximum(np.minimum(column.integers(), 0), -semiring.MAX)
+        if mode > semiring.FLOAT:
             return numbers % mode
-        return numbers.astype(np.float64) if mode == kernels.FLOAT else numbers
-
-
-def _add_counts(found: NDArray, out: NDArray) -> None:
-    """Adds exact doubles to integers; those past int64, whose rounding errors are far smaller, are MAX."""
-    more = np.where(found < counting_kernels.SURE, found, 0).astype(np.int64)
-    out[:] = np.where((found >= counting_kernels.BEYOND) | (out > MAX - more), MAX, out + np.minimum(more, MAX - out))
+        return numbers.astype(np.float64) if mode == semiring.FLOAT else numbers
 
 
 def _inner(sequence: Sequence) -> set[int]:

@@ -1,0 +1,82 @@
+"""The arithmetic of counts in numba kernels: a semiring, chosen by ``mode``.
+
+SATURATING: non-negative int64, where MAX means "MAX or more": only such numbers are added and multiplied, so a value below MAX is
+exact and MAX is no false alarm. It costs what doubles cost: the processor's overflow flag says when.
+LEAST: the least key on any path (plus is min, times is max, zero is MAX, one is 0).
+FLOAT: sums of doubles. Any greater mode is a modulus below 2^31.
+"""
+
+from __future__ import annotations
+
+import numba as nb
+import numpy as np
+from llvmlite import ir
+from numba import types
+from numba.extending import intrinsic
+
+SATURATING, LEAST, FLOAT = 0, 1, 2
+MAX = np.iinfo(np.int64).max
+
+
+@nb.njit(cache=True, nogil=True)
+def zero_of(mode, like):  # type: ignore[no-untyped-def]
+    """No match; of the type of ``like``."""
+    return like * 0 + MAX if mode == LEAST else like * 0
+
+
+@nb.njit(cache=True, nogil=True)
+def one_of(mode, like):  # type: ignore[no-untyped-def]
+    """The match of no event; of the type of ``like``."""
+    return like * 0 if mode == LEAST else like * 0 + 1
+
+
+@nb.njit(cache=True, nogil=True)
+def plus(mode, a, b):  # type: ignore[no-untyped-def]
+    """Alternatives."""
+    if mode == LEAST:
+        return min(a, b)
+    if mode > FLOAT:
+        return (a + b) % mode
+    return _sum(a, b)
+
+
+@nb.njit(cache=True, nogil=True)
+def times(mode, a, b):  # type: ignore[no-untyped-def]
+    """One after the other. Nothing times infinity is nothing: there is no such path."""
+    if mode == LEAST:
+        return max(a, b)
+    if mode > FLOAT:
+        return (a * b) % mode
+    return _product(a, b)
+
+
+@intrinsic
+def _sum(typing, a, b):  # type: ignore[no-untyped-def]
+    """``a + b``; of int64 that are not negative MAX where it is more."""
+
+    def generate(context, builder, signature, operands):  # type: ignore[no-untyped-def]
+        if a == types.float64:
+            return builder.fadd(*operands)
+        total = builder.add(*operands)
+        return builder.select(builder.icmp_signed("<", total, _integer(0)), _integer(int(MAX)), total)
+
+    return a(a, a), generate
+
+
+@intrinsic
+def _product(typing, a, b):  # type: ignore[no-untyped-def]
+    """``a * b``; of int64 that are not negative MAX where it is more, of doubles 0 where one of them is."""
+
+    def generate(context, builder, signature, operands):  # type: ignore[no-untyped-def]
+        if a == types.float64:
+            none = ir.Constant(ir.DoubleType(), 0.0)
+            zero = [builder.fcmp_ordered("==", one, none) for one in operands]
+            return builder.select(builder.or_(*zero), none, builder.fmul(*operands))
+        product, over = (builder.extract_value(builder.smul_with_overflow(*operands), i) for i in range(2))
+        return builder.select(over, _integer(int(MAX)), product)
+
+    return a(a, a), generate
+
+
+def _integer(value: int) -> ir.Constant:
+    return ir.Constant(ir.IntType(64), value)
