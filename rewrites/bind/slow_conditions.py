@@ -7,15 +7,13 @@ looks at one row only stays Spark's, as everywhere.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from pyspark.errors import PySparkException
 from pyspark.sql.types import (
     ArrayType,
     BinaryType,
-    BooleanType,
     DataType,
     DecimalType,
     DoubleType,
@@ -25,24 +23,16 @@ from pyspark.sql.types import (
 from sqlglot import exp
 
 from rewrites.bind.aggregates import function_name, innermost_call, is_aggregate
-from rewrites.builder import quoted
-from rewrites.dialect import column_path, span_of
+from rewrites.bind.stand_in import StandIn, has_parameter, is_constant, is_name
+from rewrites.dialect import span_of
 from rewrites.dialect.nodes import Classifier, MatchNumber, MatchSequenceNumber, Navigation, Semantics
 from rewrites.operands import NotForTheEngine, Operand
-from rewrites.relation import spark_message
-from rewrites.source import lambda_names
-from sparkcep.errors import CepAnalysisError, CepError, CepUnsupportedError
+from sparkcep.errors import CepUnsupportedError
 from sparkcep.spec import row
 from sparkcep.spec.expression import Constant, SparkFunction
 
 if TYPE_CHECKING:
     from rewrites.bind.match_conditions import MatchConditionTranslator
-
-_CONSTANT = (
-    *(exp.Literal, exp.Boolean, exp.Null, exp.Interval, exp.Var, exp.Cast, exp.DataType, exp.DataTypeParam),
-    *(exp.Neg, exp.Paren, exp.Identifier),
-)
-"""What a constant is made of that Spark's analysis gives back as a literal."""
 
 _MOMENTS = {
     **dict.fromkeys(("stddev", "std", "stddev_samp"), "stddev_samp"),
@@ -54,32 +44,16 @@ _MOMENTS = {
 
 def slow_condition(node: exp.Expression, translator: MatchConditionTranslator) -> Operand:
     """The condition as a ``SparkFunction`` tree. Raises CepUnsupportedError at ``node`` for what is not among the engine's functions."""
-    pieces = _Pieces(translator)
+    pieces = _Pieces(translator, StandIn(translator.relation.expression))
     try:
-        text = pieces.text(node)
-        tree = _analysed(f"SELECT {text}\n AS `r` FROM {pieces.stand_in()}", node, translator)
+        return pieces.values.condition(
+            pieces.text(node),
+            node,
+            f"the condition of {translator.own}",
+            lambda why="": _refusal(node, translator, why),
+        )
     except NotForTheEngine:
         raise _refusal(node, translator) from None
-    if tree.type != "boolean":
-        raise CepAnalysisError(
-            f"the condition of {translator.own} is {tree.type}, not boolean", code="CONDITION", span=span_of(node)
-        )
-    if not isinstance(tree, SparkFunction):
-        raise _refusal(node, translator)
-    return Operand(BooleanType(), source=pieces.filled(tree))
-
-
-def _analysed(query: str, node: exp.Expression, translator: MatchConditionTranslator) -> SparkFunction | Constant:
-    expression = translator.relation.expression
-    if expression is None:
-        raise _refusal(node, translator, "over Spark Connect there is no slow path for such conditions")
-    try:
-        return expression(query)
-    except CepError as error:
-        error.span = error.span or span_of(node)
-        raise
-    except PySparkException as error:
-        raise CepAnalysisError(spark_message(error), code="EXPRESSION", span=span_of(node)) from None
 
 
 def _refusal(node: exp.Expression, translator: MatchConditionTranslator, why: str = "") -> CepUnsupportedError:
@@ -97,7 +71,7 @@ class _Pieces:
     """Cuts an expression into what the engine has (columns of the stand-in) and what is left of it."""
 
     translator: MatchConditionTranslator
-    names: dict[Any, tuple[str, DataType]] = field(default_factory=dict)
+    values: StandIn
 
     def text(self, node: exp.Expression) -> str:
         """``node`` over the stand-in's columns."""
@@ -114,15 +88,6 @@ class _Pieces:
         edits = [(span_of(child), self.text(child)) for child in node.iter_expressions() if not is_name(child)]
         return self.translator.source.splice(span_of(node), edits)
 
-    def stand_in(self) -> str:
-        """An empty table with the columns."""
-        columns = [f"CAST(NULL AS {kind.simpleString()}) AS {quoted(name)}" for name, kind in self.names.values()]
-        return f"(SELECT {', '.join(columns) or '1'})"
-
-    def filled(self, tree: SparkFunction) -> SparkFunction:
-        """The tree with the engine's sources in the columns' places."""
-        return filled(tree, {name: source for source, (name, _) in self.names.items()})
-
     def _is_leaf(self, node: exp.Expression) -> bool:
         """Whether ``node`` is a value of one row, or of none, that Spark or the engine has."""
         if isinstance(node, Navigation | Classifier | MatchNumber | MatchSequenceNumber):
@@ -134,12 +99,7 @@ class _Pieces:
         return self.translator.is_leaf(node) and self.translator.is_hoisted(node)
 
     def _column(self, operand: Operand) -> str:
-        source = self.translator.emit(operand)
-        return self._named(source, operand.data_type)
-
-    def _named(self, source: Any, data_type: DataType) -> str:
-        name, _ = self.names.setdefault(source, (f"__cep_x{len(self.names)}", data_type))
-        return quoted(name)
+        return self.values.column(self.translator.emit(operand), operand.data_type)
 
     def _aggregate(self, node: exp.Expression) -> str:
         """An aggregate as SQL over sums, counts and lists."""
@@ -184,7 +144,7 @@ class _Pieces:
         return self.translator.list_of(node, argument, cast)
 
     def _list(self, node: exp.Expression, argument: exp.Expression, distinct: bool) -> str:
-        name = self._named(self._source(node, argument), ArrayType(self._type(argument)))
+        name = self.values.column(self._source(node, argument), ArrayType(self._type(argument)))
         return f"array_distinct({name})" if distinct else name
 
     def _doubles(self, node: exp.Expression, argument: exp.Expression, distinct: bool) -> SparkFunction:
@@ -192,7 +152,7 @@ class _Pieces:
         return _distinct_of(found) if distinct else found
 
     def _fold(self, name: str, data_type: DataType, *arguments: Any, settings: tuple[str, ...] = ()) -> str:
-        return self._named(SparkFunction(name, data_type.simpleString(), arguments, settings, name), data_type)
+        return self.values.column(SparkFunction(name, data_type.simpleString(), arguments, settings, name), data_type)
 
     def _joined(self, node: exp.Expression, argument: exp.Expression, _: bool) -> str:
         call = innermost_call(node)
@@ -204,7 +164,7 @@ class _Pieces:
         ):
             raise NotForTheEngine
         cast = None if isinstance(self._type(argument), StringType) else "STRING"
-        name = self._named(self._source(node, argument, cast), ArrayType(StringType()))
+        name = self.values.column(self._source(node, argument, cast), ArrayType(StringType()))
         between = "''" if delimiter is None else self.text(delimiter)
         return f"CASE WHEN size({name}) > 0 THEN array_join({name}, {between}) END"
 
@@ -252,24 +212,6 @@ class _Pieces:
         return total if name == "sum" else f"({total} / NULLIF({count}, 0L))"
 
 
-def filled(tree: SparkFunction, sources: Mapping[str, Any]) -> SparkFunction:
-    """``tree`` with the engine's sources in the places of the stand-in's columns, by name."""
-
-    def fill(node: Any) -> Any:
-        if not isinstance(node, SparkFunction):
-            return node
-        if node.name == "AttributeReference":
-            return SparkFunction("Source", node.type, (sources[node.settings[0]],), text="value")
-        return SparkFunction(node.name, node.type, tuple(map(fill, node.arguments)), node.settings, node.text)
-
-    return fill(tree)  # type: ignore[no-any-return]
-
-
-def is_constant(node: exp.Expression) -> bool:
-    """Whether Spark's analysis gives ``node`` back as a literal."""
-    return all(isinstance(part, _CONSTANT) for part in node.walk())
-
-
 def _distinct_of(values: SparkFunction) -> SparkFunction:
     return SparkFunction("ArrayDistinct", values.type, (values,), text="array_distinct")
 
@@ -278,23 +220,3 @@ def _quotient(total: str, count: str, data_type: DecimalType) -> str:
     """Spark's AVG of decimals."""
     precision, scale = min(data_type.precision + 4, 38), min(data_type.scale + 4, 38)
     return f"CAST({total} / NULLIF({count}, 0L) AS DECIMAL({precision}, {scale}))"
-
-
-def has_parameter(node: exp.Expression) -> bool:
-    """Whether ``node`` reads a parameter of a lambda around it."""
-    bound = lambda_names(node)
-    return any(_first_name(part) in bound for part in node.walk()) if bound else False
-
-
-def _first_name(node: exp.Expression) -> str | None:
-    """The name that a column reference begins with; sqlglot leaves a lambda's parameters as bare identifiers."""
-    path = column_path(node)
-    if path is not None:
-        return path[0].value.lower()
-    bare = isinstance(node, exp.Identifier) and not isinstance(node.parent, exp.Column | exp.Dot)
-    return node.name.lower() if bare else None
-
-
-def is_name(node: exp.Expression) -> bool:
-    """Parts of a syntax tree that are no expressions: names, types, units."""
-    return isinstance(node, exp.Identifier | exp.DataType | exp.Var | exp.DataTypeParam)

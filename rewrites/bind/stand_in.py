@@ -1,0 +1,110 @@
+"""Spark's analysis of an expression over values that only an engine has.
+
+The values are columns of an empty stand-in, over which Spark analyses the expression; in its tree, with all casts, the engine's
+sources take the columns' places.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from pyspark.errors import PySparkException
+from pyspark.sql.types import BooleanType, DataType
+from sqlglot import exp
+
+from rewrites.builder import quoted
+from rewrites.dialect import column_path, span_of
+from rewrites.operands import Operand
+from rewrites.relation import spark_message
+from rewrites.source import lambda_names
+from sparkcep.errors import CepAnalysisError, CepError, CepUnsupportedError
+from sparkcep.spec.expression import Constant, SparkFunction
+
+_CONSTANT = (
+    *(exp.Literal, exp.Boolean, exp.Null, exp.Interval, exp.Var, exp.Cast, exp.DataType, exp.DataTypeParam),
+    *(exp.Neg, exp.Paren, exp.Identifier),
+)
+"""What a constant is made of that Spark's analysis gives back as a literal."""
+
+
+@dataclass(slots=True)
+class StandIn:
+    """``analyse``: Spark's tree of the only column of a query; None over Spark Connect."""
+
+    analyse: Callable[[str], SparkFunction | Constant] | None
+    _columns: dict[Any, tuple[str, DataType]] = field(default_factory=dict)
+
+    def column(self, source: Any, data_type: DataType) -> str:
+        """The column, quoted, that stands for the engine's ``source``."""
+        name, _ = self._columns.setdefault(source, (f"__cep_x{len(self._columns)}", data_type))
+        return quoted(name)
+
+    def condition(
+        self, text: str, node: exp.Expression, what: str, refusal: Callable[..., CepUnsupportedError]
+    ) -> Operand:
+        """``text`` over the columns, for ``node``, as a tree of functions.
+
+        Raises ``refusal([why])``; CepAnalysisError where Spark does, and for ``what`` is not boolean.
+        """
+        tree = self._analysed(text, node, refusal)
+        if tree.type != "boolean":
+            raise CepAnalysisError(f"{what} is {tree.type}, not boolean", code="CONDITION", span=span_of(node))
+        if not isinstance(tree, SparkFunction):
+            raise refusal()
+        return Operand(
+            BooleanType(), source=_filled(tree, {name: source for source, (name, _) in self._columns.items()})
+        )
+
+    def _analysed(
+        self, text: str, node: exp.Expression, refusal: Callable[..., CepUnsupportedError]
+    ) -> SparkFunction | Constant:
+        if self.analyse is None:
+            raise refusal("over Spark Connect there is no slow path for such conditions")
+        columns = [f"CAST(NULL AS {kind.simpleString()}) AS {quoted(name)}" for name, kind in self._columns.values()]
+        try:
+            return self.analyse(f"SELECT {text}\n AS `r` FROM (SELECT {', '.join(columns) or '1'})")
+        except CepError as error:
+            error.span = error.span or span_of(node)
+            raise
+        except PySparkException as error:
+            raise CepAnalysisError(spark_message(error), code="EXPRESSION", span=span_of(node)) from None
+
+
+def _filled(tree: SparkFunction, sources: Mapping[str, Any]) -> SparkFunction:
+    """``tree`` with the engine's sources in the places of the stand-in's columns, by name."""
+
+    def fill(node: Any) -> Any:
+        if not isinstance(node, SparkFunction):
+            return node
+        if node.name == "AttributeReference":
+            return SparkFunction("Source", node.type, (sources[node.settings[0]],), text="value")
+        return SparkFunction(node.name, node.type, tuple(map(fill, node.arguments)), node.settings, node.text)
+
+    return fill(tree)  # type: ignore[no-any-return]
+
+
+def is_constant(node: exp.Expression) -> bool:
+    """Whether Spark's analysis gives ``node`` back as a literal."""
+    return all(isinstance(part, _CONSTANT) for part in node.walk())
+
+
+def has_parameter(node: exp.Expression) -> bool:
+    """Whether ``node`` reads a parameter of a lambda around it."""
+    bound = lambda_names(node)
+    return any(_first_name(part) in bound for part in node.walk()) if bound else False
+
+
+def _first_name(node: exp.Expression) -> str | None:
+    """The name that a column reference begins with; sqlglot leaves a lambda's parameters as bare identifiers."""
+    path = column_path(node)
+    if path is not None:
+        return path[0].value.lower()
+    bare = isinstance(node, exp.Identifier) and not isinstance(node.parent, exp.Column | exp.Dot)
+    return node.name.lower() if bare else None
+
+
+def is_name(node: exp.Expression) -> bool:
+    """Parts of a syntax tree that are no expressions: names, types, units."""
+    return isinstance(node, exp.Identifier | exp.DataType | exp.Var | exp.DataTypeParam)
