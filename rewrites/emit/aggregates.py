@@ -31,6 +31,7 @@ from sqlglot import exp
 from rewrites.bind.event_pattern import BoundEventPattern
 from rewrites.bind.match_aggregates import EMIT_TIME
 from rewrites.builder import match_call, named, quoted, string, text_of
+from rewrites.emit.classes import CLASS
 from rewrites.emit.event_pattern import EVENT_TIME, MOMENT, RANK, engine_input
 from rewrites.operands import EXACT_DIGITS
 from rewrites.rules.time_shards import Shards
@@ -198,6 +199,7 @@ def aggregate_spec(bound: BoundEventPattern, events: EventPatternSpec, partials:
         partition=events.partition,
         text=events.text,
         emit=MOMENT if bound.emit_changes else None,
+        classes=CLASS if bound.emit_changes and bound.equivalences else None,
         neighbours=events.predicates,
     )
 
@@ -229,7 +231,7 @@ def aggregate_input(
     if isinstance(spec.within, WithinTime):
         columns += [spec.within.time, spec.within.deadline]
     columns += [column for output in spec.outputs if (column := read_column(output.source)) is not None]
-    columns += [spec.emit] if spec.emit else []
+    columns += [column for column in (spec.emit, spec.classes) if column is not None]
     columns += [name for one in comparisons(spec.neighbours) for name in (one.each, one.previous)]
     names = list(dict.fromkeys(columns))
     every_event = spec.emit is not None

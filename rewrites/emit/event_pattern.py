@@ -19,6 +19,7 @@ from rewrites.bind.within import NOT_POSITIVE
 from rewrites.builder import match_call, named, over, quoted, raw, select, string, text_of
 from rewrites.dialect import span_of
 from rewrites.emit.buffers import buffer_output
+from rewrites.emit.classes import by_class, of_class
 from rewrites.emit.flat_events import always_taken, flat_columns, structs
 from rewrites.emit.masks import ROW_NUMBER, mask_columns
 from rewrites.emit.neighbours import APART, Line, is_contiguous, neighbours
@@ -143,7 +144,8 @@ def event_times(bound: BoundEventPattern, *, keep_null_time: bool) -> exp.Select
 def _events(bound: BoundEventPattern, keep_null_time: bool, every_event: bool = False) -> exp.Select:
     """The input with bits, times and the columns that conditions read; events that can take no part are left out."""
     columns: list[exp.Expression] = [exp.Star()]
-    columns += [named(_checked(text, bound, keep_null_time), name) for text, name in _masks(bound)]
+    masks = [(of_class(text, bound) if every_event else text, name) for text, name in _masks(bound)]
+    columns += [named(_checked(text, bound, keep_null_time), name) for text, name in masks]
     columns += [named(key.text, _key_column(bound, i)) for i, key in enumerate(bound.keys) if key.column is None]
     columns += [named(text, f"__cep_o{i}") for i, (text, _) in enumerate(bound.order)]
     if bound.window is not None and bound.window.events is None:
@@ -173,11 +175,14 @@ def _windowed(
     bound: BoundEventPattern, events: exp.Select, shards: Shards | None, every_event: bool = False
 ) -> exp.Select:
     partition = [quoted(_key_column(bound, i)) for i in range(len(bound.keys))]
-    partition += [quoted(column) for column in bound.equivalences]
+    classes = [quoted(column) for column in bound.equivalences]
+    order = [f"{quoted(f'__cep_o{i}')}{direction}" for i, (_, direction) in enumerate(bound.order)]
+    if every_event and classes:
+        return by_class(events, partition, classes, order, (RANK, MOMENT))
+    partition += classes
     inferred = [f"COALESCE({', '.join(map(quoted, key.columns))})" for key in bound.inferred]
     partition += inferred
     partition += partitioning(shards) if shards is not None else []
-    order = [f"{quoted(f'__cep_o{i}')}{direction}" for i, (_, direction) in enumerate(bound.order)]
     rank = named(over("RANK()", partition, order), RANK)
     row_number = named(over("ROW_NUMBER()", partition, order), ROW_NUMBER)
     if every_event:

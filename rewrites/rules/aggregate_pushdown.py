@@ -124,8 +124,6 @@ def check_clause(part: EmittedClause, source: Source) -> None:
     """Raise NotPushed for a clause whose matches A-Seq does not count, whatever is asked of them."""
     if part.spec.strategy != "any" or part.spec.matches != "all":
         raise NotPushed("A-Seq counts ALL MATCHES under SKIP TILL ANY MATCH")
-    if part.bound.emit_changes is not None and part.bound.equivalences:
-        raise NotPushed("A-Seq follows the changes of one sequence of events, and [attr] makes many of one partition")
     try:
         comparisons(part.spec.predicates)
     except CepError as error:

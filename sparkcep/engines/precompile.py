@@ -13,6 +13,7 @@ KERNEL_MODULES = (
     "sparkcep.engines.aseq.counting_kernels",
     "sparkcep.engines.aseq.kernels",
     "sparkcep.engines.aseq.neighbour_kernels",
+    "sparkcep.engines.aseq.open_change_kernels",
     "sparkcep.engines.aseq.selection_kernels",
     "sparkcep.engines.event_pattern.range_kernels",
     "sparkcep.engines.nfa_b.advance_kernels",

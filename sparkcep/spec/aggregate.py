@@ -92,6 +92,8 @@ class AggregateSpec:
     ``neighbours``: conditions between ``b[i]`` and ``b[i-1]``, the only ones over several events.
     ``emit`` (EMIT CHANGES): a column that is equal in the events of one time and of one partition only; the engine then reads every event
     of a partition, and gives a row wherever the aggregates over the matches alive at a time differ from those at the time before.
+    ``classes`` (``[attr]`` under EMIT CHANGES): a column that differs between neighbouring classes of a partition, whose rows stand class by
+    class, each in order; ``emit`` then grows with time throughout the partition.
     """
 
     variables: tuple[str, ...]
@@ -105,4 +107,5 @@ class AggregateSpec:
     text: str = ""
     patterns: tuple[NamedPattern, ...] = ()
     emit: str | None = None
+    classes: str | None = None
     neighbours: tuple[Predicate, ...] = ()

@@ -101,12 +101,15 @@ BOTH = {
     "events": measures("SEQ(A a, NOT D, C c)", "ORDER BY ts WITHIN 12 EVENTS", "COUNT(*) AS n, COUNT(c.x) AS k"),
     "intervals": emitting("(SELECT *, TIMESTAMP'2020-01-01' + ts * INTERVAL 1 HOUR AS at FROM aseq_events)",
         "SEQ(A a, B b) PARTITION BY user ORDER BY at WITHIN 24 hours MEASURES COUNT(*) AS n"),
+    "open ends": measures("SEQ(NOT D m, A a, B b, NOT C n)", "PARTITION BY user ORDER BY ts WITHIN 20", "COUNT(*) AS n, SUM(a.x) AS s"),
+    "equivalence": measures("SEQ(A a, B b)", "PARTITION BY user ORDER BY ts WHERE [day] AND a.x > -30 WITHIN 40",
+        "COUNT(*) AS n, SUM(a.x) AS s, MIN(b.s) AS lo"),
+    "classes of all": measures("SEQ(A a, NOT C n, B b)", "ORDER BY ts WHERE [x] AND [day]", "COUNT(*) AS n, AVG(a.f) AS m"),
+    "open ends of classes": measures("SEQ(A a, B b, NOT C n)", "PARTITION BY day ORDER BY ts WHERE [user] WITHIN 40", "COUNT(*) AS n"),
 }  # fmt: skip
 FROM_MATCHES = {
-    "open end": measures("SEQ(A a, B b, NOT C)", "PARTITION BY user ORDER BY ts WITHIN 20", "COUNT(*) AS n"),
-    "equivalence": measures("SEQ(A a, B b)", "PARTITION BY user ORDER BY ts WHERE [day] WITHIN 40", "COUNT(*) AS n, SUM(a.x) AS s"),
     "comparison": measures("SEQ(A a, B b)", "PARTITION BY user ORDER BY ts WHERE a.x < b.x WITHIN 40", "COUNT(*) AS n"),
-}  # fmt: skip
+}
 
 
 def test_both_ways(spark: SparkSession) -> None:

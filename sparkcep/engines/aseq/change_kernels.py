@@ -49,6 +49,86 @@ def reach(moment_part, moment, part, time, deadline, low, high):  # type: ignore
 
 
 @nb.njit(
+    [nb.int64(I64, I64, I64, I64, I64, I64, I64), nb.int64(I64, I64, F64, F64, I64, I64, I64)], cache=True, nogil=True
+)
+def turning(part, arrival, deadline, time, ends, turn_part, turn):  # type: ignore[no-untyped-def]
+    """Class by class the moments at which an event arrives or has expired, each once; returns how many.
+
+    ``part``, ``arrival``, ``deadline``: class, moment and deadline of each group (no deadline: it never expires); ``time``: of each
+    moment; ``ends``: per class the moment behind the last of its partition.
+    """
+    count, begin, groups = 0, 0, len(part)
+    while begin < groups:
+        own, end = part[begin], begin
+        while end < groups and part[end] == own:
+            end += 1
+        i, last = begin, ends[own]
+        j = begin if len(deadline) else end
+        seen, low, expired = np.int64(-1), arrival[begin], False
+        while i < end or j < end:
+            if j < end and not expired:
+                high = last
+                while low < high:
+                    middle = (low + high) // 2
+                    if time[middle] < deadline[j]:
+                        low = middle + 1
+                    else:
+                        high = middle
+                expired = True
+            if i < end and (j == end or arrival[i] <= low):
+                now = arrival[i]
+                i += 1
+            else:
+                now, expired = low, False
+                j += 1
+            if now > seen and now < last:
+                turn_part[count], turn[count], seen = own, now, now
+                count += 1
+        begin = end
+    return count
+
+
+@nb.njit(
+    [
+        nb.void(nb.int64, I64, I64, I64, I64, I64, I64),
+        nb.void(nb.int64, I64, I64, F64, I64, I64, F64),
+    ],
+    cache=True,
+    nogil=True,
+)
+def merged(mode, turn, leaf, values, part, leaves, out):  # type: ignore[no-untyped-def]
+    """``out[m]``: joined by ``plus`` with the last values of all classes of the moment's partition: the root of a tree over them.
+
+    A value may fall, and what is joined has no inverse: so a turn costs the logarithm of the number of classes.
+    ``turn``, ``leaf``, ``values``: moment, class and value of each turn, by moment; ``leaves``: classes of each partition.
+    """
+    widest = 1
+    for number in leaves:
+        while widest < number:
+            widest *= 2
+    zero = zero_of(mode, out[0])
+    tree = np.full(2 * widest, zero)
+    size, t = 1, 0
+    for m in range(len(out)):
+        if m == 0 or part[m] != part[m - 1]:
+            size = 1
+            while size < leaves[part[m]]:
+                size *= 2
+            tree[: 2 * size] = zero
+        while t < len(turn) and turn[t] == m:
+            at = size + leaf[t]
+            tree[at] = values[t]
+            while at > 1:
+                at //= 2
+                joined = plus(mode, tree[2 * at], tree[2 * at + 1])
+                if joined == tree[at]:
+                    break
+                tree[at] = joined
+            t += 1
+        out[m] = plus(mode, out[m], tree[1])
+
+
+@nb.njit(
     [
         nb.void(nb.int64, I64, I64, I64, I64, I64, I8, nb.int64, nb.int64, I64),
         nb.void(nb.int64, I64, I64, I64, I64, F64, I8, nb.int64, nb.int64, F64),

@@ -7,41 +7,22 @@ aggregate differs from what it was before. The aggregates are partial ones: whet
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from sparkcep.engines.aseq import change_kernels, semiring
-from sparkcep.engines.aseq.events import Coded, Table, read
+from sparkcep.engines.aseq import change_kernels, open_change_kernels, semiring
+from sparkcep.engines.aseq.events import Table, read
+from sparkcep.engines.aseq.moments import Moments, Reach, moments, reach
 from sparkcep.engines.aseq.passes import Passes
 from sparkcep.engines.aseq.results import aggregate
-from sparkcep.engines.aseq.sequences import Sequence
+from sparkcep.engines.aseq.sequences import Marked, Sequence
 from sparkcep.engines.aseq.sharing import Pattern
 from sparkcep.engines.aseq.values import Ints
 from sparkcep.engines.aseq.work import Weighing, Work
-from sparkcep.errors import CepUnsupportedError
 from sparkcep.spec.aggregate import AggregateSpec, EmitTime, GroupColumn, MatchAggregate, PatternName
-
-
-@dataclass(frozen=True, slots=True)
-class Moments:
-    """The event times of a table: per moment the last row at it, its partition, and its time as the window measures it."""
-
-    row: Ints
-    part: Ints
-    time: NDArray
-
-
-@dataclass(frozen=True, slots=True)
-class Reach:
-    """Per moment the half-open range of groups that are alive, and the largest number of them."""
-
-    low: Ints
-    high: Ints
-    widest: int
 
 
 class ChangeWork(Work):
@@ -56,26 +37,44 @@ class ChangeWork(Work):
 
     def _run(self, group: tuple[int, ...], weighing: Weighing, mode: int) -> NDArray:
         kind = np.float64 if mode == semiring.FLOAT else np.int64
-        out = np.full(len(self.moments.row), semiring.MAX if mode == semiring.LEAST else 0, kind)
+        nothing = semiring.MAX if mode == semiring.LEAST else 0
+        out = np.full(len(self.moments.row), nothing, kind)
         for one in self.marked(group[0], weighing.variable):
             coded, near = self.code(one.sequence), self._near(one.sequence)
             if not len(coded.part):
                 continue
-            weights = self.weights(weighing, mode)[coded.row] if one.position else np.zeros(1, kind)
-            rows = coded.code, coded.first, near.low, near.high
-            change_kernels.alive(mode, *rows, weights, coded.gaps, one.position, near.widest, out)
+            if near.turns is None:
+                self._alive(one, near, weighing, mode, out)
+                continue
+            turns, values = near.turns, np.full(len(near.low), out.dtype.type(nothing))
+            self._alive(one, near, weighing, mode, values)
+            change_kernels.merged(
+                mode, turns.moment, turns.leaf, values[turns.order], self.moments.part, turns.leaves, out
+            )
         return out[np.newaxis]
+
+    def _alive(self, one: Marked, near: Reach, weighing: Weighing, mode: int, out: NDArray) -> None:
+        coded = self.code(one.sequence)
+        weights = self.weights(weighing, mode)[coded.row] if one.position else np.zeros(1, out.dtype)
+        rows = mode, coded.code, coded.first, near.low, near.high
+        if near.borders is None:
+            change_kernels.alive(*rows, weights, coded.gaps, one.position, near.widest, out)
+        else:
+            borders = near.borders
+            open_change_kernels.alive_between(*rows, *borders, weights, coded.gaps, one.position, near.widest, out)
 
     def _near(self, sequence: Sequence) -> Reach:
         if sequence not in self._reach:
-            self._reach[sequence] = _reach(self.code(sequence), self.table, self.moments)
+            coded = self.code(sequence)
+            self._reach[sequence] = reach(coded, self.table, self.moments, open_ended=sequence.open_ended)
         return self._reach[sequence]
 
 
 def run_changes(spec: AggregateSpec, patterns: tuple[Pattern, ...], arrow: pa.Table) -> Iterator[pa.Table]:
     """The rows of all partitions of ``arrow``, each in order of time; a table per pattern. Raises what ``engine.run`` raises."""
     table = read(arrow, spec)
-    at = _moments(table, arrow.column(str(spec.emit)).to_numpy())
+    partitions = np.flatnonzero(arrow.column(spec.masks[0]).to_numpy() & 1)
+    at = moments(table, arrow.column(str(spec.emit)).to_numpy(), partitions)
     work = ChangeWork(table, spec.variables, tuple(every for _, every in patterns), at)
     for number, (name, own) in enumerate(patterns):
         yield _changes(spec, Passes(table, spec.variables, own, work, number), at, name)
@@ -101,32 +100,6 @@ def _changes(spec: AggregateSpec, passes: Passes, at: Moments, pattern: str) -> 
 
 def _aggregates(spec: AggregateSpec) -> list[MatchAggregate]:
     return [output.source for output in spec.outputs if isinstance(output.source, MatchAggregate)]
-
-
-def _moments(table: Table, at: NDArray) -> Moments:
-    size = len(at)
-    starts = np.zeros(size, bool)
-    starts[table.starts] = True
-    last = np.ones(size, bool)
-    last[:-1] = (at[1:] != at[:-1]) | starts[1:]
-    row = np.flatnonzero(last)
-    clock = np.zeros(size, np.int64) if table.time is None else table.time
-    return Moments(row, (np.cumsum(starts) - 1)[row], np.ascontiguousarray(clock[row]))
-
-
-def _reach(coded: Coded, table: Table, at: Moments) -> Reach:
-    low, high = np.zeros(len(at.row), np.int64), np.zeros(len(at.row), np.int64)
-    if table.time is None or table.deadline is None:
-        last = np.searchsorted(coded.row[coded.first[:-1]], at.row, side="right")
-        return Reach(np.searchsorted(coded.part, at.part), last.astype(np.int64), 0)
-    rows = coded.row[coded.first[:-1]]
-    part, time, deadline = coded.part.copy(), table.time[rows], table.deadline[rows]
-    widest = change_kernels.reach(at.part, at.time, part, time, deadline, low, high)
-    if widest < 0:
-        raise CepUnsupportedError(
-            "WITHIN a calendar interval whose ends fall with time, aggregated without matches", code="ASEQ_WITHIN"
-        )
-    return Reach(low, high, widest)
 
 
 def _differs(column: pa.Array, part: Ints, *, counts: bool) -> NDArray[np.bool_]:

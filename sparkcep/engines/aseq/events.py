@@ -26,7 +26,7 @@ MASK_BITS = 62
 class Table:
     """The columns that all sequences read: masks [columns, rows], ranks, times and deadlines (None without WITHIN).
 
-    ``starts``: the first row of each partition.
+    ``starts``: the first row of each partition, or of each class of one.
     """
 
     arrow: pa.Table
@@ -64,6 +64,8 @@ def read(table: pa.Table, spec: AggregateSpec) -> Table:
 
     columns = [_numbers(table, name).astype(np.int64, copy=False) for name in spec.masks]
     masks = columns[0][np.newaxis] if len(columns) == 1 else np.stack(columns)
+    if spec.classes is not None:
+        masks = _apart(masks, _numbers(table, spec.classes))
     rank = _numbers(table, spec.rank).astype(np.int64, copy=False)
     time = deadline = None
     if isinstance(spec.within, WithinTime):
@@ -71,6 +73,13 @@ def read(table: pa.Table, spec: AggregateSpec) -> Table:
     elif spec.within is not None:
         time, deadline = rank, rank + min(spec.within.count, len(rank) + 1)
     return Table(table, masks, rank, time, deadline, selection_kernels.starts(masks))
+
+
+def _apart(masks: NDArray[np.int64], classes: NDArray) -> NDArray[np.int64]:
+    """The masks where each class of a partition is one by itself."""
+    masks = masks.copy()
+    masks[0, 1:] |= classes[1:] != classes[:-1]
+    return masks
 
 
 def code(table: Table, variables: Items[str], sequence: Sequence) -> Coded:
@@ -99,7 +108,7 @@ def code(table: Table, variables: Items[str], sequence: Sequence) -> Coded:
     low, high = np.empty(groups, np.int64), np.empty(groups, np.int64)
     widest = kernels.bounds(coded.code, coded.first, coded.part, table.time[at], table.deadline[at], low, high)
     if widest < 0:
-        raise _falling()
+        raise falling()
     return Coded(coded.code, coded.row, coded.first, coded.part, coded.gaps, Windows(low, high, widest))
 
 
@@ -124,7 +133,7 @@ def select(table: Table, variables: Items[str], tests: Items[str], used: int) ->
     kind, at, until = (np.empty(length, np.int64) for length in (size, *map(len, times)))
     rows = np.empty(size, np.uint64), kind, np.empty(len(table.starts) + 1, np.int64), at, until
     if selection_kernels.select(words, table.rank, *times, rows) < 0:
-        raise _falling()
+        raise falling()
     return Rows(rows, words)
 
 
@@ -143,7 +152,8 @@ def _ordered(times: NDArray) -> Ints:
     return bits ^ ((bits >> 63) & np.iinfo(np.int64).max)
 
 
-def _falling() -> CepUnsupportedError:
+def falling() -> CepUnsupportedError:
+    """The error for deadlines that fall with time."""
     return CepUnsupportedError(
         "WITHIN a calendar interval whose ends fall with time, aggregated without matches", code="ASEQ_WITHIN"
     )

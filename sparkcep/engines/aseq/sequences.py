@@ -103,8 +103,6 @@ def check(spec: AggregateSpec) -> None:
     for pattern in [one.pattern for one in spec.patterns] or [spec.pattern]:
         found = sequences(pattern)
         _check_linked(found, linked)
-        if spec.emit is not None and any(sequence.open_ended for sequence in found):
-            raise _not_counted("its changes depend on events that a NOT at its beginning or end looks at")
         for variable in aggregated - {None}:
             marked(found, str(variable))
 
