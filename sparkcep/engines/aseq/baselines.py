@@ -16,6 +16,7 @@ import numpy as np
 from sparkcep.engines.aseq.events import Coded
 from sparkcep.engines.aseq.kernels import I64, RESET
 from sparkcep.engines.aseq.semiring import SATURATING, plus
+from sparkcep.engines.kernel import kernel
 
 
 def dpc(coded: Coded) -> int:
@@ -45,7 +46,7 @@ def _update(code, begin, end, length, before, counter):  # type: ignore[no-untyp
                 counter[j] = plus(SATURATING, counter[j], before[j - 1])
 
 
-@nb.njit(nb.int64(I64, I64, I64, nb.int64), cache=True, nogil=True)
+@kernel(nb.int64(I64, I64, I64, nb.int64))
 def _dpc(code, first, part, length):  # type: ignore[no-untyped-def]
     total = np.int64(0)
     counter, before = np.zeros(length + 1, np.int64), np.zeros(length + 1, np.int64)
@@ -59,7 +60,7 @@ def _dpc(code, first, part, length):  # type: ignore[no-untyped-def]
     return plus(SATURATING, total, counter[length])
 
 
-@nb.njit(nb.types.UniTuple(nb.int64, 2)(I64, I64, I64, I64, nb.int64, nb.int64), cache=True, nogil=True)
+@kernel(nb.types.UniTuple(nb.int64, 2)(I64, I64, I64, I64, nb.int64, nb.int64))
 def _sem(code, first, part, low, widest, length):  # type: ignore[no-untyped-def]
     total, most = np.int64(0), np.int64(0)
     counters = np.zeros((widest + 1, length + 1), np.int64)  # a ring of PreCntrs, one per START group

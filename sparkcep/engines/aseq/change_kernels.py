@@ -14,15 +14,12 @@ import numpy as np
 
 from sparkcep.engines.aseq.kernels import F64, I8, I64, _pull, _push, _through, _unit
 from sparkcep.engines.aseq.semiring import one_of, plus, zero_of
+from sparkcep.engines.kernel import kernel
 
 
-@nb.njit(
-    [
-        nb.int64(I64, I64, I64, I64, I64, I64, I64),
-        nb.int64(I64, F64, I64, F64, F64, I64, I64),
-    ],
-    cache=True,
-    nogil=True,
+@kernel(
+    nb.int64(I64, I64, I64, I64, I64, I64, I64),
+    nb.int64(I64, F64, I64, F64, F64, I64, I64),
 )
 def reach(moment_part, moment, part, time, deadline, low, high):  # type: ignore[no-untyped-def]
     """Per moment the half-open range of groups that are alive: at or before it, and with a later deadline.
@@ -48,9 +45,7 @@ def reach(moment_part, moment, part, time, deadline, low, high):  # type: ignore
     return widest
 
 
-@nb.njit(
-    [nb.int64(I64, I64, I64, I64, I64, I64, I64), nb.int64(I64, I64, F64, F64, I64, I64, I64)], cache=True, nogil=True
-)
+@kernel(nb.int64(I64, I64, I64, I64, I64, I64, I64), nb.int64(I64, I64, F64, F64, I64, I64, I64))
 def turning(part, arrival, deadline, time, ends, turn_part, turn):  # type: ignore[no-untyped-def]
     """Class by class the moments at which an event arrives or has expired, each once; returns how many.
 
@@ -88,13 +83,9 @@ def turning(part, arrival, deadline, time, ends, turn_part, turn):  # type: igno
     return count
 
 
-@nb.njit(
-    [
-        nb.void(nb.int64, I64, I64, I64, I64, I64, I64),
-        nb.void(nb.int64, I64, I64, F64, I64, I64, F64),
-    ],
-    cache=True,
-    nogil=True,
+@kernel(
+    nb.void(nb.int64, I64, I64, I64, I64, I64, I64),
+    nb.void(nb.int64, I64, I64, F64, I64, I64, F64),
 )
 def merged(mode, turn, leaf, values, part, leaves, out):  # type: ignore[no-untyped-def]
     """``out[m]``: joined by ``plus`` with the last values of all classes of the moment's partition: the root of a tree over them.
@@ -128,13 +119,9 @@ def merged(mode, turn, leaf, values, part, leaves, out):  # type: ignore[no-unty
         out[m] = plus(mode, out[m], tree[1])
 
 
-@nb.njit(
-    [
-        nb.void(nb.int64, I64, I64, I64, I64, I64, I8, nb.int64, nb.int64, I64),
-        nb.void(nb.int64, I64, I64, I64, I64, F64, I8, nb.int64, nb.int64, F64),
-    ],
-    cache=True,
-    nogil=True,
+@kernel(
+    nb.void(nb.int64, I64, I64, I64, I64, I64, I8, nb.int64, nb.int64, I64),
+    nb.void(nb.int64, I64, I64, I64, I64, F64, I8, nb.int64, nb.int64, F64),
 )
 def alive(mode, code, first, low, high, weights, gaps, weighted, widest, out):  # type: ignore[no-untyped-def]
     """``out[m]``: joined by ``plus`` with the aggregate over the matches whose groups are ``low[m]`` … ``high[m] - 1``.

@@ -22,6 +22,7 @@ import numpy as np
 from numba import types
 
 from sparkcep.engines.aseq.semiring import LEAST, one_of, plus, times, zero_of
+from sparkcep.engines.kernel import kernel
 
 I8, I64, F64 = (types.Array(t, 1, "C") for t in (nb.int8, nb.int64, nb.float64))
 MASKS = types.Array(nb.int64, 2, "C", readonly=True)
@@ -33,7 +34,7 @@ LOOP = -1
 """A gap like STRICT, of a position that takes one event or more."""
 
 
-@nb.njit(nb.types.UniTuple(nb.int64, 2)(MASKS, RANKS, I64, I64, I64, I64, I64, I64, I64), cache=True, nogil=True)
+@kernel(nb.types.UniTuple(nb.int64, 2)(MASKS, RANKS, I64, I64, I64, I64, I64, I64, I64))
 def select(masks, rank, column, bit, target, code, row, first, part):  # type: ignore[no-untyped-def]
     """Keeps the rows that can do something: their ``code`` and ``row``, and per group its ``first`` kept row and ``part``.
 
@@ -69,9 +70,7 @@ def _any_bit(code, first, g, bit):  # type: ignore[no-untyped-def]
     return (word >> bit) & 1 != 0
 
 
-@nb.njit(
-    [nb.int64(I64, I64, I64, I64, I64, I64, I64), nb.int64(I64, I64, I64, F64, F64, I64, I64)], cache=True, nogil=True
-)
+@kernel(nb.int64(I64, I64, I64, I64, I64, I64, I64), nb.int64(I64, I64, I64, F64, F64, I64, I64))
 def bounds(code, first, part, time, deadline, low, high):  # type: ignore[no-untyped-def]
     """Per group g the half-open range of groups whose events may start a match that ends at g; -1 if deadlines fall.
 
@@ -142,13 +141,9 @@ def _step_group(mode, code, weights, begin, end, gaps, length, weighted, state, 
         state[j] = plus(mode, kept, gain[j])
 
 
-@nb.njit(
-    [
-        nb.void(nb.int64, I64, I64, I64, I64, I8, nb.int64, I64),
-        nb.void(nb.int64, I64, I64, I64, F64, I8, nb.int64, F64),
-    ],
-    cache=True,
-    nogil=True,
+@kernel(
+    nb.void(nb.int64, I64, I64, I64, I64, I8, nb.int64, I64),
+    nb.void(nb.int64, I64, I64, I64, F64, I8, nb.int64, F64),
 )
 def unbounded(mode, code, first, part, weights, gaps, weighted, out):  # type: ignore[no-untyped-def]
     """``out[p]``: the aggregate over all matches of partition p (Dynamic Prefix Counting)."""
@@ -268,13 +263,9 @@ def _through(mode, state, matrix, out, zero):  # type: ignore[no-untyped-def]
         out[k] = total
 
 
-@nb.njit(
-    [
-        nb.void(nb.int64, I64, I64, I64, I64, I64, I64, I8, nb.int64, nb.int64, nb.boolean, I64),
-        nb.void(nb.int64, I64, I64, I64, I64, I64, F64, I8, nb.int64, nb.int64, nb.boolean, F64),
-    ],
-    cache=True,
-    nogil=True,
+@kernel(
+    nb.void(nb.int64, I64, I64, I64, I64, I64, I64, I8, nb.int64, nb.int64, nb.boolean, I64),
+    nb.void(nb.int64, I64, I64, I64, I64, I64, F64, I8, nb.int64, nb.int64, nb.boolean, F64),
 )
 def windowed(mode, code, first, part, low, high, weights, gaps, weighted, widest, open_ended, out):  # type: ignore[no-untyped-def]
     """``out[p]``: the aggregate over all matches of partition p inside their windows.

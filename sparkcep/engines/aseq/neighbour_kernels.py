@@ -16,6 +16,7 @@ from numba import types
 
 from sparkcep.engines.aseq.kernels import F64, I8, I64, LOOP, RESET
 from sparkcep.engines.aseq.semiring import LEAST, MAX, plus, times
+from sparkcep.engines.kernel import kernel
 
 KEYS = types.Array(nb.int64, 2, "C")
 EQ, NE, LT, LE, GT, GE = range(6)
@@ -107,13 +108,9 @@ def _from(mode, code, first, begin, end, weights, gaps, weighted, inner, links, 
     return state[length]
 
 
-@nb.njit(
-    [
-        nb.void(nb.int64, I64, I64, I64, I64, I64, I8, nb.int64, I8, I64, I64, KEYS, KEYS, nb.int64, I64),
-        nb.void(nb.int64, I64, I64, I64, I64, F64, I8, nb.int64, I8, I64, I64, KEYS, KEYS, nb.int64, F64),
-    ],
-    cache=True,
-    nogil=True,
+@kernel(
+    nb.void(nb.int64, I64, I64, I64, I64, I64, I8, nb.int64, I8, I64, I64, KEYS, KEYS, nb.int64, I64),
+    nb.void(nb.int64, I64, I64, I64, I64, F64, I8, nb.int64, I8, I64, I64, KEYS, KEYS, nb.int64, F64),
 )
 def neighbours(mode, code, first, part, low, weights, gaps, weighted, inner, links, comparisons, each, previous, most, out):  # type: ignore[no-untyped-def] # fmt: skip
     """``out[p]`` += the aggregate over all matches of partition p.

@@ -13,15 +13,12 @@ import numpy as np
 
 from sparkcep.engines.aseq.kernels import BEFORE, BEHIND, F64, I8, I64, _any_bit, _pull, _push, _through, _unit
 from sparkcep.engines.aseq.semiring import one_of, plus, zero_of
+from sparkcep.engines.kernel import kernel
 
 
-@nb.njit(
-    [
-        nb.void(I64, I64, I64, I64, I64, I64, I64, I64, I64, I64),
-        nb.void(I64, I64, I64, I64, I64, I64, F64, F64, I64, I64),
-    ],
-    cache=True,
-    nogil=True,
+@kernel(
+    nb.void(I64, I64, I64, I64, I64, I64, I64, I64, I64, I64),
+    nb.void(I64, I64, I64, I64, I64, I64, F64, F64, I64, I64),
 )
 def borders(code, first, moment_part, low, high, part, time, deadline, starts, ends):  # type: ignore[no-untyped-def]
     """Per moment: matches start in groups before ``starts[m]`` and end in groups from ``ends[m]`` on; both in ``low[m]`` … ``high[m]``.
@@ -62,13 +59,9 @@ def borders(code, first, moment_part, low, high, part, time, deadline, starts, e
         ends[m] = max(min(ending, high[m]), low[m])
 
 
-@nb.njit(
-    [
-        nb.void(nb.int64, I64, I64, I64, I64, I64, I64, I64, I8, nb.int64, nb.int64, I64),
-        nb.void(nb.int64, I64, I64, I64, I64, I64, I64, F64, I8, nb.int64, nb.int64, F64),
-    ],
-    cache=True,
-    nogil=True,
+@kernel(
+    nb.void(nb.int64, I64, I64, I64, I64, I64, I64, I64, I8, nb.int64, nb.int64, I64),
+    nb.void(nb.int64, I64, I64, I64, I64, I64, I64, F64, I8, nb.int64, nb.int64, F64),
 )
 def alive_between(mode, code, first, low, high, starts, ends, weights, gaps, weighted, widest, out):  # type: ignore[no-untyped-def]
     """``out[m]``: like ``change_kernels.alive``, over the matches that start before ``starts[m]`` and end from ``ends[m]`` on.

@@ -9,6 +9,8 @@ import numba as nb
 import numpy as np
 from numba import types
 
+from sparkcep.engines.kernel import kernel
+
 I64, U64 = (types.Array(t, 1, "C") for t in (nb.int64, nb.uint64))
 TIMES = types.Array(nb.int64, 1, "C", readonly=True)
 MASKS = types.Array(nb.int64, 2, "C", readonly=True)
@@ -31,7 +33,7 @@ def word_of(words, r):  # type: ignore[no-untyped-def]
     return word
 
 
-@nb.njit(I64(MASKS), cache=True, nogil=True)
+@kernel(I64(MASKS))
 def starts(masks):  # type: ignore[no-untyped-def]
     """The first row of each partition, which bit 0 of the first mask says."""
     count = 0
@@ -59,7 +61,7 @@ def _concur(rank, row, bounds, partitions, kind):  # type: ignore[no-untyped-def
             k += size
 
 
-@nb.njit(nb.int64(WORDS, TIMES, TIMES, TIMES, ROWS), cache=True, nogil=True)
+@kernel(nb.int64(WORDS, TIMES, TIMES, TIMES, ROWS))
 def select(words, rank, time, deadline, rows):  # type: ignore[no-untyped-def]
     """Keeps the rows that pass a test; those of partition p are ``bounds[p]`` … ``bounds[p + 1] - 1``.
 

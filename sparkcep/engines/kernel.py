@@ -1,0 +1,58 @@
+"""Entry points of numba kernels that are compiled, or loaded from numba's cache, when they are first called.
+
+numba compiles a function with signatures as it is defined, all of them: seconds each wherever there is no cache yet, whether a query needs it
+or not. Without signatures it would compile anew for every kind of array that it meets (read-only or not).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numba as nb
+from numba.core.registry import cpu_target
+
+
+class Kernel:
+    """A function with signatures, each compiled for the first call that it fits."""
+
+    def __init__(self, function: Callable[..., Any], signatures: tuple[Any, ...]) -> None:
+        self._dispatcher = nb.njit(cache=True, nogil=True)(function)
+        self._waiting = list(signatures)
+        self.__doc__, self.__name__ = function.__doc__, function.__name__
+
+    def __call__(self, *arguments: Any) -> Any:
+        """Raises TypeError where no signature fits."""
+        if self._waiting:
+            kinds = [nb.typeof(argument) for argument in arguments]
+            for signature in [one for one in self._waiting if _fits(kinds, one)]:
+                self._compile(signature)
+            if not self._dispatcher.signatures:
+                raise TypeError(f"{self.__name__} takes no {kinds}")
+        return self._dispatcher(*arguments)
+
+    def compile(self) -> None:
+        """All signatures, now."""
+        for signature in list(self._waiting):
+            self._compile(signature)
+
+    def _compile(self, signature: Any) -> None:
+        self._dispatcher.disable_compile(False)
+        try:
+            self._dispatcher.compile(signature)
+        finally:
+            self._dispatcher.disable_compile()
+        self._waiting.remove(signature)
+
+
+def kernel(*signatures: Any) -> Callable[[Callable[..., Any]], Kernel]:
+    """Decorator: a kernel with numba's ``signatures``."""
+    return lambda function: Kernel(function, signatures)
+
+
+def _fits(kinds: list[Any], signature: Any) -> bool:
+    context = cpu_target.typing_context
+    context.refresh()
+    return all(
+        context.can_convert(kind, wanted) is not None for kind, wanted in zip(kinds, signature.args, strict=True)
+    )
