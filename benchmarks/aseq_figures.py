@@ -149,7 +149,7 @@ def negation_figure(setting: Setting) -> None:
 
 
 def sharing_figures(setting: Setting) -> None:
-    """Figures 15 and 16: patterns one by one and in one pass."""
+    """Figures 15 and 16: patterns one by one and in one pass; ``counters``: how many times fewer prefix counters the one pass has."""
     last = setting.types - 1
 
     def by_prefix(queries: int, shared: int) -> list[Seq]:
@@ -167,10 +167,13 @@ def sharing_figures(setting: Setting) -> None:
     for title, make in (("prefix", by_prefix), ("sub-pattern", by_part)):
         for within, label in ((1_000, "window 1,000"), (None, "no window")):
             print(f"\nFigure 16: shared {title}, {label} (ns/event)")
-            print(f"{'queries':>10}{'length':>10}{'one by one':>12}{'one pass':>12}{'gain':>8}")
+            print(f"{'queries':>10}{'length':>10}{'one by one':>12}{'one pass':>12}{'gain':>8}{'counters':>10}")
             for queries, length in [(3, n) for n in range(2, 7)] + [(n, 3) for n in range(2, 7)]:
-                alone, together = shared_and_alone(setting, make(queries, length), within)
-                print(f"{queries:10}{length:10}{alone:12.1f}{together:12.1f}{alone / together:8.2f}")
+                patterns = make(queries, length)
+                alone, together = shared_and_alone(setting, patterns, within)
+                own = len(patterns[0].items) - length
+                counters = queries * (length + own) / (length + queries * own)
+                print(f"{queries:10}{length:10}{alone:12.1f}{together:12.1f}{alone / together:8.2f}{counters:10.2f}")
 
 
 def seq(length: int) -> Seq:
