@@ -16,13 +16,16 @@ from numpy.typing import NDArray
 from sparkcep.engines.aseq import change_kernels, open_change_kernels, semiring
 from sparkcep.engines.aseq.events import Table, read
 from sparkcep.engines.aseq.moments import Moments, Reach, moments, reach
-from sparkcep.engines.aseq.passes import Passes
+from sparkcep.engines.aseq.passes import PRIMES, Passes
 from sparkcep.engines.aseq.results import aggregate
 from sparkcep.engines.aseq.sequences import Marked, Sequence
 from sparkcep.engines.aseq.sharing import Pattern
 from sparkcep.engines.aseq.values import Ints
-from sparkcep.engines.aseq.work import Weighing, Work
+from sparkcep.engines.aseq.work import Weighing, Weight, Work
 from sparkcep.spec.aggregate import AggregateSpec, EmitTime, GroupColumn, MatchAggregate, PatternName
+
+EXACT = 2.0**62
+"""Numbers below it are counted exactly, and rounded once."""
 
 
 class ChangeWork(Work):
@@ -83,7 +86,7 @@ def run_changes(spec: AggregateSpec, patterns: tuple[Pattern, ...], arrow: pa.Ta
 def _changes(spec: AggregateSpec, passes: Passes, at: Moments, pattern: str) -> pa.Table:
     arrow = passes.table.arrow
     every = np.arange(len(at.row), dtype=np.int64)
-    values = {source: aggregate(passes, source, every) for source in _aggregates(spec)}
+    values = {source: _settled(aggregate(passes, source, every), passes, source, at) for source in _aggregates(spec)}
     changed = [_differs(column, at.part, counts=source.function == "count") for source, column in values.items()]
     kept = np.flatnonzero(np.logical_or.reduce(changed))
     rows, places = pa.array(at.row[kept]), pa.array(kept)
@@ -100,6 +103,27 @@ def _changes(spec: AggregateSpec, passes: Passes, at: Moments, pattern: str) -> 
 
 def _aggregates(spec: AggregateSpec) -> list[MatchAggregate]:
     return [output.source for output in spec.outputs if isinstance(output.source, MatchAggregate)]
+
+
+def _settled(column: pa.Array, passes: Passes, source: MatchAggregate, at: Moments) -> pa.Array:
+    """Sums of doubles, each as the one before it where the exact sum is the same: in another order they would be rounded otherwise.
+
+    Exact sums that two primes do not tell apart are taken for the same: one pair in 10^18.
+    """
+    if not pa.types.is_floating(column.type) or source.function not in ("count", "sum"):
+        return column
+    exact = source.function == "count" or not passes.column(str(source.column)).floating
+    if exact and not (np.abs(column.fill_null(0).to_numpy(zero_copy_only=False)) >= EXACT).any():
+        return column
+    weight: Weight = "value" if source.function == "sum" else "counted" if source.column else "one"
+    way = Weighing(weight, source.variable or "", source.column or "")
+    valid = column.is_valid().to_numpy(zero_copy_only=False)
+    same = np.zeros(len(column), bool)
+    same[1:] = (at.part[1:] == at.part[:-1]) & (valid[1:] == valid[:-1])
+    for prime in PRIMES[:2]:
+        remainders = passes.remainders(way, prime)
+        same[1:] &= remainders[1:] == remainders[:-1]
+    return column.take(pa.array(np.maximum.accumulate(np.where(same, 0, np.arange(len(same))))))
 
 
 def _differs(column: pa.Array, part: Ints, *, counts: bool) -> NDArray[np.bool_]:

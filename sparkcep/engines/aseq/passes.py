@@ -55,6 +55,11 @@ class Passes:
         """Per partition the sum of weights as doubles."""
         return self._work.numbers(self._pattern, weighing, semiring.FLOAT)
 
+    def remainders(self, weighing: Weighing, prime: int) -> Ints:
+        """Per partition the exact sum of weights modulo a prime."""
+        numbers: Ints = self._work.numbers(self._pattern, weighing, prime)
+        return numbers
+
     def exact(self, weighing: Weighing, part: int) -> int | None:
         """The sum of weights of one partition; None where it may have more than 44 digits."""
         if weighing not in self._exact:

@@ -22,6 +22,10 @@ from sparkcep.errors import CepUnsupportedError
 SUM_DIGITS = 10
 """Digits that SUM adds to a decimal's precision, as in Spark."""
 MAX_PRECISION = 38
+_BITS = 53
+_POWERS = (-1126, 972)
+"""Powers of two by which a double of so many bits is a whole number."""
+_NAN, _INFINITY = 0x2545F4914F6CDD1D, 0x1B8735939E3779B9
 NARROW = 18
 """Digits of a decimal whose unscaled value fits int64."""
 
@@ -48,6 +52,16 @@ class Column:
     def doubles(self) -> NDArray[np.float64]:
         """The values as doubles, 0 for NULL."""
         return np.where(self.valid, _numpy(self.values.cast(pa.float64(), safe=False)), 0.0)
+
+    def remainders(self, prime: int) -> Ints:
+        """The doubles, which are fractions by powers of two, modulo ``prime``; 0 for NULL, a number of its own for NaN and each infinity."""
+        numbers = self.doubles()
+        finite = np.isfinite(numbers)
+        fraction, exponent = np.frexp(np.where(finite, numbers, 0.0))
+        powers = np.array([pow(2, power, prime) for power in range(*_POWERS)], np.int64)
+        whole = (fraction * 2.0**_BITS).astype(np.int64) % prime
+        special = np.where(np.isnan(numbers), _NAN, np.where(numbers > 0, _INFINITY, -_INFINITY)) % prime
+        return np.where(finite, whole * powers[exponent - _BITS - _POWERS[0]] % prime, special)
 
     def integers(self) -> Ints:
         """The values as integers (decimals: unscaled), 0 for NULL. Raises CepUnsupportedError for other types."""

@@ -182,6 +182,8 @@ class Work:
             case "value":
                 if mode == semiring.FLOAT:
                     return column.doubles()
+                if column.floating:
+                    return column.remainders(mode)
                 numbers = column.integers()
             case "least" | "greatest":
                 keys, distinct = column.order()
