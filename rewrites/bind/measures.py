@@ -31,24 +31,19 @@ from rewrites.bind.aggregates import (
     is_aggregate,
     over_exploded,
 )
-from rewrites.bind.conditions import Columns, Condition, nested, offset_of
+from rewrites.bind.arguments import Arguments
+from rewrites.bind.conditions import nested, offset_of
 from rewrites.bind.names import (
-    Reference,
-    Variables,
-    has_query,
     outside_queries,
     reference,
-    references,
     require_known,
-    row_text,
 )
 from rewrites.builder import quoted
 from rewrites.clause import Measure, Name
 from rewrites.dialect import column_path, span_of
 from rewrites.dialect.nodes import Classifier, MatchNumber, MatchSequenceNumber, Navigation, Semantics
-from rewrites.relation import Relation
-from rewrites.source import Source, lambda_names, replaced
-from sparkcep.errors import CepAnalysisError, CepUnsupportedError
+from rewrites.source import lambda_names, replaced
+from sparkcep.errors import CepUnsupportedError
 from sparkcep.spec import row
 
 _FUNCTIONS: dict[type[exp.Expression], row.AggregateFunction] = {
@@ -78,17 +73,11 @@ class Outputs:
 class MeasureBinder:
     """Binds the measures of one clause.
 
-    ``arguments`` collects expressions over one row that become input columns, ``early`` those with a subquery. ``running``: what a
-    measure means where it says nothing (ALL ROWS PER MATCH: RUNNING).
+    ``running``: what a measure means where it says nothing (ALL ROWS PER MATCH: RUNNING).
     """
 
-    variables: Variables
-    source: Source
-    relation: Relation
-    conditions: dict[str, Condition]
+    inputs: Arguments
     running: bool
-    arguments: Columns
-    early: Columns
     outputs: Outputs
     folds: Folds
 
@@ -98,7 +87,7 @@ class MeasureBinder:
         return self._text(measure.expr.node, running)
 
     def _text(self, node: exp.Expression, running: bool) -> str:
-        return self.source.splice(span_of(node), replaced(node, lambda part: self._replacement(part, running)))
+        return self.inputs.source.splice(span_of(node), replaced(node, lambda part: self._replacement(part, running)))
 
     def _replacement(self, node: exp.Expression, running: bool) -> str | None:
         if isinstance(node, exp.Query):
@@ -109,7 +98,7 @@ class MeasureBinder:
             return self._navigation(node, running)
         if isinstance(node, Classifier):
             at = row.Navigation(
-                self._classifier_members(node), running=self._is_running(node.args.get("running"), running)
+                self.inputs.classifier_members(node), running=self._is_running(node.args.get("running"), running)
             )
             return self._output(row.ClassifierAt(at), StringType())
         if isinstance(node, MatchNumber):
@@ -125,23 +114,23 @@ class MeasureBinder:
         path = column_path(node)
         if path is None or path[0].value.lower() in lambda_names(node):
             return None
-        found = reference(node, self.variables)
+        found = reference(node, self.inputs.variables)
         if found is not None:
-            tail = "" if found.tail is None else self.source.text(found.tail)
-            column, data_type = self._input(self.relation.require(found.column))
+            tail = "" if found.tail is None else self.inputs.source.text(found.tail)
+            column, data_type = self.inputs.input(self.inputs.relation.require(found.column))
             return self._at(column, data_type, row.Navigation(found.members, running=running)) + tail
-        bare = self.relation.column(path[0].value)
+        bare = self.inputs.relation.column(path[0].value)
         if bare is None:
             self._refuse_unknown(node, path)
             return None
-        tail = self.source.sql[path[0].span.end : span_of(node).end]
-        return self._at(*self._input(bare), row.Navigation(None, running=running)) + tail
+        tail = self.inputs.source.sql[path[0].span.end : span_of(node).end]
+        return self._at(*self.inputs.input(bare), row.Navigation(None, running=running)) + tail
 
     def _refuse_unknown(self, node: exp.Expression, path: tuple[Name, ...]) -> None:
         """A qualified name must mean a variable; a bare one may be Spark's (current_date, the unit in ``dateadd(DAY, 1, x)``)."""
-        require_known(path, self.variables, self.relation)
+        require_known(path, self.inputs.variables, self.inputs.relation)
         if not isinstance(node.parent, exp.Func):
-            self.relation.types_of([(self.source.text(span_of(node)), span_of(node))])
+            self.inputs.relation.types_of([(self.inputs.source.text(span_of(node)), span_of(node))])
 
     def _at(self, column: str, data_type: DataType, at: row.Navigation) -> str:
         return self._output(row.ColumnAt(column, at), data_type)
@@ -160,10 +149,10 @@ class MeasureBinder:
             last, logical, argument = inner.function == "LAST", offset_of(inner) or 0, inner.this
             running = self._is_running(inner.running, running)
         if isinstance(argument, Classifier):
-            at = row.Navigation(self._classifier_members(argument), last, running, logical, physical)
+            at = row.Navigation(self.inputs.classifier_members(argument), last, running, logical, physical)
             return self._output(row.ClassifierAt(at), StringType())
-        members = self._members(argument)
-        column, data_type = self._argument(argument, members if physical == 0 else None)
+        members = self.inputs.members(argument)
+        column, data_type = self.inputs.column_of(argument, members if physical == 0 else None)
         return self._at(column, data_type, row.Navigation(members, last, running, logical, physical))
 
     def _aggregate(self, node: exp.Expression, running: bool) -> str:
@@ -176,7 +165,7 @@ class MeasureBinder:
             return self._folded(node, running)
         filtered = self._filter(node) if isinstance(node, exp.Filter) else None
         if isinstance(argument, Classifier):
-            source = row.Aggregate("array_agg", None, self._classifier_members(argument), running)
+            source = row.Aggregate("array_agg", None, self.inputs.classifier_members(argument), running)
             return self._output(source, ArrayType(StringType()))
         if isinstance(call, exp.Avg):
             return self._average(argument, running, distinct, filtered)
@@ -193,19 +182,19 @@ class MeasureBinder:
             return isinstance(call, exp.ArrayAgg) and isinstance(argument, Classifier) and plain
         if not isinstance(call, exp.Sum | exp.Avg) or _is_nested(argument):
             return True
-        self._members(argument)
-        return isinstance(self._argument_type(argument), NumericType | NullType)
+        self.inputs.members(argument)
+        return isinstance(self.inputs.type_of(argument), NumericType | NullType)
 
     def _folded(self, node: exp.Expression, running: bool) -> str:
         """Any other aggregate of Spark's, over rows that the engine gives as an array."""
         call = innermost_call(node)
-        if function_name(call, self.source) not in SPARK_AGGREGATES:
+        if function_name(call, self.inputs.source) not in SPARK_AGGREGATES:
             raise _unsupported_aggregate(call)
-        fold = self.folds.of(self._members(node, aggregate=True), running)
-        self.relation.types_of([(self._over_input(node), span_of(node))])
+        fold = self.folds.of(self.inputs.members(node, aggregate=True), running)
+        self.inputs.relation.types_of([(self._over_input(node), span_of(node))])
         condition, behind = None, ""
         if isinstance(node, exp.IgnoreNulls | exp.RespectNulls):
-            behind = self.source.sql[span_of(node.this).end : span_of(node).end]
+            behind = self.inputs.source.sql[span_of(node.this).end : span_of(node).end]
             node = node.this
         if isinstance(node, exp.Filter):
             where = node.expression
@@ -217,16 +206,16 @@ class MeasureBinder:
         """``node`` as SQL over the input, for Spark to check."""
 
         def part(inner: exp.Expression) -> str | None:
-            found = reference(inner, self.variables)
+            found = reference(inner, self.inputs.variables)
             if isinstance(inner, Classifier | MatchNumber):
                 return "''" if isinstance(inner, Classifier) else "1L"
-            return None if found is None else self.source.text(found.rest)
+            return None if found is None else self.inputs.source.text(found.rest)
 
-        return self.source.splice(span_of(node), replaced(node, part))
+        return self.inputs.source.splice(span_of(node), replaced(node, part))
 
     def _exploded(self, node: exp.Expression, fold: Fold) -> str:
         """``node`` as SQL over one exploded row."""
-        return self.source.splice(span_of(node), replaced(node, lambda part: self._field(part, fold)))
+        return self.inputs.source.splice(span_of(node), replaced(node, lambda part: self._field(part, fold)))
 
     def _field(self, node: exp.Expression, fold: Fold) -> str | None:
         if isinstance(node, Classifier):
@@ -236,18 +225,20 @@ class MeasureBinder:
         path = column_path(node)
         if isinstance(node, exp.Query) or path is None or path[0].value.lower() in lambda_names(node):
             return None
-        found = reference(node, self.variables)
-        column = self.relation.column(path[0].value) if found is None else self.relation.require(found.column)
+        found = reference(node, self.inputs.variables)
+        column = (
+            self.inputs.relation.column(path[0].value) if found is None else self.inputs.relation.require(found.column)
+        )
         if column is None:
             self._refuse_unknown(node, path)
             return None
         behind = path[1 if found is not None else 0].span.end
-        return fold.field_of(*self._input(column)) + self.source.sql[behind : span_of(node).end]
+        return fold.field_of(*self.inputs.input(column)) + self.inputs.source.sql[behind : span_of(node).end]
 
     def finish(self) -> None:
         """Ask the engine for the rows of all folds; to be called when every measure is bound."""
         for fold in self.folds:
-            column = self.arguments.name(fold.row_text, fold.row_type)
+            column = self.inputs.added.name(fold.row_text, fold.row_type)
             array = row.Aggregate("array_agg", column, fold.members, fold.running)
             fold.array = self.outputs.name(array, ArrayType(fold.row_type))
             if fold.classified:
@@ -264,16 +255,16 @@ class MeasureBinder:
         cast: str | None = None,
     ) -> str:
         if function == "count" and _is_star(argument):
-            members = self._star_members(argument)
+            members = self.inputs.star_members(argument)
             return self._output(row.Aggregate("count", None, members, running, False, filtered), LongType())
-        members = self._members(argument)
-        column, data_type = self._argument(argument, members, cast)
+        members = self.inputs.members(argument)
+        column, data_type = self.inputs.column_of(argument, members, cast)
         result = aggregate_type(function, data_type, argument)
         return self._output(row.Aggregate(function, column, members, running, distinct, filtered), result)
 
     def _average(self, argument: exp.Expression, running: bool, distinct: bool, filtered: str | None) -> str:
         """AVG as SUM / COUNT, divided by Spark: doubles for numbers, DECIMAL(p + 4, s + 4) for decimals, as Spark's own AVG."""
-        data_type = self._argument_type(argument)
+        data_type = self.inputs.type_of(argument)
         decimal = isinstance(data_type, DecimalType)
         cast = None if decimal or isinstance(data_type, DoubleType) else "DOUBLE"
         total = self._aggregate_output("sum", argument, running, distinct, filtered, cast)
@@ -285,91 +276,7 @@ class MeasureBinder:
 
     def _filter(self, node: exp.Filter) -> str:
         condition = node.expression.this if isinstance(node.expression, exp.Where) else node.expression
-        return self._argument(condition, self._members(condition))[0]
-
-    def _members(self, node: exp.Expression, *, aggregate: bool = False) -> tuple[str, ...] | None:
-        """The variable that all references in an argument (or in a whole ``aggregate``) share; None for all rows."""
-        call = innermost_call(node) if aggregate else None
-        for part in outside_queries(node):
-            inside = part is not call and is_aggregate(part) and not (aggregate and innermost_call(part) is call)
-            of_match = isinstance(part, Classifier | MatchNumber) and not aggregate
-            if inside or of_match or isinstance(part, Navigation):
-                raise nested(part)
-        found = references(node, self.variables)
-        named = [part for part in node.find_all(Classifier) if part.this is not None]
-        members = [ref.members for ref in found] + [self._classifier_members(part) for part in named]
-        first = members[0] if members else None
-        mixed: Reference | exp.Expression | None = next((ref for ref in found if ref.members != first), None)
-        mixed = (
-            mixed or self._bare(node, found) or next((p for p in named if self._classifier_members(p) != first), None)
-        )
-        if mixed is not None:
-            raise CepAnalysisError(
-                "one navigation or aggregate may look at one variable only",
-                code="MIXED_VARIABLES",
-                span=span_of(node),
-                hint="write a navigation for each: LAST(A.x) + LAST(B.x)",
-            )
-        return first
-
-    def _bare(self, node: exp.Expression, found: list[Reference]) -> exp.Expression | None:
-        """A bare input column beside a variable's column."""
-        if not found:
-            return None
-        inside = {(ref.span.start, ref.span.end) for ref in found}
-        for part in node.find_all(exp.Column):
-            span = span_of(part)
-            if (span.start, span.end) not in inside and self.relation.column(part.name) and not part.table:
-                return part
-        return None
-
-    def _argument(
-        self, node: exp.Expression, members: tuple[str, ...] | None, cast: str | None = None
-    ) -> tuple[str, DataType]:
-        """The input column that holds an argument (the column itself, or an added one) and its type."""
-        column = self._plain_column(node)
-        if column is not None and cast is None:
-            return self._input(column)
-        text = row_text(node, self.variables, self.source)
-        if cast is not None:
-            text = f"CAST({text} AS {cast})"
-        data_type = self.relation.types_of([(text, span_of(node))])[0]
-        if has_query(node):
-            return self.early.name(text, data_type), data_type
-        return self.arguments.name(self._guarded(text, members), data_type), data_type
-
-    def _plain_column(self, node: exp.Expression) -> str | None:
-        """The input column that ``node`` names, with or without a variable before it; None for any other expression."""
-        found, path = reference(node, self.variables), column_path(node)
-        if found is not None:
-            return None if found.tail else self.relation.require(found.column)
-        return self.relation.require(path[0]) if path is not None and len(path) == 1 else None
-
-    def _argument_type(self, node: exp.Expression) -> DataType:
-        column = self._plain_column(node)
-        if column is not None:
-            return self._input(column)[1]
-        return self.relation.types_of([(row_text(node, self.variables, self.source), span_of(node))])[0]
-
-    def _input(self, column: str) -> tuple[str, DataType]:
-        return column, self.relation.schema[column].dataType
-
-    def _guarded(self, text: str, members: tuple[str, ...] | None) -> str:
-        """Only rows that can be the variable's may run its expression: on others an ANSI cast could fail."""
-        conditions = [self.conditions[member] for member in members or () if member in self.conditions]
-        tests = [condition.text for condition in conditions if condition.text is not None]
-        if not members or len(tests) < len(members):
-            return text
-        return f"CASE WHEN ({') OR ('.join(tests)}) THEN {text} END"
-
-    def _star_members(self, argument: exp.Expression) -> tuple[str, ...] | None:
-        if not isinstance(argument, exp.Column):
-            return None
-        table = argument.args["table"]
-        return self.variables.require(Name(table.name, span_of(argument)))
-
-    def _classifier_members(self, node: Classifier) -> tuple[str, ...] | None:
-        return None if node.this is None else self.variables.require(Name(node.this.name, span_of(node)))
+        return self.inputs.column_of(condition, self.inputs.members(condition))[0]
 
     def _is_running(self, said: bool | None, default: bool) -> bool:
         """What a navigation says of itself counts; with ONE ROW PER MATCH running and final are the same."""

@@ -9,6 +9,7 @@ from pyspark.sql.types import BooleanType, DataType
 from sqlglot import exp
 
 from rewrites.bind.aggregates import Fold, Folds
+from rewrites.bind.arguments import Arguments
 from rewrites.bind.conditions import Columns, Condition, ConditionBinder
 from rewrites.bind.match_conditions import CURRENT, MatchConditionTranslator
 from rewrites.bind.measures import MeasureBinder, Outputs
@@ -81,7 +82,9 @@ def bind_row_pattern(clause: MatchRecognizeClause, relation: Relation, source: S
     outputs = Outputs()
     running = clause.rows_per_match != "one"
     folds = Folds()
-    measures = MeasureBinder(variables, source, relation, conditions, running, arguments, early, outputs, folds)
+    measures = MeasureBinder(
+        Arguments(variables, source, relation, conditions, arguments, early), running, outputs, folds
+    )
     bound = tuple((measures.bind(measure), measure.name.value) for measure in clause.measures)
     measures.finish()
     defines = _match_dependent(conditions, variables, relation, source, arguments, early)

@@ -1,0 +1,124 @@
+"""What a navigation or an aggregate of a measure looks at: the rows of one variable, and a column of the input, which may be added.
+
+``LAST(up.price * 2)`` → the rows of ``up``, and an added column ``price * 2``.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from pyspark.sql.types import DataType
+from sqlglot import exp
+
+from rewrites.bind.aggregates import innermost_call, is_aggregate
+from rewrites.bind.conditions import Columns, Condition, nested
+from rewrites.bind.names import Reference, Variables, has_query, outside_queries, reference, references, row_text
+from rewrites.clause import Name
+from rewrites.dialect import column_path, span_of
+from rewrites.dialect.nodes import Classifier, MatchNumber, Navigation
+from rewrites.relation import Relation
+from rewrites.source import Source
+from sparkcep.errors import CepAnalysisError
+
+
+@dataclass(frozen=True, slots=True)
+class Arguments:
+    """``added``: expressions over one row that become input columns; ``early``: those of them with a subquery."""
+
+    variables: Variables
+    source: Source
+    relation: Relation
+    conditions: dict[str, Condition]
+    added: Columns
+    early: Columns
+
+    def members(self, node: exp.Expression, *, aggregate: bool = False) -> tuple[str, ...] | None:
+        """The variable that all references in an argument (or in a whole ``aggregate``) share; None for all rows.
+
+        Raises CepAnalysisError where they do not, or hold a navigation or an aggregate.
+        """
+        call = innermost_call(node) if aggregate else None
+        for part in outside_queries(node):
+            inside = part is not call and is_aggregate(part) and not (aggregate and innermost_call(part) is call)
+            of_match = isinstance(part, Classifier | MatchNumber) and not aggregate
+            if inside or of_match or isinstance(part, Navigation):
+                raise nested(part)
+        found = references(node, self.variables)
+        named = [part for part in node.find_all(Classifier) if part.this is not None]
+        members = [ref.members for ref in found] + [self.classifier_members(part) for part in named]
+        first = members[0] if members else None
+        mixed: Reference | exp.Expression | None = next((ref for ref in found if ref.members != first), None)
+        mixed = (
+            mixed or self._bare(node, found) or next((p for p in named if self.classifier_members(p) != first), None)
+        )
+        if mixed is not None:
+            raise CepAnalysisError(
+                "one navigation or aggregate may look at one variable only",
+                code="MIXED_VARIABLES",
+                span=span_of(node),
+                hint="write a navigation for each: LAST(A.x) + LAST(B.x)",
+            )
+        return first
+
+    def _bare(self, node: exp.Expression, found: list[Reference]) -> exp.Expression | None:
+        """A bare input column beside a variable's column."""
+        if not found:
+            return None
+        inside = {(ref.span.start, ref.span.end) for ref in found}
+        for part in node.find_all(exp.Column):
+            span = span_of(part)
+            if (span.start, span.end) not in inside and self.relation.column(part.name) and not part.table:
+                return part
+        return None
+
+    def column_of(
+        self, node: exp.Expression, members: tuple[str, ...] | None, cast: str | None = None
+    ) -> tuple[str, DataType]:
+        """The input column that holds an argument (the column itself, or an added one) and its type."""
+        column = self._plain_column(node)
+        if column is not None and cast is None:
+            return self.input(column)
+        text = row_text(node, self.variables, self.source)
+        if cast is not None:
+            text = f"CAST({text} AS {cast})"
+        data_type = self.relation.types_of([(text, span_of(node))])[0]
+        if has_query(node):
+            return self.early.name(text, data_type), data_type
+        return self.added.name(self._guarded(text, members), data_type), data_type
+
+    def _plain_column(self, node: exp.Expression) -> str | None:
+        """The input column that ``node`` names, with or without a variable before it; None for any other expression."""
+        found, path = reference(node, self.variables), column_path(node)
+        if found is not None:
+            return None if found.tail else self.relation.require(found.column)
+        return self.relation.require(path[0]) if path is not None and len(path) == 1 else None
+
+    def type_of(self, node: exp.Expression) -> DataType:
+        """The type of an argument."""
+        column = self._plain_column(node)
+        if column is not None:
+            return self.input(column)[1]
+        return self.relation.types_of([(row_text(node, self.variables, self.source), span_of(node))])[0]
+
+    def input(self, column: str) -> tuple[str, DataType]:
+        """A column of the input and its type."""
+        return column, self.relation.schema[column].dataType
+
+    def _guarded(self, text: str, members: tuple[str, ...] | None) -> str:
+        """Only rows that can be the variable's may run its expression: on others an ANSI cast could fail."""
+        conditions = [self.conditions[member] for member in members or () if member in self.conditions]
+        tests = [condition.text for condition in conditions if condition.text is not None]
+        if not members or len(tests) < len(members):
+            return text
+        return f"CASE WHEN ({') OR ('.join(tests)}) THEN {text} END"
+
+    def star_members(self, argument: exp.Expression) -> tuple[str, ...] | None:
+        """The variable of ``a.*``; None for ``*``."""
+        if not isinstance(argument, exp.Column):
+            return None
+        table = argument.args["table"]
+        return self.variables.require(Name(table.name, span_of(argument)))
+
+    def classifier_members(self, node: Classifier) -> tuple[str, ...] | None:
+        """The variable that CLASSIFIER names; None for all rows."""
+        return None if node.this is None else self.variables.require(Name(node.this.name, span_of(node)))
