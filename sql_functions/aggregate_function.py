@@ -131,7 +131,9 @@ def _table(spec: AggregateFunctionSpec, events: Events) -> pa.Table:
     later[1:] |= time[1:] != time[:-1]
     rank = np.maximum.accumulate(np.where(later, np.arange(len(group)), 0)) + 1
     columns = {"group": group, "rank": rank, "time": time}
-    if spec.within is not None:
+    if spec.months is not None:
+        columns["deadline"] = _months_later(events.ts.take(pa.array(order)), spec.months)
+    elif spec.within is not None:
         columns["deadline"] = time + (spec.within if time.dtype.kind == "f" else int(spec.within))
     for i, mask in enumerate(_masks(spec, events.kind.take(pa.array(order)), starts)):
         columns[f"mask{i}"] = mask
@@ -156,6 +158,16 @@ def _times(ts: pa.Array) -> NDArray[Any]:
         return ts.cast(pa.timestamp("us", ts.type.tz)).cast(pa.int64()).to_numpy(zero_copy_only=False)
     kind = pa.float64() if pa.types.is_floating(ts.type) else pa.int64()
     return ts.cast(kind).to_numpy(zero_copy_only=False)
+
+
+def _months_later(dates: pa.Array, months: int) -> NDArray[np.int64]:
+    """As Spark adds months to a date: the same day of the month, or the last one where there is none; in microseconds."""
+    days = dates.to_numpy(zero_copy_only=False).astype("M8[D]")
+    month = days.astype("M8[M]")
+    target = month + months
+    last = (target + 1).astype("M8[D]") - np.timedelta64(1, "D")
+    later = np.minimum(target.astype("M8[D]") + (days - month.astype("M8[D]")), last)
+    return later.astype("M8[us]").astype(np.int64)
 
 
 def _masks(spec: AggregateFunctionSpec, kind: pa.Array, starts: NDArray[np.bool_]) -> list[NDArray[np.int64]]:
@@ -193,7 +205,7 @@ def _engine_spec(spec: AggregateFunctionSpec, value: pa.Array | None) -> Aggrega
         rank="rank",
         outputs=tuple(outputs),
         schema="{}",
-        within=None if spec.within is None else WithinTime("time", "deadline"),
+        within=None if spec.within is None and spec.months is None else WithinTime("time", "deadline"),
         partition=("group",),
         text=spec.text,
     )

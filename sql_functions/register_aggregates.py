@@ -29,6 +29,7 @@ from pyspark.sql.types import (
     StringType,
     TimestampNTZType,
     TimestampType,
+    YearMonthIntervalType,
     _parse_datatype_json_string,
 )
 from pyspark.sql.udf import UserDefinedFunction
@@ -95,14 +96,16 @@ def function_spec(
             code="ASEQ_FUNCTION",
             hint="a time, a date or a number is needed",
         )
-    parsed, length = parse(pattern), _length(name, within, within_type, ts_type)
-    if length is None and any(sequence.open_ended for sequence in sequences(parsed)):
+    parsed = parse(pattern)
+    months = _months(name, within, within_type, ts_type)
+    length = None if months is not None else _length(name, within, within_type, ts_type)
+    if length is None and months is None and any(sequence.open_ended for sequence in sequences(parsed)):
         raise CepAnalysisError(
             f"the pattern of {name} begins or ends with NOT, and only within says how far that reaches",
             code="NEGATION_WITHOUT_WITHIN",
             hint="give it a within: INTERVAL 1 HOUR, or a number",
         )
-    return AggregateFunctionSpec(function, parsed, length, pattern)  # type: ignore[arg-type]
+    return AggregateFunctionSpec(function, parsed, length, pattern, months)  # type: ignore[arg-type]
 
 
 def result_type(function: str, value: DataType | None) -> DataType:
@@ -134,6 +137,13 @@ def udf(spec: AggregateFunctionSpec, value: DataType | None, *, collected: bool,
     return UserDefinedFunction(function, result_type(spec.function, value), name, kind)  # type: ignore[arg-type]
 
 
+def _months(name: str, within: object, data_type: DataType, ts_type: DataType) -> int | None:
+    """A window of months, whose ends follow the times only where these are dates: 30 January 12:00 and 31 January 10:00 end the other way round."""
+    if within is None or not isinstance(data_type, YearMonthIntervalType) or not isinstance(ts_type, DateType):
+        return None
+    return int(_positive(name, int(str(within))))
+
+
 def _length(name: str, within: object, data_type: DataType, ts_type: DataType) -> int | float | None:
     if within is None or isinstance(data_type, NullType):
         return None
@@ -141,17 +151,24 @@ def _length(name: str, within: object, data_type: DataType, ts_type: DataType) -
     if not isinstance(data_type, DayTimeIntervalType if by_time else NumericType):
         if by_time and "interval" in data_type.simpleString():
             raise CepUnsupportedError(
-                f"{name} within {data_type.simpleString()}", code="ASEQ_FUNCTION", hint="write days: INTERVAL 30 DAYS"
+                f"{name} within {data_type.simpleString()}",
+                code="ASEQ_FUNCTION",
+                hint="write days, INTERVAL 30 DAYS, or let the time be a date: DATE(ts); MATCH PATTERN takes months of any time",
             )
         raise CepAnalysisError(
             f"{name} over {ts_type.simpleString()} times is within {data_type.simpleString()}",
             code="ASEQ_FUNCTION",
             hint="INTERVAL 1 HOUR" if by_time else "a number in the units of the time, or NULL",
         )
-    number = float(str(within)) if not isinstance(data_type, IntegralType | DayTimeIntervalType) else int(str(within))
-    if number <= 0:
-        raise CepAnalysisError(f"{name} within {within}: the length must be positive", code="ASEQ_FUNCTION")
-    return number
+    return _positive(
+        name, float(str(within)) if not isinstance(data_type, IntegralType | DayTimeIntervalType) else int(str(within))
+    )
+
+
+def _positive(name: str, length: float) -> int | float:
+    if length <= 0:
+        raise CepAnalysisError(f"{name} within {length}: the length must be positive", code="ASEQ_FUNCTION")
+    return length
 
 
 class _Builder:

@@ -31,7 +31,6 @@ _BEHIND_FROM = {
     "MINUS",
     ";",
 }
-_NOT_HERE = ("FILTER", "WITHIN")
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,6 +38,7 @@ class FunctionCall:
     """``aseq_sum(ts, type, pattern, within, value)`` in a statement, its arguments as text.
 
     ``over``: it stands with OVER. ``rows``: the FROM of its block as text, without the keyword; None where that is not found.
+    ``filtered``: its FILTER clause as text.
     """
 
     function: str
@@ -46,6 +46,7 @@ class FunctionCall:
     arguments: tuple[str, ...]
     over: bool
     rows: str | None
+    filtered: str = ""
 
     @property
     def row(self) -> tuple[str, ...]:
@@ -70,7 +71,7 @@ def has_calls(sql: str) -> bool:
 
 
 def _written(call: FunctionCall, name: FunctionName | None) -> str | None:
-    rows = f"COLLECT_LIST(STRUCT({', '.join(call.row)}))"
+    rows = f"COLLECT_LIST(STRUCT({', '.join(call.row)})){call.filtered}"
     if name is not None:
         return f"{name(call)}({', '.join(call.row) if call.over else rows})"
     return None if call.over else f"cep_aseq_{call.function}({rows}, {call.arguments[2]}, {call.arguments[3]})"
@@ -86,18 +87,34 @@ def _calls(tokens: Tokens, source: Source) -> Iterator[FunctionCall]:
         parts = split_commas(items[i + 2 : close])
         if len(parts) != (4 if function == "count" else 5) or not all(parts):
             continue  # Spark asks the function itself, which says what it takes
-        behind = items[close + 1].key if close + 1 < len(items) else ""
-        span = token.span.to(items[close].span)
-        if behind in _NOT_HERE or items[i + 2].key == "DISTINCT":
-            raise CepAnalysisError(
-                f"{token.text} with {behind or 'DISTINCT'}",
-                code="ASEQ_FUNCTION",
-                sql=source.sql,
-                span=span,
-                hint="filter the events in a subquery, or give the others a NULL type: IF(condition, type, NULL)",
-            )
         texts = tuple(source.text(cover(part)) for part in parts)
-        yield FunctionCall(function, span, texts, behind == "OVER", _rows(tokens, i, source))
+        end = _behind_filter(tokens, close)
+        behind, over = _key(tokens, close + 1), _key(tokens, end + 1) == "OVER"
+        span = token.span.to(items[end].span)
+        if items[i + 2].key == "DISTINCT" or behind == "WITHIN" or (end > close and over):
+            raise _refused(token.text, "DISTINCT" if items[i + 2].key == "DISTINCT" else behind, source, span)
+        filtered = f" {source.text(cover(items[close + 1 : end + 1]))}" if end > close else ""
+        yield FunctionCall(function, span, texts, over, _rows(tokens, i, source), filtered)
+
+
+def _behind_filter(tokens: Tokens, close: int) -> int:
+    """The last item of a call whose arguments end at ``close``: with FILTER (…) behind it the bracket of that."""
+    filtered = _key(tokens, close + 1) == "FILTER" and _key(tokens, close + 2) == "("
+    return tokens.partner[close + 2] if filtered and tokens.partner[close + 2] > 0 else close
+
+
+def _key(tokens: Tokens, i: int) -> str:
+    return tokens.items[i].key if i < len(tokens.items) else ""
+
+
+def _refused(name: str, clause: str, source: Source, span: Span) -> CepAnalysisError:
+    hints = {
+        "DISTINCT": "an event is a row, and equal ones are two: take them together in a subquery, SELECT DISTINCT …",
+        "FILTER": "with OVER give the other events a NULL type: IF(condition, type, NULL)",
+        "WITHIN": "the events are put in the order of their times whatever the order of the rows",
+    }
+    shown = "FILTER and OVER" if clause == "FILTER" else clause
+    return CepAnalysisError(f"{name} with {shown}", code="ASEQ_FUNCTION", sql=source.sql, span=span, hint=hints[clause])
 
 
 def _rows(tokens: Tokens, i: int, source: Source) -> str | None:

@@ -9,6 +9,8 @@ import hashlib
 from datetime import timedelta
 from typing import Any
 
+from pyspark.sql.types import YearMonthIntervalType
+
 from rewrites.dialect import parse_event_pattern
 from rewrites.rules.aseq_functions import FunctionCall
 from sparkcep.engines.aseq.sequences import sequences
@@ -35,8 +37,15 @@ def connect_function(spark: Any, sql: Any, call: FunctionCall) -> str:
 
     from sql_functions.aggregate_function import CollectedAggregate, GroupedAggregate
 
-    constants = sql(f"SELECT {call.arguments[2]} AS pattern, {call.arguments[3]} AS within")
-    pattern, within = constants.collect()[0]
+    texts = f"SELECT {call.arguments[2]} AS pattern, {call.arguments[3]} AS within"
+    constants = sql(texts)
+    if isinstance(constants.schema["within"].dataType, YearMonthIntervalType):
+        months = (
+            "12 * EXTRACT(YEAR FROM within) + EXTRACT(MONTH FROM within)"  # Python has no type for such an interval
+        )
+        pattern, within = sql(f"SELECT pattern, {months} FROM ({texts})").collect()[0]
+    else:
+        pattern, within = constants.collect()[0]
     types = _types(sql, call)
     length = within // timedelta(microseconds=1) if isinstance(within, timedelta) else within
     spec = function_spec(call.function, counted_pattern, pattern, length, constants.schema["within"].dataType, types[0])

@@ -74,13 +74,14 @@ class AggregateFunctionSpec:
     """``aseq_count`` and its kin: one aggregate over the matches of ``pattern`` in a group of events.
 
     ``function`` ranges over the values of all events of all matches, NULLs skipped. ``within``: a length in the units of a numeric time, in
-    microseconds for any other; None: no window.
+    microseconds for any other; None: no window. ``months``: of the calendar, where times are dates, instead.
     """
 
     function: Literal["count", "sum", "avg", "min", "max"]
     pattern: EventPattern
     within: int | float | None = None
     text: str = ""
+    months: int | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -76,6 +76,37 @@ def test_windows_and_empty_groups(spark: SparkSession) -> None:
     assert_rows(nothing.collect(), [(0, None)])
 
 
+def test_filter(spark: SparkSession) -> None:
+    """An event that is filtered out is not there: not for ANY either, and its time may be NULL."""
+    calls = "aseq_count(IF(x < 0, NULL, ts), type, 'SEQ(A, ANY b)', 30) filter(WHERE x >= 0) AS n, aseq_sum(ts, type, 'SEQ(A, !D, B)', 30, x) FILTER (WHERE x > 1) + 0 AS s"
+    both = f"SELECT user, {calls}, COUNT(*) FILTER (WHERE x < 0) AS c FROM aseq_timed GROUP BY user"
+    apart = """SELECT user, n, s, c FROM (SELECT user, aseq_count(ts, type, 'SEQ(A, ANY b)', 30) AS n FROM aseq_timed WHERE x >= 0 GROUP BY user)
+        JOIN (SELECT user, aseq_sum(ts, type, 'SEQ(A, !D, B)', 30, x) AS s FROM aseq_timed WHERE x > 1 GROUP BY user) USING (user)
+        JOIN (SELECT user, COUNT(*) AS c FROM aseq_timed WHERE x < 0 GROUP BY user) USING (user)"""
+    rows = spark.sql(both).collect()
+    assert_rows(rows, spark.sql(apart).collect())
+    assert sum(row.n for row in rows) > 0
+    nothing = spark.sql("SELECT aseq_count(ts, type, 'A', NULL) FILTER (WHERE x > 1000) FROM aseq_timed").collect()
+    assert_rows(nothing, [(0,)])
+
+
+def test_months_of_dates(spark: SparkSession) -> None:
+    """The same day of the month, or its last day, as MATCH PATTERN counts from matches."""
+    spark.sql("""CREATE OR REPLACE TEMP VIEW aseq_dates AS SELECT date_add(DATE'2023-12-20', CAST(id * 2 AS INT)) AS d,
+        element_at(array('A', 'B'), CAST(pmod(hash(id), 2) AS INT) + 1) AS type FROM range(150)""")
+    call = "aseq_count(d, type, 'SEQ(A, B)', INTERVAL {})"
+    queries = {
+        length: f"SELECT {call.format(length)} AS n FROM aseq_dates UNION ALL SELECT DISTINCT {call.format(length)} OVER () FROM aseq_dates"
+        " UNION ALL SELECT COUNT(*) FROM aseq_dates MATCH PATTERN (SEQ(A a, B b) ORDER BY d WITHIN INTERVAL "
+        + length
+        + ")"
+        for length in ("1 MONTH", "2 MONTHS", "'1-1' YEAR TO MONTH")
+    }
+    for rows in answers(spark, queries).values():
+        assert len(rows) == 3
+        assert len({row["n"] for row in rows}) == 1
+
+
 def test_data_frames_new_sessions_and_the_rule_switched_off(spark: SparkSession) -> None:
     """Without the rewrite it is the grouped aggregate UDF, which Spark does not mix with its own aggregates."""
     frame = spark.table("aseq_timed").groupBy("user").agg(expr("aseq_count(ts, type, 'SEQ(A, B)', 30)"))
@@ -102,7 +133,9 @@ ERRORS = {
     "aseq_sum(ts, type, 'A', 10)": "takes 5 arguments, not 4",
     "aseq_sum(ts, type, 'A', 10, s)": "the value of aseq_sum is string",
     "aseq_count(s, type, 'A', NULL)": "the event time of aseq_count is string",
-    "aseq_count(ts, type, 'A', NULL) FILTER (WHERE x > 1)": "aseq_count with FILTER",
+    "aseq_count(day, type, 'A', INTERVAL -1 MONTH)": "must be positive",
+    "aseq_count(ts, type, 'A', NULL) FILTER (WHERE x > 1) OVER (PARTITION BY user)": "aseq_count with FILTER and OVER",
+    "aseq_count(DISTINCT ts, type, 'A', NULL)": "aseq_count with DISTINCT",
 }
 
 

@@ -36,6 +36,9 @@ assert rows(f"SELECT {COUNT.format(9)}, SUM(x) FROM t") == [(3, 27)]
 assert rows(f"SELECT DISTINCT {COUNT.format('NULL')} OVER (PARTITION BY 1) FROM t") == [(3,)]
 summed = "aseq_sum(ts, type, 'SEQ(A, B)', NULL, IF(type = 'A', x, NULL)), aseq_max(ts, type, 'A', NULL, x)"
 assert rows(f"SELECT {summed} FROM t WHERE ts < 5") == [(16, 6)]
+dated = "(SELECT DATE'2024-01-31' + CAST(ts AS INT) * 10 AS d, * FROM t WHERE ts < 5)"
+monthly = "aseq_count(d, type, 'SEQ(A, B)', INTERVAL '0-1' YEAR TO MONTH) FILTER (WHERE {})"
+assert rows(f"SELECT {monthly.format('true')}, {monthly.format('ts <> 3')} FROM {dated}") == [(2, 1)]
 NEXT = "MATCH PATTERN (SEQ(A+ a, B b) ORDER BY ts SKIP TILL NEXT MATCH {} MATCHES) AS m"
 every = [([1], 2), ([1, 3], 4), ([3], 4)]
 assert rows(f"SELECT a.ts, b.ts FROM t {NEXT.format('ALL')}") == every
