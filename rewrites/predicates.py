@@ -72,7 +72,10 @@ class ConditionTranslator(OperandBuilder):
         """The event whose row carries the constants: one that is there whenever the condition is asked."""
         names = seen_variables(node, self.variables)
         name = next((name for name in names if name not in self.kleene), names[0])
-        return name, "first" if name in self.kleene else None
+        if name not in self.kleene:
+            return name, None
+        walks = any(seat in ((name, "each"), (name, "previous")) for seat in seats(node, self.variables))
+        return name, "each" if walks else "first"
 
     def is_leaf(self, node: exp.Expression) -> bool:
         """Whether ``node`` looks at one event at most, or is an aggregate."""

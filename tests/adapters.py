@@ -285,9 +285,14 @@ def _variables(text: str) -> set[str]:
     return {node.variable or "" for node in sql.walk(sql.parse(text)) if isinstance(node, sql.Ref)}
 
 
-def _anchor(text: str, pattern: event_ir.EventPattern) -> str:
-    """Whose rows carry the constants: rather a single event's."""
-    return min(_variables(text), key=lambda name: (name in _kleene(pattern), name))
+def _anchor(text: str, pattern: event_ir.EventPattern) -> tuple[str, expression.Place | None]:
+    """Whose rows carry the constants: rather a single event's, else those of the element that is looked at, or of the first."""
+    kleene = _kleene(pattern)
+    name = min(_variables(text), key=lambda name: (name in kleene, name))
+    if name not in kleene:
+        return name, None
+    refs = [node for node in sql.walk(sql.parse(text)) if isinstance(node, sql.Ref)]
+    return name, "each" if any(ref.variable == name and ref.index in ("i", "i-1") for ref in refs) else "first"
 
 
 _OPERATORS: dict[str, expression.Operator] = {
@@ -318,13 +323,13 @@ _PLACES: dict[str | None, expression.Place] = {
 }
 
 
-def _expression(node: sql.Node, anchor: str, kleene: set[str]) -> expression.Expression:
+def _expression(node: sql.Node, anchor: tuple[str, expression.Place | None], kleene: set[str]) -> expression.Expression:
     """Literals are constant columns of some variable's row, as the driver sends them."""
     match node:
-        case sql.Literal() if anchor in kleene:
-            return expression.ElementOf(anchor, _constant(node), "first")
         case sql.Literal():
-            return expression.ColumnOf(anchor, _constant(node))
+            name, place = anchor
+            found = _constant(node)
+            return expression.ColumnOf(name, found) if place is None else expression.ElementOf(name, found, place)
         case sql.Ref(variable=str(variable), attribute=attribute, index=index) if variable in kleene:
             return expression.ElementOf(variable, attribute, _PLACES[index])
         case sql.Ref(variable=str(variable), attribute=attribute):

@@ -38,7 +38,7 @@ from rewrites.rules.time_shards import Shards
 from rewrites.transport import carried_schema, decoded
 from sparkcep.spec.aggregate import AggregateOutput, AggregateSpec, EmitTime, GroupColumn, MatchAggregate, PatternName
 from sparkcep.spec.event import EventPatternSpec, WithinTime
-from sparkcep.spec.neighbours import comparisons
+from sparkcep.spec.neighbours import linked
 
 SUM_DIGITS, AVERAGE_DIGITS, MAX_DIGITS = 10, 4, 38
 DIVIDEND, COUNTED = 34, 24
@@ -232,7 +232,7 @@ def aggregate_input(
         columns += [spec.within.time, spec.within.deadline]
     columns += [column for output in spec.outputs if (column := read_column(output.source)) is not None]
     columns += [column for column in (spec.emit, spec.classes) if column is not None]
-    columns += [name for one in comparisons(spec.neighbours) for name in (one.each, one.previous)]
+    columns += linked(spec.neighbours).columns
     names = list(dict.fromkeys(columns))
     every_event = spec.emit is not None
     return engine_input(bound, names, keep_null_time=keep_null_time, shards=shards, every_event=every_event)

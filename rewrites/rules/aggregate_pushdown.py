@@ -27,7 +27,7 @@ from rewrites.rules.time_shards import Shards
 from rewrites.source import Edit, Source
 from sparkcep.errors import CepError, Span
 from sparkcep.spec import AggregateSpec, EventPatternSpec, MatchSpec, to_json
-from sparkcep.spec.neighbours import comparisons
+from sparkcep.spec.neighbours import linked
 
 NAME = "aggregate_pushdown"
 _UNITS = ("week", "day", "hour", "minute", "second", "millisecond", "microsecond")
@@ -125,7 +125,7 @@ def check_clause(part: EmittedClause, source: Source) -> None:
     if part.spec.strategy != "any" or part.spec.matches != "all":
         raise NotPushed("A-Seq counts ALL MATCHES under SKIP TILL ANY MATCH")
     try:
-        comparisons(part.spec.predicates)
+        linked(part.spec.predicates)
     except CepError as error:
         raise NotPushed(error.message) from None
     followed = part.spec.predicates if part.bound.emit_changes is not None else ()

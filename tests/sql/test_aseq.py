@@ -57,6 +57,8 @@ PUSHED = {
         PARTITION BY user ORDER BY ts WHERE b[i].x > -30 WITHIN 40) GROUP BY user""",
     "neighbours": """SELECT user, COUNT(*), SUM(a.x), MAX(c.s) FROM aseq_events MATCH PATTERN (SEQ(A a, B+ b, C c)
         PARTITION BY user ORDER BY ts WHERE b[i].x > b[i-1].x AND b[i].f - 2 < b[i-1].f * 3 WITHIN 60) GROUP BY user""",
+    "distances": """SELECT user, COUNT(*), SUM(a.x) FROM aseq_events MATCH PATTERN (SEQ(A a, B+ b, C c) PARTITION BY user ORDER BY ts
+        WHERE ABS(b[i].ts - b[i-1].ts) < 9 AND (b[i].s <> b[i-1].s OR b[i].f * b[i-1].f > 2) AND c.x > -30 WITHIN 60) GROUP BY user""",
     "optional": """SELECT COUNT(*), COUNT(b.x), SUM(b.x), SUM(b.x + 1) FROM aseq_events MATCH PATTERN (SEQ(A{1,2} a, B? b, C* c)
         PARTITION BY user ORDER BY ts WITHIN 25)""",
     "interval": """SELECT COUNT(*) FROM (SELECT *, TIMESTAMP'2020-01-01' + ts * INTERVAL 1 HOUR AS at FROM aseq_events)
@@ -144,6 +146,17 @@ def test_an_expression_fails_where_it_fails_in_a_match(spark: SparkSession) -> N
         spark.sql(f"SELECT {failing[0]} FROM {events}").collect()
     with setting(spark, "spark.sql.ansi.enabled", "false"):
         assert "AggregateSpec" in same_both_ways(spark, f"SELECT {', '.join([calls, *failing])} FROM {events}")
+
+
+def test_a_condition_between_neighbours_fails_where_a_match_lacks_its_answer(spark: SparkSession) -> None:
+    """Of events 2 to 4 only 2 and 3 are so far apart that their distance is no INT; without event 5 nothing matches."""
+    query = """SELECT COUNT(*) FROM (SELECT * FROM VALUES (1, 'A', 0), (2, 'B', 2147483647), (3, 'B', -9), (4, 'B', -8), (5, 'C', 0)
+        AS t(ts, type, i) WHERE ts <> {}) MATCH PATTERN (SEQ(A a, B+ b, C c) ORDER BY ts WHERE b[i].i - b[i-1].i < 5)"""
+    assert spark.sql(query.format(5)).collect() == [(0,)]
+    assert "AggregateSpec" in same_both_ways(spark, query.format(2))
+    for rules in ("", "aggregate_pushdown"):
+        with setting(spark, "sparkcep.rules.disable", rules), pytest.raises(PySparkException, match="overflow"):
+            spark.sql(query.format(0)).collect()
 
 
 LONG = f"SEQ({', '.join(f'T v{i}' for i in range(24))})"

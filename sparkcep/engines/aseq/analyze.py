@@ -18,17 +18,17 @@ from sparkcep.engines.aseq.passes import Passes, Weighing
 from sparkcep.engines.aseq.semiring import MAX
 from sparkcep.engines.aseq.sequences import Sequence
 from sparkcep.engines.counts import Counts
-from sparkcep.spec.neighbours import comparisons
+from sparkcep.spec.neighbours import linked
 
 
 def analyze(plan: Plan, table: pa.Table) -> Counts:
     """Counts of what ``engine.run(plan, table)`` aggregates; exact, whatever their size."""
     counts = Counts()
-    events, linked = read(table, plan.spec), comparisons(plan.spec.neighbours)
+    events, links = read(table, plan.spec), linked(plan.spec.neighbours)
 
     @cache
     def total(sequence: Sequence) -> int:
-        return _total(Passes(events, plan.spec.variables, (sequence,), linked=linked))
+        return _total(Passes(events, plan.spec.variables, (sequence,), linked=links))
 
     counts.add("input", "", table.num_rows, int(np.count_nonzero(events.masks[0] & 1)))
     for name, sequences in plan.patterns:

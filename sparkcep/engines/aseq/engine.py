@@ -20,7 +20,7 @@ from sparkcep.engines.aseq.sequences import Sequence, sequences
 from sparkcep.engines.aseq.sharing import plan_sharing
 from sparkcep.engines.aseq.work import Work
 from sparkcep.spec.aggregate import AggregateSpec, GroupColumn, MatchAggregate, PatternName
-from sparkcep.spec.neighbours import comparisons
+from sparkcep.spec.neighbours import linked
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,7 +58,7 @@ def run(plan: Plan, table: pa.Table) -> Iterator[pa.Table]:
         return
     data = read(table, plan.spec)
     every = tuple(every for _, every in plan.patterns)
-    work = Work(data, plan.spec.variables, every, plan.passes, comparisons(plan.spec.neighbours))
+    work = Work(data, plan.spec.variables, every, plan.passes, linked(plan.spec.neighbours))
     for number, (name, own) in enumerate(plan.patterns):
         yield _aggregates(plan.spec, Passes(data, plan.spec.variables, own, work, number), name)
 

@@ -1,4 +1,4 @@
-"""Numba kernel for closures whose neighbouring events are compared: ``b[i].x > b[i-1].x``.
+"""Numba kernel for closures with conditions between neighbouring events: ``b[i].x > b[i-1].x``.
 
 A prefix counter per position no longer says enough: which events may go on depends on the last one taken. So a position of such
 a closure keeps a number for every event that it took last, and the next one adds up those that it may follow: quadratic in
@@ -19,11 +19,13 @@ from sparkcep.engines.aseq.semiring import LEAST, MAX, plus, times
 from sparkcep.engines.kernel import kernel
 
 KEYS = types.Array(nb.int64, 2, "C")
-EQ, NE, LT, LE, GT, GE = range(6)
+BITS = types.Array(nb.uint8, 1, "C")
+EQ, NE, LT, LE, GT, GE, PAIR = range(7)
+"""How the sides of a condition are compared; PAIR: their sum is the number of a bit."""
 
 
 @nb.njit(cache=True, nogil=True)
-def _follows(comparisons, each, previous, links, r, before):  # type: ignore[no-untyped-def]
+def _follows(comparisons, each, previous, holds, links, r, before):  # type: ignore[no-untyped-def]
     """Whether row ``r`` may follow ``before`` in a closure; NULL (MAX) satisfies nothing."""
     for c in range(len(comparisons)):
         if not links >> c & 1:
@@ -33,33 +35,35 @@ def _follows(comparisons, each, previous, links, r, before):  # type: ignore[no-
             return False
         operator = comparisons[c]
         if operator == EQ:
-            holds = one == other
+            true = one == other
         elif operator == NE:
-            holds = one != other
+            true = one != other
         elif operator == LT:
-            holds = one < other
+            true = one < other
         elif operator == LE:
-            holds = one <= other
+            true = one <= other
         elif operator == GT:
-            holds = one > other
+            true = one > other
+        elif operator == GE:
+            true = one >= other
         else:
-            holds = one >= other
-        if not holds:
+            true = holds[(one + other) >> 3] >> ((one + other) & 7) & 1 != 0
+        if not true:
             return False
     return True
 
 
 @nb.njit(cache=True, nogil=True)
-def _sum(mode, comparisons, each, previous, links, r, rows, values, count, zero):  # type: ignore[no-untyped-def]
+def _sum(mode, comparisons, each, previous, holds, links, r, rows, values, count, zero):  # type: ignore[no-untyped-def]
     total = zero
     for i in range(count):
-        if _follows(comparisons, each, previous, links, r, rows[i]):
+        if _follows(comparisons, each, previous, holds, links, r, rows[i]):
             total = plus(mode, total, values[i])
     return total
 
 
 @nb.njit(cache=True, nogil=True)
-def _from(mode, code, first, begin, end, weights, gaps, weighted, inner, links, comparisons, each, previous, alone, rows, values, zero, one):  # type: ignore[no-untyped-def] # fmt: skip
+def _from(mode, code, first, begin, end, weights, gaps, weighted, inner, links, comparisons, each, previous, holds, alone, rows, values, zero, one):  # type: ignore[no-untyped-def] # fmt: skip
     """The aggregate over matches in the groups ``begin`` … ``end - 1``; ``alone``: only ``begin`` may hold first events."""
     length = len(gaps)
     state, gain = np.full(length + 1, zero), np.full(length + 1, zero)
@@ -81,6 +85,7 @@ def _from(mode, code, first, begin, end, weights, gaps, weighted, inner, links, 
                         comparisons,
                         each,
                         previous,
+                        holds,
                         links[j - 1],
                         r,
                         rows[j - 1],
@@ -91,7 +96,9 @@ def _from(mode, code, first, begin, end, weights, gaps, weighted, inner, links, 
                 if j == weighted:
                     start = times(mode, start, weights[r])
                 if gaps[j - 1] == LOOP:
-                    more = _sum(mode, comparisons, each, previous, links[j - 1], r, rows[j], values[j], held[j], zero)
+                    more = _sum(
+                        mode, comparisons, each, previous, holds, links[j - 1], r, rows[j], values[j], held[j], zero
+                    )
                     start = plus(mode, start, more)
                 if start != zero:
                     gain[j] = plus(mode, gain[j], start)
@@ -109,15 +116,15 @@ def _from(mode, code, first, begin, end, weights, gaps, weighted, inner, links, 
 
 
 @kernel(
-    nb.void(nb.int64, I64, I64, I64, I64, I64, I8, nb.int64, I8, I64, I64, KEYS, KEYS, nb.int64, I64),
-    nb.void(nb.int64, I64, I64, I64, I64, F64, I8, nb.int64, I8, I64, I64, KEYS, KEYS, nb.int64, F64),
+    nb.void(nb.int64, I64, I64, I64, I64, I64, I8, nb.int64, I8, I64, I64, KEYS, KEYS, BITS, nb.int64, I64),
+    nb.void(nb.int64, I64, I64, I64, I64, F64, I8, nb.int64, I8, I64, I64, KEYS, KEYS, BITS, nb.int64, F64),
 )
-def neighbours(mode, code, first, part, low, weights, gaps, weighted, inner, links, comparisons, each, previous, most, out):  # type: ignore[no-untyped-def] # fmt: skip
+def neighbours(mode, code, first, part, low, weights, gaps, weighted, inner, links, comparisons, each, previous, holds, most, out):  # type: ignore[no-untyped-def] # fmt: skip
     """``out[p]`` += the aggregate over all matches of partition p.
 
     ``low`` per group the first group of its window, empty without WITHIN. ``inner``: positions that go on with the closure of
     the one before; ``links``: per position the comparisons (bits) that hold between neighbours; ``each``, ``previous``: their
-    sides, per row as order keys. ``most``: rows of a pass, at most.
+    sides, per row as order keys; ``holds``: bits of pairs. ``most``: rows of a pass, at most.
     """
     one = out.dtype.type(0 if mode == LEAST else 1)
     zero = out.dtype.type(MAX if mode == LEAST else 0)
@@ -141,5 +148,5 @@ def neighbours(mode, code, first, part, low, weights, gaps, weighted, inner, lin
             while end < len(part) and part[end] == p and low[end] <= begin:
                 end += 1
         total = _from(mode, code, first, begin, end, weights, gaps, weighted, inner, links, comparisons, each, previous,
-                      len(low) > 0, rows, values, zero, one)  # fmt: skip
+                      holds, len(low) > 0, rows, values, zero, one)  # fmt: skip
         out[p] = plus(mode, out[p], total)

@@ -17,7 +17,8 @@ from sparkcep.engines.aseq.events import Table
 from sparkcep.engines.aseq.sequences import Sequence
 from sparkcep.engines.aseq.values import Column, Ints
 from sparkcep.engines.aseq.work import Weighing, Work
-from sparkcep.spec.neighbours import Comparison
+from sparkcep.errors import CepUnsupportedError
+from sparkcep.spec.neighbours import Linked
 
 __all__ = ["Passes", "Weighing"]
 
@@ -38,11 +39,11 @@ class Passes:
         work: Work | None = None,
         pattern: int = 0,
         *,
-        linked: tuple[Comparison, ...] = (),
+        linked: Linked | None = None,
     ) -> None:
-        """``work``: that of several patterns, of which this is number ``pattern``; else ``linked``: comparisons of neighbours."""
+        """``work``: that of several patterns, of which this is number ``pattern``; else ``linked``: conditions between neighbours."""
         self.table, self.variables, self.sequences = table, variables, sequences
-        self._work = work or Work(table, variables, (sequences,), ((0,),), linked)
+        self._work = work or Work(table, variables, (sequences,), ((0,),), linked or Linked())
         self._pattern = pattern
         self._exact: dict[Weighing, list[int | None]] = {}
 
@@ -67,7 +68,14 @@ class Passes:
         return self._exact[weighing][part]
 
     def recounted(self, weighing: Weighing, part: int) -> int:
-        """The same by the plain recurrence in Python's integers, whatever its size: an oracle, and slow."""
+        """The same by the plain recurrence in Python's integers, whatever its size: an oracle, and slow.
+
+        Raises CepUnsupportedError for conditions between neighbours.
+        """
+        if self._work.linked.variables:
+            raise CepUnsupportedError(
+                "counts of more than 44 digits with conditions between neighbours", code="ASEQ_DIGITS"
+            )
         found = 0
         for one in self._work.marked(self._pattern, weighing.variable):
             coded = self._work.code(one.sequence)

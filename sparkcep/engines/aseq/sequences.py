@@ -21,7 +21,7 @@ from sparkcep.engines.event_pattern.branches import Branch, Negation, branches
 from sparkcep.errors import CepUnsupportedError
 from sparkcep.pattern.event import Element, EventPattern
 from sparkcep.spec.aggregate import AggregateSpec, MatchAggregate
-from sparkcep.spec.neighbours import Comparison, comparisons
+from sparkcep.spec.neighbours import linked
 
 STRICT, TIED, EITHER = 0, 1, 2
 """How a variable's event follows the one before it: of a later rank, of the same rank, or of either."""
@@ -98,18 +98,17 @@ def marked(all_sequences: Items[Sequence], variable: str) -> tuple[Marked, ...]:
 
 def check(spec: AggregateSpec) -> None:
     """Raise CepUnsupportedError for a spec whose pattern, or an aggregate of it, prefix counting does not count."""
-    linked = comparisons(spec.neighbours)
+    names = linked(spec.neighbours).variables
     aggregated = {output.source.variable for output in spec.outputs if isinstance(output.source, MatchAggregate)}
     for pattern in [one.pattern for one in spec.patterns] or [spec.pattern]:
         found = sequences(pattern)
-        _check_linked(found, linked)
+        _check_linked(found, names)
         for variable in aggregated - {None}:
             marked(found, str(variable))
 
 
-def _check_linked(found: tuple[Sequence, ...], linked: tuple[Comparison, ...]) -> None:
+def _check_linked(found: tuple[Sequence, ...], names: frozenset[str]) -> None:
     """Raise CepUnsupportedError where a sequence with compared neighbours has an open end, or events in any order."""
-    names = {one.variable for one in linked}
     for sequence in found:
         if names.isdisjoint(sequence.variables):
             continue

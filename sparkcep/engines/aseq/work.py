@@ -15,12 +15,12 @@ from numpy.typing import NDArray
 
 from sparkcep.engines.aseq import counting_kernels, kernels, neighbour_kernels, semiring, values
 from sparkcep.engines.aseq.events import Coded, Rows, Table, code, select
-from sparkcep.engines.aseq.neighbours import order_keys
+from sparkcep.engines.aseq.neighbours import Sides, sides
 from sparkcep.engines.aseq.programs import Counted, compile_program
-from sparkcep.engines.aseq.sequences import Marked, Sequence, marked
+from sparkcep.engines.aseq.sequences import EITHER, STRICT, Marked, Sequence, marked
 from sparkcep.engines.aseq.spelling import countable
 from sparkcep.engines.aseq.values import Column
-from sparkcep.spec.neighbours import OPERATORS, Comparison
+from sparkcep.spec.neighbours import Linked
 
 Weight = Literal["one", "counted", "positive", "negative", "value", "least", "greatest"]
 
@@ -49,11 +49,12 @@ class Work:
     variables: tuple[str, ...]
     patterns: tuple[tuple[Sequence, ...], ...]
     together: tuple[tuple[int, ...], ...]
-    linked: tuple[Comparison, ...] = ()
+    linked: Linked = Linked()
     _coded: dict[Sequence, Coded] = field(default_factory=dict)
     _rows: dict[tuple[tuple[str, ...], int], Rows] = field(default_factory=dict)
     _columns: dict[str, Column] = field(default_factory=dict)
     _weights: dict[tuple[Weighing, int], NDArray] = field(default_factory=dict)
+    _sides: dict[tuple[str, Linked], Sides] = field(default_factory=dict)
     _done: dict[tuple[int, Weighing, int], NDArray] = field(default_factory=dict)
 
     def column(self, name: str) -> Column:
@@ -151,28 +152,44 @@ class Work:
 
     def _links(self, sequence: Sequence) -> bool:
         """Whether neighbours in a closure of ``sequence`` are compared."""
-        compared = {one.variable for one in self.linked}
         several = {name for i, name in enumerate(sequence.variables) if i in sequence.loops or i in _inner(sequence)}
-        return not compared.isdisjoint(several)
+        return not self.linked.variables.isdisjoint(several)
 
     def _neighbours(self, counted: Counted, weighing: Weighing, mode: int, out: NDArray) -> None:
         sequence, position = counted.marked.sequence, counted.marked.position
         coded = self.code(sequence)
         if not len(coded.part):
             return
-        sides = [order_keys(self.column(one.each), self.column(one.previous)) for one in self.linked]
-        each, previous = (np.stack([pair[side][coded.row] for pair in sides]) for side in (0, 1))
+        found = self._compared(sequence)
         inner = np.array([i in _inner(sequence) for i in range(len(sequence.variables))], np.int8)
-        links = [
-            sum(1 << c for c, one in enumerate(self.linked) if one.variable == name) for name in sequence.variables
-        ]
-        operators = np.array([OPERATORS.index(one.operator) for one in self.linked])
+        links = np.array([found.links(name) for name in sequence.variables])
         low = np.empty(0, np.int64) if coded.windows is None else coded.windows.low
         weights = self.weights(weighing, mode)[coded.row] if position else np.zeros(1, out.dtype)
-        neighbour_kernels.neighbours(
-            mode, coded.code, coded.first, coded.part, low, weights, coded.gaps, position, inner, np.array(links),
-            operators, each, previous, len(coded.code), out,
-        )  # fmt: skip
+
+        def count(holds: NDArray[np.uint8], out: NDArray) -> None:
+            neighbour_kernels.neighbours(
+                mode, coded.code, coded.first, coded.part, low, weights, coded.gaps, position, inner, links,
+                found.operators, found.each.take(coded.row, axis=1), found.previous.take(coded.row, axis=1), holds, len(coded.code), out,
+            )  # fmt: skip
+
+        allowed = out.copy()
+        count(found.holds, out)
+        if found.error is not None:
+            count(found.excused, allowed)
+            if not np.array_equal(out, allowed):  # a match that only lacks an answer
+                raise found.error
+
+    def _compared(self, sequence: Sequence) -> Sides:
+        """The conditions on closures of ``sequence``, ready for the kernel."""
+        start, own = sequence.variables[0], self.linked.of(sequence.variables)
+        if (start, own) not in self._sides:
+            self._sides[start, own] = sides(
+                self.table.arrow,
+                own,
+                self.column,
+                lambda name: self.code(Sequence((start, name), (STRICT, EITHER), ((),))),
+            )
+        return self._sides[start, own]
 
     def _new_weights(self, weighing: Weighing, mode: int) -> NDArray:
         column = self.column(weighing.column)

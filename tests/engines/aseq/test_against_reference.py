@@ -66,14 +66,25 @@ def test_aggregates_equal_the_references(case: EventCase, split: bool) -> None:
     assert len(chain_matches(case)) == sum(line[0] for line in expected)
 
 
-@settings(max_examples=60, deadline=None)
-@given(event_cases(over_closures=True), st.sampled_from(["<", "<=", ">", ">=", "=", "!="]))
-def test_neighbours_of_closures(case: EventCase, sign: str) -> None:
-    """Every closure's neighbours are compared; other conditions over several events are left out."""
+_NEIGHBOURS = (
+    "{0}[i].x {1} {0}[i-1].x",
+    "ABS({0}[i].x - {0}[i-1].x) {1} 1",
+    "({0}[i].x {1} {0}[i-1].x + 1 OR {0}[i-1].x * {0}[i].x = 2)",
+)
+
+
+@settings(max_examples=100, deadline=None)
+@given(
+    event_cases(over_closures=True),
+    st.lists(st.sampled_from(_NEIGHBOURS), min_size=1, max_size=2),
+    st.sampled_from(["<", "<=", ">", ">=", "=", "!="]),
+)
+def test_neighbours_of_closures(case: EventCase, forms: list[str], sign: str) -> None:
+    """Every closure has conditions between neighbours; others over several events are left out."""
     plain = tuple(text for text in case.where if equivalence(text) or re.fullmatch(r"v\d\.x > \d", text))
     closures = [element.variable for element in elements(event_pattern(case.pattern), negated=False) if element.kleene]
     assume(closures)
-    compared = tuple(f"{name}[i].x {sign} {name}[i-1].x" for name in closures)
+    compared = tuple(form.format(name, sign) for name in closures for form in forms)
     case = _counted(replace(case, where=plain))
     case = replace(case, where=case.where + compared)
     wanted: list[tuple[str, str | None, str | None]] = [("count", None, None)]
