@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 
 from pyspark.errors import PySparkException
-from pyspark.sql.types import StructType
+from pyspark.sql.types import DateType, StructType
 
 from rewrites.bind.event_pattern import BoundEventPattern
 from rewrites.builder import quoted
@@ -32,7 +32,9 @@ from sparkcep.spec.neighbours import linked
 NAME = "aggregate_pushdown"
 _UNITS = ("week", "day", "hour", "minute", "second", "millisecond", "microsecond")
 _EVEN_UNITS = {"interval", "to", "l", "d", *_UNITS, *(f"{unit}s" for unit in _UNITS)}
-"""Words of a WITHIN whose windows end in the order in which they begin (months do not: 31 January + 1 month)."""
+"""Words of a WITHIN whose windows end in the order in which they begin (months do not: 30 January 12:00, 31 January 10:00)."""
+_CALENDAR_UNITS = {"month", "months", "year", "years"}
+"""Those of windows that begin with dates end in order too."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,9 +138,10 @@ def check_clause(part: EmittedClause, source: Source) -> None:
     within = part.clause.within
     if within is not None and within.length is not None:
         words = set(re.findall("[a-z_]+", source.text(within.length.span).lower()))
-        if not words <= _EVEN_UNITS:
+        dated = isinstance(part.bound.time_type, DateType)
+        if not words <= (_EVEN_UNITS | _CALENDAR_UNITS if dated else _EVEN_UNITS):
             raise NotPushed(
-                "A-Seq slides windows of one length, in numbers or in weeks, days, hours, minutes and seconds"
+                "A-Seq slides windows of one length, in numbers or in weeks, days, hours, minutes and seconds; of dates also in months"
             )
 
 

@@ -63,6 +63,8 @@ PUSHED = {
         PARTITION BY user ORDER BY ts WITHIN 25)""",
     "interval": """SELECT COUNT(*) FROM (SELECT *, TIMESTAMP'2020-01-01' + ts * INTERVAL 1 HOUR AS at FROM aseq_events)
         MATCH PATTERN (SEQ(A a, B b) PARTITION BY user ORDER BY at WITHIN 12 hours)""",
+    "months_of_dates": """SELECT COUNT(*), MAX(a.d) FROM (SELECT *, DATE'2024-01-20' + CAST(ts * 3 AS INT) AS at FROM aseq_events)
+        MATCH PATTERN (SEQ(!D n, A a, B b, !C c) ORDER BY at WITHIN INTERVAL '0-1' YEAR TO MONTH)""",
 }
 
 FROM_MATCHES = {

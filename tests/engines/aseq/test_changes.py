@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import random
 import re
+from collections.abc import Iterator
 from dataclasses import replace
+from itertools import product
 from math import comb
 from typing import Any
 
@@ -85,7 +88,7 @@ def test_corpus(case: EventCase) -> None:
     assert changed(case, source) == list(case.changes)
 
 
-@settings(max_examples=250, deadline=None)
+@settings(max_examples=200, deadline=None)
 @given(random_cases(), st.sampled_from(["count", "sum", "min", "max"]))
 def test_changes_equal_the_references(case: EventCase, function: str) -> None:
     """One partition, of several classes where there is an equivalence; conditions that look at one event."""
@@ -119,6 +122,44 @@ def test_a_long_stream_against_one_window_at_a_time() -> None:
     found = changed(EventCase("case", "SEQ(A a, A b, A c)", stream("A " * 3000), within=20), COUNT)
     assert found[-1] == (19, comb(20, 3))
     assert len(found) == 18
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_open_ends_and_classes_in_long_streams(seed: int) -> None:
+    """Pairs, listed: streams so long that every queue is turned over many times."""
+    choose = random.Random(seed)
+    first, last, within = seed % 4 > 0, seed % 2 == 0, choose.choice([3, 8, 20, 60])
+    items = [*(["NOT C n"] if first else []), "A a", "B b", *(["NOT D m"] if last else [])]
+    events = tuple(
+        {
+            "id": f"e{i}",
+            "type": choose.choice("AAABBBCD"),
+            "ts": choose.randrange(200),
+            "k": choose.choice([1, 2, 3, None]),
+        }
+        for i in range(200)
+    )
+    where = ("[k]",) if seed < 5 else ()
+    pairs = list(allowed_pairs(events, within, first, last, classed=bool(where)))
+    expected, before = [], 0
+    for now in sorted({event["ts"] for event in events}):
+        alive = sum(end <= now < start + within for start, end in pairs)
+        expected += [(now, alive)] if alive != before else []
+        before = alive
+    assert changed(EventCase("case", f"SEQ({', '.join(items)})", events, within=within, where=where), COUNT) == expected
+
+
+def allowed_pairs(
+    events: tuple[dict[str, Any], ...], within: int, first: bool, last: bool, *, classed: bool
+) -> Iterator[tuple[int, int]]:
+    """(start, end) of the matches of SEQ([NOT C], A, B[, NOT D]) in each class."""
+    for key in (1, 2, 3) if classed else (0,):
+        times = {kind: [e["ts"] for e in events if e["type"] == kind and (not key or e["k"] == key)] for kind in "ABCD"}
+        for start, end in product(times["A"], times["B"]):
+            before = first and any(end - within < time < start for time in times["C"])
+            behind = last and any(end < time < start + within for time in times["D"])
+            if start < end < start + within and not before and not behind:
+                yield start, end
 
 
 def test_sums_of_doubles_change_only_with_their_values() -> None:
