@@ -142,7 +142,7 @@ class Partials:
         if isinstance(data_type, DecimalType) and data_type.precision <= EXACT_DIGITS:
             total = self._column(call, "sum", DecimalType(MAX_DIGITS, 0), "unscaled")
             count = self._column(call, "count", DecimalType(MAX_DIGITS, 0), "decimal")
-            return _decimal_average(total, count, data_type, call)
+            return decimal_average(total, count, data_type, call)
         if not isinstance(data_type, IntegralType | FloatType | DoubleType):
             return None
         total = self._column(call, "sum", DoubleType(), "double")
@@ -162,7 +162,7 @@ class Partials:
         return self.sources.setdefault(source, (f"__cep_a{len(self.sources)}", data_type))[0]
 
 
-def _decimal_average(total: str, count: str, values: DecimalType, call: AggregateCall) -> str:
+def decimal_average(total: str, count: str, values: DecimalType, call: AggregateCall) -> str:
     """Spark's AVG of DECIMAL(p, s), a DECIMAL(p + 4, s + 4), from sums t in units of the last digit and counts n, rounded half up once.
 
     In integers, as a quotient of decimals is rounded and one of DIV is a BIGINT: 2 |t| 10⁴ + n, less its remainder by 2n, divides by 2n

@@ -15,12 +15,14 @@ from sqlglot import exp
 from rewrites.builder import quoted
 from rewrites.dialect import span_of
 from rewrites.dialect.nodes import KleeneRef
-from rewrites.emit.aggregates import ELEMENT, AggregateCall, checked_bigint
+from rewrites.emit.aggregates import ELEMENT, AggregateCall, checked_bigint, decimal_average
 from rewrites.emit.event_pattern import RANK
+from rewrites.operands import EXACT_DIGITS
 from rewrites.source import Source, replaced
 
 WIDE = DecimalType(38, 0)
-_LAST = ("last", -1)
+VALUE = "`__cep_v`"
+"""An element of a closure."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,23 +56,21 @@ class MatchCalls:
         values = f"{closure}.{quoted(str(call.column))}"
         if call.of is not None:
             values = f"TRANSFORM({closure}, {ELEMENT} -> {call.of.element})"
-        valued = f"COALESCE(SUM(CAST(ARRAY_SIZE(FILTER({values}, `__cep_v` -> `__cep_v` IS NOT NULL)) AS BIGINT)), 0L)"
+        valued = f"CAST(ARRAY_SIZE(FILTER({values}, `__cep_v` -> `__cep_v` IS NOT NULL)) AS BIGINT)"
         if call.function == "count":
-            return _count(valued, call)
+            return _count(f"COALESCE(SUM({valued}), 0L)", call)
         if call.function in ("min", "max"):
             return f"{call.function.upper()}(ARRAY_{call.function.upper()}({values}))"
         data_type = self._type(call)
+        if call.function == "avg":
+            return _average(values, valued, data_type, call)
         summed = _summed(data_type)
         if summed is None:
             return None
-        kind = summed.simpleString()
-        one = f"AGGREGATE({values}, CAST(NULL AS {kind}), (`__cep_s`, `__cep_v`) -> "
-        one += f"CAST(COALESCE(`__cep_s` + CAST(`__cep_v` AS {kind}), `__cep_s`, CAST(`__cep_v` AS {kind})) AS {kind}))"
-        if call.function == "sum":
-            if isinstance(data_type, IntegralType):
-                return _integer_sum(f"SUM({one})", call)
-            return f"CAST(SUM({one}) AS {kind})"
-        return f"CAST(SUM({one}) / NULLIF({valued}, 0L) AS {_average_type(data_type).simpleString()})"
+        one = _folded(values, summed)
+        if isinstance(data_type, IntegralType):
+            return _integer_sum(f"SUM({one})", call)
+        return f"CAST(SUM({one}) AS {summed.simpleString()})"
 
     def _value(self, call: AggregateCall) -> str:
         """Of the event of one match; NULL where there is no match."""
@@ -115,6 +115,28 @@ def _count(text: str, call: AggregateCall) -> str:
 
 def _integer_sum(total: str, call: AggregateCall) -> str:
     return total if call.wide else checked_bigint(total, call)
+
+
+def _average(values: str, valued: str, data_type: DataType, call: AggregateCall) -> str | None:
+    """The average of all elements of all closures, rounded once; ``valued``: how many of one closure have a value."""
+    summed = _summed(data_type)
+    if summed is None:
+        return None
+    if isinstance(data_type, DecimalType) and data_type.precision <= EXACT_DIGITS:
+        unscaled = _folded(values, WIDE, f"{VALUE} * {10**data_type.scale}BD")
+        return decimal_average(unscaled, f"CAST({valued} AS {WIDE.simpleString()})", data_type, call)
+    total = f"SUM({_folded(values, summed)})"
+    if not isinstance(data_type, DecimalType):
+        total = f"CAST({total} AS DOUBLE)"
+    return f"CAST({total} / NULLIF(SUM({valued}), 0L) AS {_average_type(data_type).simpleString()})"
+
+
+def _folded(values: str, data_type: DataType, value: str = VALUE) -> str:
+    """The sum over the elements of one closure, NULL where none has a value."""
+    kind = data_type.simpleString()
+    start = f"AGGREGATE({values}, CAST(NULL AS {kind}), (`__cep_s`, {VALUE}) -> "
+    own = f"CAST({value} AS {kind})"
+    return start + f"CAST(COALESCE(`__cep_s` + {own}, `__cep_s`, {own}) AS {kind}))"
 
 
 def _summed(data_type: DataType) -> DataType | None:

@@ -101,6 +101,7 @@ BOTH = {
     "events": measures("SEQ(A a, NOT D, C c)", "ORDER BY ts WITHIN 12 EVENTS", "COUNT(*) AS n, COUNT(c.x) AS k"),
     "intervals": emitting("(SELECT *, TIMESTAMP'2020-01-01' + ts * INTERVAL 1 HOUR AS at FROM aseq_events)",
         "SEQ(A a, B b) PARTITION BY user ORDER BY at WITHIN 24 hours MEASURES COUNT(*) AS n"),
+    "closures": measures("SEQ(A{1,2} a, B b)", "PARTITION BY user ORDER BY ts WITHIN 15", "AVG(a.x) AS m, AVG(a.d) AS d, SUM(a.d) AS s"),
     "open ends": measures("SEQ(NOT D m, A a, B b, NOT C n)", "PARTITION BY user ORDER BY ts WITHIN 20", "COUNT(*) AS n, SUM(a.x) AS s"),
     "equivalence": measures("SEQ(A a, B b)", "PARTITION BY user ORDER BY ts WHERE [day] AND a.x > -30 WITHIN 40",
         "COUNT(*) AS n, SUM(a.x) AS s, MIN(b.s) AS lo"),
