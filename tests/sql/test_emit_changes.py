@@ -128,21 +128,6 @@ def test_both_ways(spark: SparkSession) -> None:
     assert all(found.values())
 
 
-def test_sums_of_doubles_change_with_their_values(spark: SparkSession) -> None:
-    """Not with the order in which they are added, which is another one at every time: both ways have the same rows."""
-    table = "(SELECT *, x * 0.1D AS tenth, ts DIV 2 AS at FROM aseq_events)"
-    body = "SEQ(A a, B{1,2} b) PARTITION BY day ORDER BY at WITHIN 9 MEASURES"
-    sums = "SUM(a.tenth)", "SUM(b.tenth)", "SUM(a.tenth + 1)"
-    queries = {text: emitting(table, f"{body} {text} AS v") for text in sums}
-    found = answers(spark, queries)
-    with setting(spark, "sparkcep.rules.disable", OFF):
-        for name, rows in answers(spark, queries).items():
-            assert len(rows) > 10
-            assert [(row["day"], row["emit_time"]) for row in rows] == [
-                (row["day"], row["emit_time"]) for row in found[name]
-            ]
-
-
 @pytest.mark.parametrize(
     ("body", "message"),
     [
