@@ -64,8 +64,9 @@ def packages(tmp_path: Path) -> Path:
 
 
 @pytest.fixture
-def bare_python(tmp_path: Path) -> Path:
+def bare_python(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """An interpreter with the libraries of this one, but without sparkcep (whose editable install is a .pth file, read only in its own folder)."""
+    monkeypatch.delenv("PYTHONPATH", raising=False)  # xdist sets it
     folder = tmp_path / "python"
     subprocess.run([sys.executable, "-m", "venv", "--without-pip", str(folder)], check=True)
     libraries = next(folder.glob("lib/python*/site-packages"))
