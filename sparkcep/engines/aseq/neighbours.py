@@ -63,7 +63,7 @@ class _Pairs:
 
 def sides(table: pa.Table, linked: Linked, column: Callable[[str], Column], coded: Callable[[str], Coded]) -> Sides:
     """``coded``: START events (bit 0) and those of a variable (bit 1). Raises CepDataError past ``MAX_PAIRS``."""
-    keys = [_order_keys(column(one.each), column(one.previous)) for one in linked.comparisons]
+    keys = [_order_keys(column(one.each), column(one.previous), coded(one.variable).row) for one in linked.comparisons]
     operators = [OPERATORS.index(one.operator) for one in linked.comparisons]
     names = [one.variable for one in linked.comparisons]
     bits: list[_Pairs] = []
@@ -85,11 +85,18 @@ def sides(table: pa.Table, linked: Linked, column: Callable[[str], Column], code
     )
 
 
-def _order_keys(one: Column, other: Column) -> tuple[Ints, Ints]:
-    """The values of two columns as ranks among all of them; MAX for NULL."""
-    both = Column(pa.concat_arrays([one.values, other.values]), np.concatenate([one.valid, other.valid]))
-    keys, _ = both.order()
-    return keys[: len(one.valid)], keys[len(one.valid) :]
+def _order_keys(one: Column, other: Column, rows: Ints) -> tuple[Ints, Ints]:
+    """The values of two columns in ``rows`` as ranks among all of them; MAX for NULL. Per row of the table."""
+    taken = pa.array(rows)
+    values = pa.concat_arrays([one.values.take(taken), other.values.take(taken)])
+    keys, _ = Column(values, np.concatenate([one.valid[rows], other.valid[rows]])).order()
+    return _spread(rows, keys[: len(rows)], len(one.valid)), _spread(rows, keys[len(rows) :], len(one.valid))
+
+
+def _spread(rows: Ints, numbers: Ints, size: int) -> Ints:
+    found = np.zeros(size, np.int64)
+    found[rows] = numbers
+    return found
 
 
 def _pairs(coded: Coded, table: pa.Table, variable: str, predicates: Items[Predicate]) -> _Pairs:
@@ -113,9 +120,8 @@ def _pairs(coded: Coded, table: pa.Table, variable: str, predicates: Items[Predi
         part = slice(begin // 8, begin // 8 + -(-len(pair) // 8))
         holds[part], excused[part] = (np.packbits(bits, bitorder="little") for bits in (true, allowed))
         error = error or fault
-    of_row, place = np.zeros(table.num_rows, np.int64), np.zeros(table.num_rows, np.int64)
-    of_row[row], place[row] = base, np.arange(len(row))
-    return _Pairs(of_row, place, holds, excused, error)
+    size = table.num_rows
+    return _Pairs(_spread(row, base, size), _spread(row, np.arange(len(row)), size), holds, excused, error)
 
 
 def _evaluated(
