@@ -6,9 +6,7 @@ The compiled code is cached beside the sources (or in numba's own cache where th
 from __future__ import annotations
 
 import time
-from concurrent.futures import ProcessPoolExecutor
 from importlib import import_module
-from multiprocessing import get_context
 
 from sparkcep.engines.kernel import Kernel
 
@@ -31,18 +29,13 @@ KERNEL_MODULES = (
 
 
 def main() -> None:
-    """Compile all modules' kernels, one module for each processor at a time."""
+    """Import every kernel module: functions with signatures compile as they are defined, a ``Kernel`` when told."""
     started = time.perf_counter()
-    with ProcessPoolExecutor(mp_context=get_context("spawn")) as pool:
-        list(pool.map(compile_module, KERNEL_MODULES))
+    for module in KERNEL_MODULES:
+        for one in vars(import_module(module)).values():
+            if isinstance(one, Kernel):
+                one.compile()
     print(f"kernels ready in {time.perf_counter() - started:.1f} s")
-
-
-def compile_module(name: str) -> None:
-    """Import a kernel module: functions with signatures compile as they are defined, a ``Kernel`` when told."""
-    for one in vars(import_module(name)).values():
-        if isinstance(one, Kernel):
-            one.compile()
 
 
 if __name__ == "__main__":
