@@ -9,11 +9,11 @@ rows emitted. A window holds as many events of each class, whatever the number o
 from __future__ import annotations
 
 import argparse
-import time
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 import pyarrow as pa
+import scan
 
 from sparkcep.engines.aseq import engine
 from sparkcep.pattern.event import Element, EventPattern, Not, Seq
@@ -25,49 +25,37 @@ EVENTS_OF_A_CLASS = 100
 WINDOWS = (100, 1_000, 10_000, 100_000, 1_000_000)
 
 
-@dataclass(frozen=True)
-class Setting:
-    """What is measured on: the type of each event."""
-
-    kind: np.ndarray
-    types: int
-    repetitions: int
-
-
 def main() -> None:
     """Both tables."""
     options = _options()
     size = options.events or (60_000 if options.quick else 1_000_000)
     kind = np.random.default_rng(2014).integers(0, options.types, size)
-    setting = Setting(kind, options.types, options.repetitions)
     first, second, third, none = (Element(f"t{i}", (f"t{i}",)) for i in range(4))
     plain = Seq((first, second, third))
-    measure(setting, plain, 100, 1)  # kernels are loaded
+    measure(options, kind, plain, 100, 1)  # kernels are loaded
     print(f"SEQ(A, B, C), a window of {EVENTS_OF_A_CLASS} events of each class (ns/event)")
     print(f"{'classes':>10}{'ns':>10}{'rows':>12}")
     for classes in (number for number in CLASSES if number * EVENTS_OF_A_CLASS <= 10 * size):
-        rows, ns = measure(setting, plain, classes * EVENTS_OF_A_CLASS, classes)
+        rows, ns = measure(options, kind, plain, classes * EVENTS_OF_A_CLASS, classes)
         print(f"{classes:10,}{ns:10.1f}{rows:12,}")
     patterns = plain, Seq((Not(none), first, second, third)), Seq((first, second, third, Not(none)))
     print("\nSEQ(A, B, C), SEQ(!D, A, B, C), SEQ(A, B, C, !D) (ns/event)")
     print(f"{'window':>10}{'plain':>10}{'first':>10}{'last':>10}")
     for window in (length for length in WINDOWS if length <= size):
-        print(f"{window:10,}" + "".join(f"{measure(setting, one, window, 1)[1]:10.1f}" for one in patterns))
+        print(f"{window:10,}" + "".join(f"{measure(options, kind, one, window, 1)[1]:10.1f}" for one in patterns))
 
 
-def measure(setting: Setting, pattern: EventPattern, window: int, classes: int) -> tuple[int, float]:
-    """Rows and ns per event."""
-    variables = tuple(f"t{i}" for i in range(setting.types))
+def measure(
+    options: argparse.Namespace, kind: np.ndarray, pattern: EventPattern, window: int, classes: int
+) -> tuple[int, float]:
+    """Rows and ns per event, of events of these types."""
+    variables = tuple(f"t{i}" for i in range(options.types))
     outputs = (AggregateOutput("n", MatchAggregate("count")),)
     spec = AggregateSpec(variables, pattern, ("mask",), "rank", outputs, "{}", WithinTime("time", "deadline"))
     plan = engine.compile(replace(spec, emit="time", classes="class"))
-    table = _table(setting.kind, window, classes)
-    best = float("inf")
-    for _ in range(setting.repetitions):
-        started = time.process_time()
-        rows = sum(part.num_rows for part in engine.run(plan, table))
-        best = min(best, time.process_time() - started)
-    return rows, best / table.num_rows * 1e9
+    table = _table(kind, window, classes)
+    rows, seconds = scan.fastest(lambda: sum(part.num_rows for part in engine.run(plan, table)), options.repetitions)
+    return rows, seconds / table.num_rows * 1e9
 
 
 def _table(kind: np.ndarray, window: int, classes: int) -> pa.Table:

@@ -2,7 +2,7 @@
 
 In: random events of ``--types`` types; time is the event's number. Out, for ``SEQ(t0, t1+, t2)`` by window: the matches, ns of CPU time per
 event (the least of ``--repetitions``), and how many times longer building the matches takes (chain NFA), while a run of it takes
-``--limit`` seconds at most; both must find as many. Matches "2^63": as many or more; each is counted once more for its digits.
+``--limit`` seconds at most; both must find as many. "2^63": as many or more.
 
     python benchmarks/aseq_closures.py [--events N] [--types N] [--limit SECONDS] [--repetitions N]
 """
@@ -12,10 +12,10 @@ from __future__ import annotations
 import argparse
 import sys
 import time
-from collections.abc import Callable
 
 import numpy as np
 import pyarrow as pa
+import scan
 
 from sparkcep.engines.aseq.events import read
 from sparkcep.engines.aseq.passes import Passes, Weighing
@@ -52,7 +52,7 @@ def main() -> None:
         built: float | None = 0.0
         for window in WINDOWS:
             table = stream(options.events, options.types, window)
-            found, seconds = timed(lambda: count(table, predicates), options.repetitions)  # noqa: B023
+            found, seconds = scan.fastest(lambda: count(table, predicates), options.repetitions)  # noqa: B023
             if built is not None:
                 built = build(table, predicates, found, options.limit)
             ratio = "-" if built is None else f"{built / seconds:.1f}"
@@ -93,22 +93,12 @@ def build(table: pa.Table, predicates: tuple[Predicate, ...], expected: int, lim
     return time.process_time() - started
 
 
-def timed(run: Callable[[], int], repetitions: int) -> tuple[int, float]:
-    """The answer, and the least CPU seconds."""
-    best = float("inf")
-    for _ in range(repetitions + 1):
-        started = time.process_time()
-        found = run()
-        best = min(best, time.process_time() - started)
-    return found, best
-
-
 def _options() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--events", type=int, default=300_000)
     parser.add_argument("--types", type=int, default=20)
     parser.add_argument("--limit", type=float, default=30.0)
-    parser.add_argument("--repetitions", type=int, default=2)
+    parser.add_argument("--repetitions", type=int, default=3)
     return parser.parse_args()
 
 

@@ -20,6 +20,7 @@ from typing import TypeVar
 
 import numpy as np
 import pyarrow as pa
+import scan
 
 from sparkcep.engines.aseq import engine
 from sparkcep.engines.aseq.baselines import dpc, sem
@@ -291,12 +292,8 @@ def _prefix(setting: Setting, size: int, pattern: Seq, window: int) -> int:
 
 
 def _timed(setting: Setting, run: Callable[[], T], events: int) -> tuple[T, float]:
-    best = float("inf")
-    for _ in range(setting.repetitions):
-        started = time.process_time()
-        found = run()
-        best = min(best, time.process_time() - started)
-    return found, best / events * 1e9
+    found, seconds = scan.fastest(run, setting.repetitions)
+    return found, seconds / events * 1e9
 
 
 def require(same: bool, name: str) -> None:
