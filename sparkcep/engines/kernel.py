@@ -23,18 +23,26 @@ class Kernel:
 
     def __call__(self, *arguments: Any) -> Any:
         """Raises TypeError where no signature fits."""
-        if self._waiting:
-            kinds = [nb.typeof(argument) for argument in arguments]
-            for signature in [one for one in self._waiting if _fits(kinds, one)]:
-                self._compile(signature)
-            if not self._dispatcher.signatures:
-                raise TypeError(f"{self.__name__} takes no {kinds}")
+        if self._dispatcher.overloads:
+            try:
+                return self._dispatcher(*arguments)
+            except TypeError:  # of what is compiled nothing fits
+                if not self._waiting:
+                    raise
+        self._compile_for(arguments)
         return self._dispatcher(*arguments)
 
     def compile(self) -> None:
         """All signatures, now."""
         for signature in list(self._waiting):
             self._compile(signature)
+
+    def _compile_for(self, arguments: tuple[Any, ...]) -> None:
+        kinds = [nb.typeof(argument) for argument in arguments]
+        fitting = [signature for signature in self._waiting if _fits(kinds, signature)]
+        if not fitting:
+            raise TypeError(f"{self.__name__} takes no {kinds}")
+        self._compile(fitting[0])
 
     def _compile(self, signature: Any) -> None:
         self._dispatcher.disable_compile(False)
