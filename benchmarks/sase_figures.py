@@ -43,8 +43,8 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 from scan import take_turns
 
-from sparkcep.engines.event_pattern import ranges
 from sparkcep.engines.event_pattern.budget import Counters
+from sparkcep.engines.event_pattern.candidates import ranges
 from sparkcep.engines.event_pattern.engine import compile, run
 from sparkcep.pattern.event import Element, Seq
 from sparkcep.spec.event import EventPatternSpec, EventStruct, Output, Predicate, WithinEvents

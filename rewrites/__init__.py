@@ -3,9 +3,9 @@
 ``rewrite`` is the whole way: dialect → clause → bound clause → MatchSpec and SQL.
 """
 
-from rewrites.parameters import positional_name
-from rewrites.relation import InputError
+from rewrites.bind.relation import InputError
 from rewrites.rewrite import Options, Rewritten, RewrittenClause, analyse, has_clause, has_function, rewrite
+from rewrites.sql.parameters import positional_name
 
 __all__ = [
     "InputError",

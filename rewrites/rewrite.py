@@ -9,20 +9,20 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 from rewrites.bind.event_pattern import BoundEventPattern, bind_event_pattern
+from rewrites.bind.notices import Notice, notices
+from rewrites.bind.relation import Describe, Relation, in_scope, relation
 from rewrites.bind.row_pattern import BoundRowPattern, bind_row_pattern
 from rewrites.bind.several_patterns import joined
-from rewrites.clause import Clause, MatchPatternClause, MatchRecognizeClause, Site
 from rewrites.dialect import find_sites, parse_clause
+from rewrites.dialect.clause import Clause, MatchPatternClause, MatchRecognizeClause, Site
 from rewrites.emit.analyze import event_pattern_counts, row_pattern_counts
 from rewrites.emit.event_pattern import event_pattern_query, event_pattern_spec
 from rewrites.emit.row_pattern import row_pattern_query, row_pattern_spec
 from rewrites.emit.timeline import event_spec, event_timeline, row_spec, row_timeline
-from rewrites.measures import measured, used_by_measures
-from rewrites.notices import Notice, notices
-from rewrites.parameters import named_markers
-from rewrites.relation import Describe, Relation, in_scope, relation
-from rewrites.rules.aggregate_pushdown import NAME as AGGREGATE_PUSHDOWN
-from rewrites.rules.aggregate_pushdown import EmittedClause, Pushdown, PushdownSession, aggregate_pushdown
+from rewrites.pushdown.aggregate_pushdown import NAME as AGGREGATE_PUSHDOWN
+from rewrites.pushdown.aggregate_pushdown import EmittedClause, Pushdown, PushdownSession, aggregate_pushdown
+from rewrites.pushdown.measures import measured, used_by_measures
+from rewrites.pushdown.several_patterns import several_patterns
 from rewrites.rules.aseq_functions import NAME as ASEQ_FUNCTIONS
 from rewrites.rules.aseq_functions import FunctionName, aseq_functions, has_calls
 from rewrites.rules.inferred_equalities import NAME as INFERRED_EQUALITIES
@@ -33,8 +33,8 @@ from rewrites.rules.prune_fields import used_columns
 from rewrites.rules.time_shards import NAME as TIME_SHARDS
 from rewrites.rules.time_shards import Shards, time_shards
 from rewrites.settings import Evaluation, frequencies, hinted
-from rewrites.several_patterns import several_patterns
-from rewrites.source import Source
+from rewrites.sql.parameters import named_markers
+from rewrites.sql.source import Source
 from sparkcep.errors import CepError, Span
 from sparkcep.pattern.event import elements
 from sparkcep.spec import AnalyzeSpec, EventPatternSpec, MatchSpec, RowPatternSpec, to_json

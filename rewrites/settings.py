@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from difflib import get_close_matches
 from typing import Any, Literal, get_args
 
-from rewrites.clause import Hint
+from rewrites.dialect.clause import Hint
 from sparkcep.errors import CepAnalysisError, CepError
 from sparkcep.pattern.event import Element
 from sparkcep.spec.event import Engine, Negation

@@ -31,7 +31,7 @@ CHEAP_FORMATS = frozenset({"parquet", "orc"})
 
 @dataclass(frozen=True, slots=True)
 class Resources:
-    """What Spark knows of a query before it runs: see ``rewrites.relation.Resources``."""
+    """What Spark knows of a query before it runs: see ``rewrites.bind.relation.Resources``."""
 
     cores: int
     shuffle_partitions: int

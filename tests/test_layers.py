@@ -1,20 +1,17 @@
-"""The layers of the architecture, proved from every file's imports.
+"""The layers of the architecture, proved from every file's imports; no file and no room imports itself by way of others.
 
 errors < pattern, spec < engines < sql_functions; pattern, spec < rewrites; session, explain, notebook, cli on top.
 """
 
 from __future__ import annotations
 
-import ast
 import subprocess
 import sys
-from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 
-ROOT = Path(__file__).resolve().parents[1]
-PACKAGES = ("sparkcep", "rewrites", "sql_functions")
+from tests.imports import MODULES, PACKAGES, ROOT, circle, files, imports, rooms
+
 ALLOWED = {
     "sparkcep.errors": set(),
     "sparkcep.pattern": {"sparkcep.errors"},
@@ -26,33 +23,6 @@ ALLOWED = {
 """What each layer may import of the project, itself apart. What is not listed (session, explain, notebook, cli) stands on top."""
 WORKER = "sql_functions.match_function"
 DRIVER_ONLY = ("sqlglot", "pyspark")
-
-
-def modules() -> dict[str, Path]:
-    """Every module of the distribution by its dotted name."""
-    found = {}
-    for package in PACKAGES:
-        for path in sorted((ROOT / package).rglob("*.py")):
-            parts = path.relative_to(ROOT).with_suffix("").parts
-            found[".".join(parts[:-1] if parts[-1] == "__init__" else parts)] = path
-    return found
-
-
-MODULES = modules()
-
-
-def imports(module: str) -> Iterator[str]:
-    """The modules that a file imports, anywhere in it; ``from a import b`` is ``a.b`` where that is a module."""
-    for node in ast.walk(ast.parse(MODULES[module].read_text(encoding="utf-8"))):
-        if isinstance(node, ast.Import):
-            yield from (alias.name for alias in node.names)
-        elif isinstance(node, ast.ImportFrom):
-            assert node.level == 0, f"{module} has a relative import"
-            yield from (_module_of(f"{node.module}.{alias.name}", str(node.module)) for alias in node.names)
-
-
-def _module_of(name: str, parent: str) -> str:
-    return name if name in MODULES else parent
 
 
 def layer(module: str) -> str | None:
@@ -77,6 +47,18 @@ def test_rewrites_and_sql_functions_do_not_know_each_other() -> None:
     assert "sql_functions" not in ALLOWED["rewrites"]
     assert "rewrites" not in ALLOWED["sql_functions"]
     assert not any("engines" in name for name in ALLOWED["rewrites"])
+
+
+def test_no_file_imports_itself_by_way_of_others() -> None:
+    assert circle(files()) == []
+
+
+@pytest.mark.parametrize("package", ["rewrites", "sparkcep.engines.event_pattern"])
+def test_no_room_imports_itself_by_way_of_others(package: str) -> None:
+    graph: dict[str, set[str]] = {}
+    for importing, imported in rooms(inside=package):
+        graph.setdefault(importing, set()).add(imported)
+    assert circle(graph) == []
 
 
 def reachable(start: str) -> set[str]:

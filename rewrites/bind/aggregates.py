@@ -12,9 +12,9 @@ from dataclasses import dataclass, field
 from pyspark.sql.types import DataType, IntegerType, StructField, StructType
 from sqlglot import exp
 
-from rewrites.builder import quoted, string
 from rewrites.dialect import span_of
-from rewrites.source import Source
+from rewrites.sql.builder import quoted, string
+from rewrites.sql.source import Source
 
 _NAMES = (
     "any any_value approx_count_distinct approx_percentile array_agg avg bit_and bit_or bit_xor bool_and bool_or "

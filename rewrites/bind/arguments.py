@@ -13,11 +13,11 @@ from sqlglot import exp
 from rewrites.bind.aggregates import innermost_call, is_aggregate
 from rewrites.bind.conditions import Columns, Condition, nested
 from rewrites.bind.names import Reference, Variables, has_query, outside_queries, reference, references, row_text
-from rewrites.clause import Name
+from rewrites.bind.relation import Relation
 from rewrites.dialect import column_path, span_of
+from rewrites.dialect.clause import Name
 from rewrites.dialect.nodes import Classifier, MatchNumber, Navigation
-from rewrites.relation import Relation
-from rewrites.source import Source
+from rewrites.sql.source import Source
 from sparkcep.errors import CepAnalysisError
 
 

@@ -9,8 +9,8 @@ from dataclasses import dataclass
 
 from sqlglot import exp
 
-from rewrites.clause import Name
 from rewrites.dialect import span_of
+from rewrites.dialect.clause import Name
 from rewrites.dialect.nodes import KleenePrefix, KleeneRef
 from sparkcep.spec import expression as ir
 

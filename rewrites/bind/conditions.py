@@ -13,12 +13,12 @@ from sqlglot import exp
 
 from rewrites.bind.aggregates import is_aggregate
 from rewrites.bind.names import Variables, has_query, is_exists, outside_queries, reference, require_known, row_text
-from rewrites.builder import quoted, string
-from rewrites.clause import Define
+from rewrites.bind.relation import Relation
 from rewrites.dialect import column_path, span_of
+from rewrites.dialect.clause import Define
 from rewrites.dialect.nodes import Classifier, MatchNumber, MatchSequenceNumber, Navigation, Semantics
-from rewrites.relation import Relation
-from rewrites.source import Source, replaced
+from rewrites.sql.builder import quoted, string
+from rewrites.sql.source import Source, replaced
 from sparkcep.errors import CepAnalysisError, CepUnsupportedError, Span
 
 

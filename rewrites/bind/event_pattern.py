@@ -12,14 +12,14 @@ from rewrites.bind.closures import kleene_path
 from rewrites.bind.conditions import Columns
 from rewrites.bind.match_aggregates import bind_aggregates
 from rewrites.bind.names import Variables, references, row_text
+from rewrites.bind.predicates import ConditionTranslator, check_closures, is_local, spans_variables
+from rewrites.bind.relation import Relation, suggestion
 from rewrites.bind.row_pattern import Key, bind_keys, order_item, plain_column
 from rewrites.bind.within import Window, bind_window
-from rewrites.builder import quoted, string
-from rewrites.clause import Equivalence, Expr, MatchPatternClause, Measure
 from rewrites.dialect import column_path
-from rewrites.predicates import ConditionTranslator, check_closures, is_local, spans_variables
-from rewrites.relation import Relation, suggestion
-from rewrites.source import Source
+from rewrites.dialect.clause import Equivalence, Expr, MatchPatternClause, Measure
+from rewrites.sql.builder import quoted, string
+from rewrites.sql.source import Source
 from sparkcep.errors import CepAnalysisError, Span
 from sparkcep.pattern import event as pattern
 from sparkcep.spec import event

@@ -38,11 +38,11 @@ from rewrites.bind.names import (
     reference,
     require_known,
 )
-from rewrites.builder import quoted
-from rewrites.clause import Measure, Name
 from rewrites.dialect import column_path, span_of
+from rewrites.dialect.clause import Measure, Name
 from rewrites.dialect.nodes import Classifier, MatchNumber, MatchSequenceNumber, Navigation, Semantics
-from rewrites.source import lambda_names, replaced
+from rewrites.sql.builder import quoted
+from rewrites.sql.source import lambda_names, replaced
 from sparkcep.errors import CepUnsupportedError
 from sparkcep.spec import row
 

@@ -11,10 +11,10 @@ from dataclasses import dataclass, field
 from sqlglot import exp
 
 from rewrites.bind.closures import kleene_path
-from rewrites.clause import Expr, Name
+from rewrites.bind.relation import Relation, suggestion
 from rewrites.dialect import column_path, span_of
-from rewrites.relation import Relation, suggestion
-from rewrites.source import Source, lambda_names, replaced
+from rewrites.dialect.clause import Expr, Name
+from rewrites.sql.source import Source, lambda_names, replaced
 from sparkcep.errors import CepAnalysisError, Span
 from sparkcep.spec.expression import Place
 

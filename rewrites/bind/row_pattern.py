@@ -11,15 +11,16 @@ from sqlglot import exp
 from rewrites.bind.aggregates import Fold, Folds
 from rewrites.bind.arguments import Arguments
 from rewrites.bind.conditions import Columns, Condition, ConditionBinder
-from rewrites.bind.match_conditions import CURRENT, MatchConditionTranslator
+from rewrites.bind.match_conditions import MatchConditionTranslator
+from rewrites.bind.match_leaves import CURRENT
 from rewrites.bind.measures import MeasureBinder, Outputs
 from rewrites.bind.names import Variables, same_name
+from rewrites.bind.relation import Relation, suggestion
 from rewrites.bind.within import NOT_POSITIVE, bind_window
-from rewrites.builder import string
-from rewrites.clause import Expr, MatchRecognizeClause, Name, OrderItem, PartitionItem, Within
 from rewrites.dialect import column_path
-from rewrites.relation import Relation, suggestion
-from rewrites.source import Source
+from rewrites.dialect.clause import Expr, MatchRecognizeClause, Name, OrderItem, PartitionItem, Within
+from rewrites.sql.builder import string
+from rewrites.sql.source import Source
 from sparkcep.errors import CepAnalysisError, Span
 from sparkcep.pattern import row as pattern
 from sparkcep.spec import row

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from rewrites.clause import MatchPatternClause, Name
+from rewrites.dialect.clause import MatchPatternClause, Name
 from sparkcep.errors import CepAnalysisError, Span
 from sparkcep.pattern.event import Element, EventPattern, Not, Or, Seq, elements
 

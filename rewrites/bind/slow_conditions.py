@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from pyspark.sql.types import (
     ArrayType,
@@ -23,16 +23,14 @@ from pyspark.sql.types import (
 from sqlglot import exp
 
 from rewrites.bind.aggregates import function_name, innermost_call, is_aggregate
+from rewrites.bind.match_leaves import MatchLeaves
+from rewrites.bind.operands import NotForTheEngine, Operand
 from rewrites.bind.stand_in import StandIn, has_parameter, is_constant, is_name
 from rewrites.dialect import span_of
 from rewrites.dialect.nodes import Classifier, MatchNumber, MatchSequenceNumber, Navigation, Semantics
-from rewrites.operands import NotForTheEngine, Operand
 from sparkcep.errors import CepUnsupportedError
 from sparkcep.spec import row
 from sparkcep.spec.expression import Constant, SparkFunction
-
-if TYPE_CHECKING:
-    from rewrites.bind.match_conditions import MatchConditionTranslator
 
 _MOMENTS = {
     **dict.fromkeys(("stddev", "std", "stddev_samp"), "stddev_samp"),
@@ -42,7 +40,7 @@ _MOMENTS = {
 }
 
 
-def slow_condition(node: exp.Expression, translator: MatchConditionTranslator) -> Operand:
+def slow_condition(node: exp.Expression, translator: MatchLeaves) -> Operand:
     """The condition as a ``SparkFunction`` tree. Raises CepUnsupportedError at ``node`` for what is not among the engine's functions."""
     pieces = _Pieces(translator, StandIn(translator.relation.expression))
     try:
@@ -56,7 +54,7 @@ def slow_condition(node: exp.Expression, translator: MatchConditionTranslator) -
         raise _refusal(node, translator) from None
 
 
-def _refusal(node: exp.Expression, translator: MatchConditionTranslator, why: str = "") -> CepUnsupportedError:
+def _refusal(node: exp.Expression, translator: MatchLeaves, why: str = "") -> CepUnsupportedError:
     return CepUnsupportedError(
         f"the condition of {translator.own} computes this from several rows of the match",
         code="MATCH_DEPENDENT_CONDITION",
@@ -70,7 +68,7 @@ def _refusal(node: exp.Expression, translator: MatchConditionTranslator, why: st
 class _Pieces:
     """Cuts an expression into what the engine has (columns of the stand-in) and what is left of it."""
 
-    translator: MatchConditionTranslator
+    translator: MatchLeaves
     values: StandIn
 
     def text(self, node: exp.Expression) -> str:

@@ -8,22 +8,38 @@ engine as data.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import Protocol
 
 from sqlglot import exp
 
+from rewrites.bind.operands import NotForTheEngine, Operand
+from rewrites.bind.relation import Relation
 from rewrites.bind.stand_in import StandIn, has_parameter, is_constant, is_name
 from rewrites.dialect import span_of
-from rewrites.operands import NotForTheEngine, Operand
+from rewrites.sql.source import Source
 from sparkcep.errors import CepUnsupportedError
-
-if TYPE_CHECKING:
-    from rewrites.predicates import ConditionTranslator
+from sparkcep.spec.expression import Term
 
 _NO_VALUE = (exp.Lambda, exp.Star, exp.DataType, exp.Var, exp.Ordered, exp.Order, exp.Kwarg, exp.Alias)
 
 
-def slow_event_condition(node: exp.Expression, translator: ConditionTranslator) -> Operand:
+class EventLeaves(Protocol):
+    """What is needed of the translator of conditions: which parts of an expression the engine or Spark can give."""
+
+    @property
+    def source(self) -> Source: ...
+
+    @property
+    def relation(self) -> Relation: ...
+
+    def is_leaf(self, node: exp.Expression) -> bool: ...
+
+    def leaf(self, node: exp.Expression) -> Operand: ...
+
+    def term(self, operand: Operand, condition: exp.Expression) -> Term: ...
+
+
+def slow_event_condition(node: exp.Expression, translator: EventLeaves) -> Operand:
     """The condition as a ``SparkFunction`` tree. Raises CepUnsupportedError at ``node`` for what the engine cannot evaluate."""
     pieces = _Pieces(translator, node, StandIn(translator.relation.expression))
     try:
@@ -48,7 +64,7 @@ def refusal(node: exp.Expression, why: str = "") -> CepUnsupportedError:
 class _Pieces:
     """Cuts a condition into what the engine knows (columns of the stand-in) and what is left of it."""
 
-    translator: ConditionTranslator
+    translator: EventLeaves
     condition: exp.Expression
     values: StandIn
 

@@ -14,11 +14,11 @@ from pyspark.errors import PySparkException
 from pyspark.sql.types import BooleanType, DataType
 from sqlglot import exp
 
-from rewrites.builder import quoted
+from rewrites.bind.operands import Operand
+from rewrites.bind.relation import spark_message
 from rewrites.dialect import column_path, span_of
-from rewrites.operands import Operand
-from rewrites.relation import spark_message
-from rewrites.source import lambda_names
+from rewrites.sql.builder import quoted
+from rewrites.sql.source import lambda_names
 from sparkcep.errors import CepAnalysisError, CepError, CepUnsupportedError
 from sparkcep.spec.expression import Constant, SparkFunction
 

@@ -21,9 +21,9 @@ from pyspark.sql.types import (
 )
 from sqlglot import exp
 
-from rewrites.clause import Within
-from rewrites.relation import Relation
-from rewrites.source import Source
+from rewrites.bind.relation import Relation
+from rewrites.dialect.clause import Within
+from rewrites.sql.source import Source
 from sparkcep.errors import CepAnalysisError, CepUnsupportedError, Span
 
 NOT_POSITIVE = "[CEP_ANALYSIS_WITHIN] WITHIN must be a positive length"

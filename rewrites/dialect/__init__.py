@@ -1,13 +1,13 @@
-"""The dialect: pattern clauses in Spark SQL text → ``rewrites.clause`` data, every part with its place in the text.
+"""The dialect: pattern clauses in Spark SQL text → ``rewrites.dialect.clause`` data, every part with its place in the text.
 
 Nothing here resolves a name or knows a schema, and nothing writes SQL: user expressions are parsed to be analysed and
-are spliced by span. Depends on sqlglot, ``sparkcep.errors``, ``sparkcep.pattern`` and ``rewrites.clause`` only.
+are spliced by span. Depends on sqlglot, ``sparkcep.errors``, ``sparkcep.pattern`` and ``rewrites.dialect.clause`` only.
 """
 
 from __future__ import annotations
 
-from rewrites.clause import Clause, Site
 from rewrites.dialect import match_pattern, match_recognize
+from rewrites.dialect.clause import Clause, Site
 from rewrites.dialect.event_pattern import parse_event_pattern
 from rewrites.dialect.explain import ExplainPrefix, explain_prefix
 from rewrites.dialect.expressions import column_path, parse_expression

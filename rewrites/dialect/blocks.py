@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from rewrites.clause import Expr, Name, Site
+from rewrites.dialect.clause import Expr, Name, Site
 from rewrites.dialect.expressions import parse_expression
 from rewrites.dialect.tokens import Token, Tokens, split_commas, tokenize
 from sparkcep.errors import CepSyntaxError, Span

@@ -5,7 +5,7 @@ from __future__ import annotations
 from sqlglot import exp
 from sqlglot.tokens import Token as RawToken
 
-from rewrites.clause import Expr, Name
+from rewrites.dialect.clause import Expr, Name
 from rewrites.dialect.parser import new_parser
 from rewrites.dialect.sites import find_sites
 from rewrites.dialect.spans import span_of

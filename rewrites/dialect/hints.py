@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 
-from rewrites.clause import Hint, Name
+from rewrites.dialect.clause import Hint, Name
 from rewrites.dialect.tokens import Tokens, tokenize
 from sparkcep.errors import CepSyntaxError, Span
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from sqlglot import exp
 
-from rewrites.clause import Expr, Measure, Name, OrderItem, PartitionItem
+from rewrites.dialect.clause import Expr, Measure, Name, OrderItem, PartitionItem
 from rewrites.dialect.expressions import parse_expression
 from rewrites.dialect.nodes import Classifier, Navigation, Semantics
 from rewrites.dialect.sections import Section

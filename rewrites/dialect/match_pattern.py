@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from rewrites.clause import MatchPatternClause, Measure, Name, Site, Within
+from rewrites.dialect.clause import MatchPatternClause, Measure, Name, Site, Within
 from rewrites.dialect.cursor import Cursor
 from rewrites.dialect.event_pattern import parse_event_pattern
 from rewrites.dialect.hints import parse_hints

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from rewrites.clause import Define, Expr, MatchRecognizeClause, Measure, Site, SkipClause, Subset
+from rewrites.dialect.clause import Define, Expr, MatchRecognizeClause, Measure, Site, SkipClause, Subset
 from rewrites.dialect.cursor import Cursor
 from rewrites.dialect.expressions import parse_expression
 from rewrites.dialect.items import length, list_items, measures, order_items, partition_items, refuse_semantics

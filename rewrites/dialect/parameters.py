@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from sqlglot.tokens import TokenType
 
-from rewrites.clause import Site
 from rewrites.dialect import match_pattern, match_recognize
+from rewrites.dialect.clause import Site
 from rewrites.dialect.sections import cut
 from rewrites.dialect.sites import find_sites
 from rewrites.dialect.tokens import tokenize

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import NoReturn
 
-from rewrites.clause import ClauseKind, Site
+from rewrites.dialect.clause import ClauseKind, Site
 from rewrites.dialect.tokens import Tokens
 from sparkcep.errors import CepUnsupportedError, Span
 

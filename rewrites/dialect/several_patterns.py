@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from rewrites.clause import Name, Site
+from rewrites.dialect.clause import Name, Site
 from rewrites.dialect.cursor import Cursor
 from rewrites.dialect.event_pattern import parse_event_pattern
 from rewrites.dialect.sections import Section

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import re
 
-from rewrites.clause import ClauseKind, Name, Site
 from rewrites.dialect import refused
+from rewrites.dialect.clause import ClauseKind, Name, Site
 from rewrites.dialect.scopes import find_withs, visible
 from rewrites.dialect.table_refs import follows_condition, table_start
 from rewrites.dialect.tokens import Tokens, tokenize

@@ -20,7 +20,7 @@ from sqlglot.errors import TokenError
 from sqlglot.tokens import Token as RawToken
 from sqlglot.tokens import TokenType
 
-from rewrites.clause import Name
+from rewrites.dialect.clause import Name
 from sparkcep.errors import CepInternalError, CepSyntaxError, Span
 
 Kind = Literal["word", "quoted", "string", "number", "mark"]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from rewrites.clause import Equivalence, Expr, Name
+from rewrites.dialect.clause import Equivalence, Expr, Name
 from rewrites.dialect.cursor import Cursor
 from rewrites.dialect.expressions import parse_expression
 from rewrites.dialect.items import refuse_semantics

@@ -12,9 +12,9 @@ from sqlglot import exp
 
 from rewrites.bind.event_pattern import BoundEventPattern
 from rewrites.bind.row_pattern import BoundRowPattern
-from rewrites.builder import match_call, named, quoted, raw, select, string, subquery, text_of
 from rewrites.emit import aggregates, event_pattern, row_pattern
-from rewrites.source import Source
+from rewrites.sql.builder import match_call, named, quoted, raw, select, string, subquery, text_of
+from rewrites.sql.source import Source
 from sparkcep.spec import AnalyzeSpec
 from sparkcep.spec.aggregate import AggregateSpec
 from sparkcep.spec.event import EventPatternSpec

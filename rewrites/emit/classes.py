@@ -9,8 +9,8 @@ from __future__ import annotations
 from sqlglot import exp
 
 from rewrites.bind.event_pattern import BoundEventPattern
-from rewrites.builder import named, over, quoted, select
 from rewrites.emit.masks import ROW_NUMBER
+from rewrites.sql.builder import named, over, quoted, select
 
 CLASS = "__cep_class"
 """A number that differs between the classes of a partition."""

@@ -16,7 +16,6 @@ from rewrites.bind.event_pattern import BoundEventPattern, type_in
 from rewrites.bind.match_aggregates import EMIT_TIME
 from rewrites.bind.names import Variables, reference
 from rewrites.bind.within import NOT_POSITIVE
-from rewrites.builder import match_call, named, over, quoted, raw, select, string, text_of
 from rewrites.dialect import span_of
 from rewrites.emit.buffers import buffer_output
 from rewrites.emit.classes import by_class, of_class
@@ -26,8 +25,9 @@ from rewrites.emit.neighbours import APART, Line, is_contiguous, neighbours
 from rewrites.emit.shards import OWN, offered, own, partitioning, sharded
 from rewrites.rules.prune_fields import Shown
 from rewrites.rules.time_shards import Shards
-from rewrites.source import Source, replaced
-from rewrites.transport import carried_schema, decoded_columns, encoded
+from rewrites.sql.builder import match_call, named, over, quoted, raw, select, string, text_of
+from rewrites.sql.source import Source, replaced
+from rewrites.sql.transport import carried_schema, decoded_columns, encoded
 from sparkcep.pattern.event import Element, elements
 from sparkcep.spec.event import (
     BufferStruct,

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator
 from pyspark.sql.types import DataType, StructType
 from sqlglot import exp
 
-from rewrites.builder import ALIAS, named, quoted, string
+from rewrites.sql.builder import ALIAS, named, quoted, string
 from sparkcep.pattern.event import And, Element, EventItem, Seq
 from sparkcep.spec.event import EventStruct, Output, flat_name
 

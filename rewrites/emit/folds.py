@@ -10,7 +10,7 @@ from sqlglot import exp
 
 from rewrites.bind.aggregates import POSITION, ROW, Fold
 from rewrites.bind.row_pattern import BoundRowPattern
-from rewrites.builder import named, quoted, raw, select, subquery, text_of
+from rewrites.sql.builder import named, quoted, raw, select, subquery, text_of
 from sparkcep.spec.row import RowPatternSpec
 
 _ID, _VIEW = "__cep_i", "__cep_z"

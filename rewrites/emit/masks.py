@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from rewrites.builder import quoted
+from rewrites.sql.builder import quoted
 from sparkcep.spec.row import MASK_BITS
 
 ROW_NUMBER = "__cep_row"

@@ -14,9 +14,9 @@ from sqlglot import exp
 
 from rewrites.bind.event_pattern import BoundEventPattern
 from rewrites.bind.match_aggregates import EMIT_TIME
-from rewrites.builder import named, over, quoted, raw, select, text_of
 from rewrites.emit.event_pattern import NOW, UNTIL, event_times
 from rewrites.emit.shards import OWN
+from rewrites.sql.builder import named, over, quoted, raw, select, text_of
 from sparkcep.spec import EventPatternSpec
 
 PRESENT = "__cep_match"

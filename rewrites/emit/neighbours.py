@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from sqlglot import exp
 
 from rewrites.bind.event_pattern import BoundEventPattern
-from rewrites.builder import named, over, quoted, raw, select
 from rewrites.emit.masks import ROW_NUMBER
+from rewrites.sql.builder import named, over, quoted, raw, select
 
 PLACE, APART = "__cep_place", "__cep_apart"
 

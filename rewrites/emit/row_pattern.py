@@ -12,10 +12,10 @@ from pyspark.sql.types import DataType, LongType
 from sqlglot import exp
 
 from rewrites.bind.row_pattern import BoundRowPattern, boolean_conditions
-from rewrites.builder import match_call, named, over, quoted, raw, select, subquery, text_of
 from rewrites.emit.folds import folded
 from rewrites.emit.masks import ROW_NUMBER, mask_columns
-from rewrites.transport import carried_schema, decoded_columns, encoded
+from rewrites.sql.builder import match_call, named, over, quoted, raw, select, subquery, text_of
+from rewrites.sql.transport import carried_schema, decoded_columns, encoded
 from sparkcep.spec.expression import Call, SparkFunction
 from sparkcep.spec.row import Condition, CurrentRow, MatchNumber, Output, RowPatternSpec
 

@@ -15,8 +15,8 @@ from itertools import count
 
 from sqlglot import exp
 
-from rewrites.builder import named, quoted, select
 from rewrites.rules.time_shards import Shards
+from rewrites.sql.builder import named, quoted, select
 from sparkcep.spec.row import MASK_BITS
 
 HOME, SHARD, OWN, TASK = "__cep_home", "__cep_shard", "__cep_own", "__cep_task"

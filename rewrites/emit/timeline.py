@@ -11,13 +11,13 @@ from sqlglot import exp
 
 from rewrites.bind.event_pattern import BoundEventPattern
 from rewrites.bind.row_pattern import BoundRowPattern, Key
-from rewrites.builder import match_call, quoted, string, text_of
-from rewrites.clause import Site
+from rewrites.dialect.clause import Site
 from rewrites.emit.event_pattern import event_pattern_query, event_pattern_spec
 from rewrites.emit.row_pattern import engine_input, row_pattern_spec
 from rewrites.rules.prune_fields import Shown
-from rewrites.source import Source
-from rewrites.transport import carried_schema, decoded_columns
+from rewrites.sql.builder import match_call, quoted, string, text_of
+from rewrites.sql.source import Source
+from rewrites.sql.transport import carried_schema, decoded_columns
 from sparkcep.errors import CepUnsupportedError
 from sparkcep.pattern.event import elements
 from sparkcep.spec import EventPatternSpec, RowPatternSpec

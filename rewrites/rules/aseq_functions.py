@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 from rewrites.dialect.tokens import Tokens, cover, split_commas, tokenize
-from rewrites.source import Edit, Source
+from rewrites.sql.source import Edit, Source
 from sparkcep.errors import CepAnalysisError, Span
 
 NAME = "aseq_functions"

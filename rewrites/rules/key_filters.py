@@ -15,10 +15,10 @@ from sqlglot import exp
 
 from rewrites.bind.event_pattern import BoundEventPattern
 from rewrites.bind.row_pattern import BoundRowPattern, Key
-from rewrites.clause import Site
 from rewrites.dialect import column_path, span_of
 from rewrites.dialect.blocks import find_block
-from rewrites.source import Source, replaced
+from rewrites.dialect.clause import Site
+from rewrites.sql.source import Source, replaced
 
 NAME = "key_filters"
 

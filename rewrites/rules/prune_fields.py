@@ -13,7 +13,7 @@ from itertools import pairwise
 
 from rewrites.bind.event_pattern import BoundEventPattern
 from rewrites.bind.names import Variables, references
-from rewrites.clause import Site
+from rewrites.dialect.clause import Site
 from rewrites.dialect.tokens import Token, Tokens, tokenize
 from sparkcep.errors import CepAnalysisError
 from sparkcep.pattern.event import elements

@@ -31,7 +31,7 @@ from typing import Any
 from rewrites import Options
 from rewrites.settings import evaluation
 from sparkcep.engines.aseq.sequences import check as check_aggregates
-from sparkcep.engines.event_pattern.support import check as check_event_pattern
+from sparkcep.engines.event_pattern.planner.support import check as check_event_pattern
 from sparkcep.engines.nfa_b.support import check as check_nfa_b
 from sparkcep.errors import CepAnalysisError
 from sparkcep.spec import AggregateSpec, EventPatternSpec, MatchSpec

@@ -9,7 +9,7 @@ from pyspark.sql import SparkSession
 from rewrites import Rewritten
 from rewrites.emit.timeline import lane_names
 from sparkcep.errors import CepAnalysisError, CepUnsupportedError
-from sparkcep.explain import Explanation, explanation
+from sparkcep.explanation import Explanation, explanation
 from sparkcep.session import classic, connect
 
 

@@ -17,8 +17,8 @@ from pyspark.errors import PySparkException
 from pyspark.sql.types import StructField, StructType
 
 from rewrites import Options, Rewritten, analyse
-from rewrites.notices import Notice
-from rewrites.relation import Describe
+from rewrites.bind.notices import Notice
+from rewrites.bind.relation import Describe
 
 KEPT = 256
 """Statements kept: the tiles of a few dashboards. The one that was not asked for longest goes first."""

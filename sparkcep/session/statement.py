@@ -6,11 +6,11 @@ import logging
 from dataclasses import replace
 
 from rewrites import Options, Rewritten, analyse, has_clause, has_function
+from rewrites.bind.relation import Describe
 from rewrites.dialect import explain_prefix
 from rewrites.dialect.tokens import tokenize
-from rewrites.relation import Describe
 from sparkcep.errors import CepNotice, Span
-from sparkcep.explain import analyze_query, explain_query
+from sparkcep.explanation import analyze_query, explain_query
 from sparkcep.session.replay import Rewriter
 
 LOGGER = logging.getLogger("sparkcep")

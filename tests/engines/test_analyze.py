@@ -16,7 +16,7 @@ from sparkcep.engines.event_pattern import engine as chain
 from sparkcep.engines.nfa_b import engine as nfa_b
 from sparkcep.engines.row_match import compile_row_match
 from sparkcep.engines.row_pattern import compile_row_pattern
-from sparkcep.explain.automaton import END, START, edges
+from sparkcep.explanation.automaton import END, START, edges
 from sparkcep.pattern.event import elements
 from sparkcep.spec.aggregate import AggregateOutput, AggregateSpec, MatchAggregate, NamedPattern
 from sparkcep.spec.event import EventPatternSpec, Predicate

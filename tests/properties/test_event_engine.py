@@ -5,7 +5,8 @@ from unittest.mock import patch
 
 from hypothesis import assume, event, given, settings
 
-from sparkcep.engines.event_pattern import order, ranges, tree
+from sparkcep.engines.event_pattern.candidates import ranges
+from sparkcep.engines.event_pattern.search import order, tree
 from sparkcep.errors import CepAnalysisError, CepUnsupportedError
 from tests.adapters import event_matches
 from tests.corpus import EventCase

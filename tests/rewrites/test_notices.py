@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from rewrites.bind.notices import notices
 from rewrites.dialect import find_sites, parse_clause
-from rewrites.notices import notices
 
 CASES = {
     "own_last": ("ORDER BY ts PATTERN (a b+) DEFINE b AS b.v > LAST(b.v)", ["LAST(b.v)"]),

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from rewrites.clause import MatchPatternClause
 from rewrites.dialect import find_sites, parse_clause
+from rewrites.dialect.clause import MatchPatternClause
 from rewrites.settings import Evaluation, evaluation, frequencies, hinted
 from sparkcep.errors import CepAnalysisError, CepSyntaxError
 from sparkcep.pattern.event import Element

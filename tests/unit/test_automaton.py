@@ -3,7 +3,7 @@
 import pytest
 
 from rewrites.dialect import parse_event_pattern, parse_row_pattern
-from sparkcep.explain.automaton import edges, mermaid, text_lines
+from sparkcep.explanation.automaton import edges, mermaid, text_lines
 from sparkcep.pattern.event import elements
 from sparkcep.pattern.row import variables
 from sparkcep.spec import EventPatternSpec, RowPatternSpec

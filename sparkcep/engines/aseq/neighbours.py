@@ -16,10 +16,10 @@ from numpy.typing import NDArray
 
 from sparkcep.engines.aseq.events import Coded
 from sparkcep.engines.aseq.values import Column, Ints
-from sparkcep.engines.event_pattern.closures import Closures, Frame, length
 from sparkcep.engines.event_pattern.events import BoolArray
-from sparkcep.engines.event_pattern.predicates import Condition, condition, evaluate, fault_error
-from sparkcep.engines.event_pattern.values import Payload
+from sparkcep.engines.event_pattern.values.closures import Closures, Frame, length
+from sparkcep.engines.event_pattern.values.predicates import Condition, condition, evaluate, fault_error
+from sparkcep.engines.event_pattern.values.values import Payload
 from sparkcep.errors import CepDataError
 from sparkcep.spec.event import Predicate
 from sparkcep.spec.neighbours import OPERATORS, Linked

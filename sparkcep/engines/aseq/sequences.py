@@ -17,7 +17,7 @@ from collections.abc import Sequence as Items
 from dataclasses import dataclass, replace
 from itertools import combinations, pairwise, product
 
-from sparkcep.engines.event_pattern.branches import Branch, Negation, branches
+from sparkcep.engines.event_pattern.planner.branches import Branch, Negation, branches
 from sparkcep.errors import CepUnsupportedError
 from sparkcep.pattern.event import Element, EventPattern
 from sparkcep.spec.aggregate import AggregateSpec, MatchAggregate

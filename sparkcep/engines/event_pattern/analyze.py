@@ -15,11 +15,11 @@ import pyarrow as pa
 
 from sparkcep.engines.counts import Counts
 from sparkcep.engines.event_pattern.budget import Budget
-from sparkcep.engines.event_pattern.closures import length
 from sparkcep.engines.event_pattern.engine import CHUNK, MAX_PARTIAL_MATCHES, matches, run
 from sparkcep.engines.event_pattern.events import load
-from sparkcep.engines.event_pattern.plan import Plan
-from sparkcep.engines.event_pattern.values import Payload
+from sparkcep.engines.event_pattern.planner.plan import Plan
+from sparkcep.engines.event_pattern.values.closures import length
+from sparkcep.engines.event_pattern.values.values import Payload
 from sparkcep.spec.event import Engine
 
 

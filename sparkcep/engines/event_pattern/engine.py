@@ -12,21 +12,21 @@ from dataclasses import replace
 import numpy as np
 import pyarrow as pa
 
-from sparkcep.engines.event_pattern import chain as chains
-from sparkcep.engines.event_pattern import negation
-from sparkcep.engines.event_pattern import tree as trees
 from sparkcep.engines.event_pattern.budget import Budget, Counters
-from sparkcep.engines.event_pattern.buffer import Buffers
-from sparkcep.engines.event_pattern.closures import Frame
+from sparkcep.engines.event_pattern.candidates.buffer import Buffers
 from sparkcep.engines.event_pattern.events import Events, load
-from sparkcep.engines.event_pattern.first_chance import FirstChance
-from sparkcep.engines.event_pattern.order import Order, choose
-from sparkcep.engines.event_pattern.output import OUTPUT_ROWS, Matches, Writer, found, tables
-from sparkcep.engines.event_pattern.overlap import non_overlapping
-from sparkcep.engines.event_pattern.plan import BranchPlan, Plan, plan
-from sparkcep.engines.event_pattern.scan import scanned
-from sparkcep.engines.event_pattern.states import chain
-from sparkcep.engines.event_pattern.values import Payload
+from sparkcep.engines.event_pattern.negation import negation
+from sparkcep.engines.event_pattern.negation.first_chance import FirstChance
+from sparkcep.engines.event_pattern.output.output import OUTPUT_ROWS, Matches, Writer, found, tables
+from sparkcep.engines.event_pattern.output.overlap import non_overlapping
+from sparkcep.engines.event_pattern.planner.plan import BranchPlan, Plan, plan
+from sparkcep.engines.event_pattern.planner.states import chain
+from sparkcep.engines.event_pattern.search import chain as chains
+from sparkcep.engines.event_pattern.search import tree as trees
+from sparkcep.engines.event_pattern.search.order import Order, choose
+from sparkcep.engines.event_pattern.search.scan import scanned
+from sparkcep.engines.event_pattern.values.closures import Frame
+from sparkcep.engines.event_pattern.values.values import Payload
 from sparkcep.pattern.event import elements
 from sparkcep.spec.event import EventPatternSpec
 

@@ -22,7 +22,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from sparkcep.engines.event_pattern.output import Writer
+from sparkcep.engines.event_pattern.output.output import Writer
 from sparkcep.engines.nfa_b.codes import UNION
 from sparkcep.engines.nfa_b.matches import Parts
 from sparkcep.pattern.event import elements

@@ -12,8 +12,8 @@ from dataclasses import dataclass, field
 import numpy as np
 import pyarrow as pa
 
-from sparkcep.engines.event_pattern.output import OUTPUT_ROWS, Matches, Writer
-from sparkcep.engines.event_pattern.overlap import non_overlapping
+from sparkcep.engines.event_pattern.output.output import OUTPUT_ROWS, Matches, Writer
+from sparkcep.engines.event_pattern.output.overlap import non_overlapping
 from sparkcep.engines.nfa_b import negation
 from sparkcep.engines.nfa_b.compilation import Automaton, automata
 from sparkcep.engines.nfa_b.compressed import PartWriter

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from sparkcep.engines.event_pattern.output import OUTPUT_EVENTS, Lists, Matches, Rows
+from sparkcep.engines.event_pattern.output.output import OUTPUT_EVENTS, Lists, Matches, Rows
 from sparkcep.engines.nfa_b import codes
 from sparkcep.engines.nfa_b import match_kernels as kernels
 from sparkcep.engines.nfa_b.search import Arrays, Ends

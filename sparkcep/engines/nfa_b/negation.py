@@ -13,15 +13,15 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from sparkcep.engines.event_pattern import negation as absences
-from sparkcep.engines.event_pattern.branches import Branch
 from sparkcep.engines.event_pattern.budget import Budget
-from sparkcep.engines.event_pattern.buffer import Buffers
-from sparkcep.engines.event_pattern.closures import Closures, Frame
+from sparkcep.engines.event_pattern.candidates.buffer import Buffers
 from sparkcep.engines.event_pattern.events import load
-from sparkcep.engines.event_pattern.output import Lists, Matches, Rows
-from sparkcep.engines.event_pattern.plan import branch_plan
-from sparkcep.engines.event_pattern.values import Payload
+from sparkcep.engines.event_pattern.negation import negation as absences
+from sparkcep.engines.event_pattern.output.output import Lists, Matches, Rows
+from sparkcep.engines.event_pattern.planner.branches import Branch
+from sparkcep.engines.event_pattern.planner.plan import branch_plan
+from sparkcep.engines.event_pattern.values.closures import Closures, Frame
+from sparkcep.engines.event_pattern.values.values import Payload
 from sparkcep.spec.event import EventPatternSpec
 
 MAX_PAIRS = 1_000_000_000

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from sparkcep.engines.event_pattern.branches import Branch, branches
+from sparkcep.engines.event_pattern.planner.branches import Branch, branches
 from sparkcep.errors import CepLimitError, CepUnsupportedError
 from sparkcep.pattern.event import EventPattern
 

@@ -6,7 +6,7 @@ Polars, so that a driver may ask before it ships a query.
 
 from __future__ import annotations
 
-from sparkcep.engines.event_pattern.support import check_parts as check_event_parts
+from sparkcep.engines.event_pattern.planner.support import check_parts as check_event_parts
 from sparkcep.engines.nfa_b.compilation import automata
 from sparkcep.spec.event import EventPatternSpec
 

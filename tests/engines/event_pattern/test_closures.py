@@ -10,8 +10,8 @@ from unittest.mock import patch
 import pyarrow as pa
 import pytest
 
-from sparkcep.engines.event_pattern import growth
 from sparkcep.engines.event_pattern.engine import compile, run
+from sparkcep.engines.event_pattern.search import growth
 from sparkcep.errors import CepAnalysisError, CepDataError, CepLimitError, CepUnsupportedError
 from sparkcep.pattern.event import Element, Not, Or, Seq
 from sparkcep.spec.expression import AggregateOf, Call, ColumnOf, ElementOf

@@ -14,10 +14,13 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from sparkcep.engines.event_pattern import chain, differences, negation, predicates, ranges
 from sparkcep.engines.event_pattern.budget import Counters
+from sparkcep.engines.event_pattern.candidates import differences, ranges
 from sparkcep.engines.event_pattern.engine import compile, run
-from sparkcep.engines.event_pattern.plan import predicate_class
+from sparkcep.engines.event_pattern.negation import negation
+from sparkcep.engines.event_pattern.planner.plan import predicate_class
+from sparkcep.engines.event_pattern.search import chain
+from sparkcep.engines.event_pattern.values import predicates
 from sparkcep.errors import CepDataError
 from sparkcep.pattern.event import And, Element, Not, Seq
 from sparkcep.spec.expression import Call
@@ -174,7 +177,7 @@ def test_a_possible_overflow_is_evaluated() -> None:
 
 
 def test_what_the_finder_decides_is_not_evaluated() -> None:
-    from sparkcep.engines.event_pattern.predicates import conditions
+    from sparkcep.engines.event_pattern.values.predicates import conditions
 
     asked: list[str] = []
 

@@ -11,10 +11,10 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from sparkcep.engines.event_pattern.branches import MAX_BRANCHES
 from sparkcep.engines.event_pattern.engine import compile, run
-from sparkcep.engines.event_pattern.states import ascending, chain
-from sparkcep.engines.event_pattern.support import check
+from sparkcep.engines.event_pattern.planner.branches import MAX_BRANCHES
+from sparkcep.engines.event_pattern.planner.states import ascending, chain
+from sparkcep.engines.event_pattern.planner.support import check
 from sparkcep.errors import CepAnalysisError, CepError, CepLimitError, CepUnsupportedError
 from sparkcep.pattern.event import And, Element, EventPattern, Not, Or, Seq
 from sparkcep.spec.event import EventPatternSpec, EventStruct, FirstEvent, LastEvent, Output, WithinEvents
@@ -173,8 +173,6 @@ def test_negation_between_needs_no_window() -> None:
 
 
 def test_support_is_cheap_to_import() -> None:
-    code = (
-        "import sys, sparkcep.engines.event_pattern.support; print({'numpy', 'polars', 'pyarrow'} & set(sys.modules))"
-    )
+    code = "import sys, sparkcep.engines.event_pattern.planner.support; print({'numpy', 'polars', 'pyarrow'} & set(sys.modules))"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "set()"

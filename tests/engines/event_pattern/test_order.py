@@ -8,8 +8,8 @@ from unittest.mock import patch
 import numpy as np
 import pyarrow as pa
 
-from sparkcep.engines.event_pattern import order
 from sparkcep.engines.event_pattern.engine import compile, orders
+from sparkcep.engines.event_pattern.search import order
 from sparkcep.pattern.event import And, Element, Seq
 from tests.engines.event_pattern.streams import Clause, call, where
 

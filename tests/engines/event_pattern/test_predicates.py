@@ -9,8 +9,8 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
-from sparkcep.engines.event_pattern import equality
-from sparkcep.engines.event_pattern.plan import conjuncts, predicate_class
+from sparkcep.engines.event_pattern.candidates import equality
+from sparkcep.engines.event_pattern.planner.plan import conjuncts, predicate_class
 from sparkcep.errors import CepDataError, CepUnsupportedError
 from sparkcep.pattern.event import Element, Not, Seq
 from sparkcep.spec.expression import Call

@@ -10,11 +10,11 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from sparkcep.engines.event_pattern import ranges
 from sparkcep.engines.event_pattern.budget import Budget, Counters
-from sparkcep.engines.event_pattern.buffer import OrderedBuffer
+from sparkcep.engines.event_pattern.candidates import ranges
+from sparkcep.engines.event_pattern.candidates.buffer import OrderedBuffer
+from sparkcep.engines.event_pattern.candidates.ranges import Bound, Finder, Interval
 from sparkcep.engines.event_pattern.engine import compile, run
-from sparkcep.engines.event_pattern.ranges import Bound, Finder, Interval
 from sparkcep.pattern.event import Element, Seq
 from sparkcep.spec.expression import ColumnOf
 from tests.engines.event_pattern.streams import Clause, call, where

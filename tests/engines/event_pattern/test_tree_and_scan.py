@@ -10,8 +10,8 @@ import pyarrow as pa
 from sparkcep.engines.event_pattern.budget import Counters
 from sparkcep.engines.event_pattern.engine import compile, run
 from sparkcep.engines.event_pattern.events import load
-from sparkcep.engines.event_pattern.scan import scanned
-from sparkcep.engines.event_pattern.values import Payload
+from sparkcep.engines.event_pattern.search.scan import scanned
+from sparkcep.engines.event_pattern.values.values import Payload
 from sparkcep.pattern.event import And, Element, Seq
 from sparkcep.spec.event import Engine
 from tests.engines.event_pattern.streams import Clause, call, stream, table, where

@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 from sqlglot import exp
 
-from rewrites.clause import MatchPatternClause, MatchRecognizeClause
 from rewrites.dialect import KleenePrefix, KleeneRef, MatchSequenceNumber, Navigation, find_sites, parse_clause
+from rewrites.dialect.clause import MatchPatternClause, MatchRecognizeClause
 from sparkcep.errors import CepError, Span
 
 FULL_ROW = """SELECT * FROM t MATCH_RECOGNIZE (

@@ -6,8 +6,8 @@ import time
 
 import pytest
 
-from rewrites.clause import Site
 from rewrites.dialect import explain_prefix, find_sites, placeholders
+from rewrites.dialect.clause import Site
 from sparkcep.errors import CepUnsupportedError, Span
 
 M = "MATCH_RECOGNIZE (PATTERN (A))"

@@ -1,0 +1,326 @@
+"""The leaves of match-dependent conditions: what looks at one other row of the match, or aggregates its rows, becomes data for the engine.
+
+``LAST(down.price)`` → the column ``price`` at the last row of ``down``. An expression over the row of one navigation is one column:
+``substr(LAST(A.name), 1, 2)`` is ``LAST`` of ``substr(name, 1, 2)``, which Spark computes, provided the function gives NULL for NULL.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from pyspark.sql.types import BooleanType, DataType, DecimalType, DoubleType, FloatType, LongType, StringType
+from sqlglot import exp
+
+from rewrites.bind.aggregates import function_name, innermost_call, is_aggregate
+from rewrites.bind.conditions import Columns, nested, offset_of
+from rewrites.bind.measures import aggregate_type
+from rewrites.bind.names import Variables, has_query, outside_queries, reference, references, row_text
+from rewrites.bind.operands import NotForTheEngine, Operand, OperandBuilder
+from rewrites.bind.relation import Relation
+from rewrites.dialect import column_path, span_of
+from rewrites.dialect.clause import Name
+from rewrites.dialect.nodes import Classifier, MatchNumber, MatchSequenceNumber, Navigation, Semantics
+from rewrites.sql.builder import quoted
+from rewrites.sql.source import Source, replaced
+from sparkcep.errors import CepAnalysisError
+from sparkcep.spec import row
+from sparkcep.spec.expression import Call
+
+CURRENT = row.Navigation(running=True)
+"""The row under test: the last of all rows of the match so far."""
+
+_AGGREGATES: dict[str, row.AggregateFunction] = {"count": "count", "sum": "sum", "min": "min", "max": "max"}
+_OF_CONDITIONS: dict[str, row.AggregateFunction] = {
+    "count_if": "count",
+    "bool_and": "min",
+    "every": "min",
+    "bool_or": "max",
+    "some": "max",
+    "any": "max",
+}
+_STRICT = (
+    *(exp.Add, exp.Sub, exp.Mul, exp.Neg, exp.Paren, exp.Mod, exp.IntDiv),
+    *(
+        exp.Cast,
+        exp.DataType,
+        exp.DataTypeParam,
+        exp.Interval,
+        exp.Var,
+        exp.Literal,
+        exp.Identifier,
+        exp.Column,
+        exp.Dot,
+    ),
+    *(exp.Upper, exp.Lower, exp.Trim, exp.Substring, exp.Length, exp.Abs, exp.Round, exp.Floor, exp.Ceil),
+    *(exp.Year, exp.Month, exp.Day, exp.Hour, exp.Minute, exp.TimestampTrunc, exp.DateTrunc, exp.Bracket),
+    *(Navigation, exp.Placeholder, exp.Parameter),
+)
+"""Expressions that are NULL when an argument is: they may be computed before the navigation that may find no row."""
+
+
+@dataclass(frozen=True, slots=True)
+class MatchLeaves(OperandBuilder):
+    """The leaves in one variable's condition. ``own`` is the variable; ``guards`` (variable → SQL) test the rows of a variable."""
+
+    own: str
+    variables: Variables
+    source: Source
+    relation: Relation
+    columns: Columns
+    early: Columns
+    guards: dict[str, str]
+
+    def is_leaf(self, node: exp.Expression) -> bool:
+        """Whether ``node`` is one engine value, or looks at the row of one navigation at most."""
+        if isinstance(node, Classifier | MatchNumber | MatchSequenceNumber | Semantics) or is_aggregate(node):
+            return True
+        if any(_is_special(part) for part in node.walk() if not isinstance(part, Navigation)):
+            return isinstance(node, Navigation)
+        return len(self._positions(node)) <= 1
+
+    def leaf(self, node: exp.Expression) -> Operand:
+        """An engine value, or an expression over one row."""
+        if isinstance(node, Semantics):
+            return self.leaf(node.this)
+        if isinstance(node, MatchNumber):
+            return Operand(LongType(), source=row.MatchNumber())
+        if isinstance(node, MatchSequenceNumber):
+            return Operand(LongType(), source=row.Aggregate("count", running=True))
+        if isinstance(node, Classifier):
+            return Operand(StringType(), source=row.ClassifierAt(row.Navigation(self._members_of(node), running=True)))
+        if isinstance(node, Navigation) and isinstance(_innermost(node), Classifier):
+            return Operand(StringType(), source=row.ClassifierAt(self._position(node)))
+        if is_aggregate(node):
+            return self._aggregate(node)
+        return self._row_leaf(node)
+
+    def is_hoisted(self, node: exp.Expression) -> bool:
+        """Whether a leaf's value can be computed by Spark before its row is known (NULL where there is none)."""
+        return self._is_safe(node, self._positions(node))
+
+    def _is_safe(self, node: exp.Expression, positions: list[row.Navigation]) -> bool:
+        return isinstance(node, Navigation) or not positions or positions[0] == CURRENT or _is_strict(node)
+
+    def _row_leaf(self, node: exp.Expression) -> Operand:
+        positions = self._positions(node)
+        at = positions[0] if positions else None
+        if not self._is_safe(node, positions):
+            raise NotForTheEngine
+        text = self._text(node)
+        data_type = self.relation.types_of([(text, span_of(node))])[0]
+        return Operand(data_type, at, quoted(self.early.name(text)) if has_query(node) else text)
+
+    def _text(self, node: exp.Expression) -> str:
+        """The expression over its row: navigation and variables taken away."""
+
+        def part(inner: exp.Expression) -> str | None:
+            if isinstance(inner, Navigation):
+                return f"({self._text(_innermost(inner))})"
+            found = reference(inner, self.variables)
+            return None if found is None else self.source.text(found.rest)
+
+        return self.source.splice(span_of(node), replaced(node, part))
+
+    def _positions(self, node: exp.Expression) -> list[row.Navigation]:
+        return list(dict.fromkeys(self._each_position(node)))
+
+    def _each_position(self, node: exp.Expression) -> Iterator[row.Navigation]:
+        if isinstance(node, Navigation):
+            yield self._position(node)
+            return
+        found = reference(node, self.variables)
+        if found is not None:
+            yield CURRENT if self.own in found.members else row.Navigation(found.members, running=True)
+            return
+        path = column_path(node)
+        if path is not None and self.relation.column(path[0].value):
+            yield CURRENT
+            return
+        for child in node.iter_expressions():
+            yield from self._each_position(child)
+
+    def _position(self, node: Navigation) -> row.Navigation:
+        """``PREV(LAST(A.x, 1), 2)`` → the row it means."""
+        inner, physical = node, 0
+        if node.function in ("PREV", "NEXT"):
+            offset = offset_of(node)
+            distance = 1 if offset is None else offset
+            physical = -distance if node.function == "PREV" else distance
+            inner = node.this
+        if not isinstance(inner, Navigation):
+            members, current = self._label(inner)
+            return row.Navigation(None if current else members, running=True, physical=physical)
+        if inner.function in ("PREV", "NEXT"):
+            raise nested(inner)
+        members, current = self._label(inner.this)
+        logical, last = offset_of(inner) or 0, inner.function == "LAST"
+        if current and last and not logical:
+            members = None
+        return row.Navigation(members, last, True, logical, physical)
+
+    def _label(self, node: exp.Expression) -> tuple[tuple[str, ...] | None, bool]:
+        """The variable of a navigation's argument, and whether its last row is the row under test."""
+        if isinstance(node, Classifier):
+            members = self._members_of(node)
+            return members, members is None or self.own in members
+        for part in outside_queries(node):
+            if _is_special(part):
+                raise nested(part)
+        found = references(node, self.variables)
+        members = found[0].members if found else None
+        if any(ref.members != members for ref in found):
+            raise CepAnalysisError(
+                "one navigation may look at one variable only", code="MIXED_VARIABLES", span=span_of(node)
+            )
+        return members, members is None or self.own in members
+
+    def _members_of(self, node: Classifier) -> tuple[str, ...] | None:
+        return None if node.this is None else self.variables.require(Name(node.this.name, span_of(node)))
+
+    def _aggregate(self, node: exp.Expression) -> Operand:
+        """An aggregate that the engine keeps while it searches."""
+        call = innermost_call(node)
+        name = function_name(call, self.source)
+        arguments = len(call.expressions) - isinstance(call, exp.Anonymous | exp.AnonymousAggFunc)
+        if isinstance(node, exp.IgnoreNulls | exp.RespectNulls | exp.WithinGroup) or arguments:
+            raise NotForTheEngine
+        if isinstance(call.this, exp.Distinct) and name not in ("min", "max"):
+            raise NotForTheEngine
+        if name in _OF_CONDITIONS:
+            return self._of_condition(name, node)
+        if name in ("any_value", "first_value", "last_value") and call is node:
+            return self._end_value(call, last=name == "last_value")
+        if name in ("avg", "mean"):
+            return self._average(node)
+        function = _AGGREGATES.get(name)
+        if function is None:
+            raise NotForTheEngine
+        return self.aggregate(node, function)
+
+    def aggregate(self, node: exp.Expression, function: row.AggregateFunction) -> Operand:
+        """``function`` over the argument of the aggregate ``node``, with its FILTER."""
+        argument = argument_of(innermost_call(node))
+        if function == "count" and (isinstance(argument, exp.Star) or isinstance(argument.this, exp.Star)):
+            members = self._star(argument)
+            filtered = self._filter(node)
+            return Operand(LongType(), source=row.Aggregate("count", None, members, running=True, filter=filtered))
+        members, text, data_type = self.argument(argument)
+        if function == "sum" and isinstance(data_type, FloatType):
+            text, data_type = f"CAST({text} AS DOUBLE)", DoubleType()
+        result = aggregate_type(function, data_type, argument)
+        return self._total(function, text, members, node, result)
+
+    def _total(
+        self,
+        function: row.AggregateFunction,
+        text: str,
+        members: tuple[str, ...] | None,
+        node: exp.Expression,
+        result: DataType,
+    ) -> Operand:
+        column, filtered = self._column(text, members), self._filter(node)
+        return Operand(result, source=row.Aggregate(function, column, members, running=True, filter=filtered))
+
+    def _filter(self, node: exp.Expression) -> str | None:
+        """The input column of an aggregate's FILTER."""
+        if not isinstance(node, exp.Filter):
+            return None
+        where = node.expression.this if isinstance(node.expression, exp.Where) else node.expression
+        members, text, _ = self.argument(where)
+        return self._column(text, members)
+
+    def _of_condition(self, name: str, node: exp.Expression) -> Operand:
+        """COUNT_IF counts, BOOL_AND is the least of booleans, BOOL_OR the greatest."""
+        members, text, data_type = self.argument(argument_of(innermost_call(node)))
+        if not isinstance(data_type, BooleanType):
+            raise NotForTheEngine
+        function = _OF_CONDITIONS[name]
+        if function == "count":
+            return self._total("count", f"CASE WHEN {text} THEN 1 END", members, node, LongType())
+        return self._total(function, text, members, node, BooleanType())
+
+    def _end_value(self, call: exp.Expression, *, last: bool) -> Operand:
+        """ANY_VALUE and FIRST_VALUE are the first row's, LAST_VALUE the last row's, NULL or not."""
+        members, text, data_type = self.argument(argument_of(call))
+        current = last and (members is None or self.own in members)
+        at = CURRENT if current else row.Navigation(members, last, running=True)
+        return Operand(data_type, at, text)
+
+    def _average(self, node: exp.Expression) -> Operand:
+        """AVG(x) as SUM(x) / SUM(1.0 where x is not NULL): NULL for an empty closure, a double otherwise. Decimals take the slow path."""
+        members, text, data_type = self.argument(argument_of(innermost_call(node)))
+        if isinstance(data_type, DecimalType):
+            raise NotForTheEngine
+        total = self._total("sum", f"CAST({text} AS DOUBLE)", members, node, DoubleType())
+        count = self._total("sum", f"CASE WHEN {text} IS NOT NULL THEN 1.0D END", members, node, DoubleType())
+        return Operand(DoubleType(), operator="div", arguments=(total, count))
+
+    def list_of(self, node: exp.Expression, argument: exp.Expression, cast: str | None = None) -> row.Aggregate:
+        """ARRAY_AGG of an aggregate's argument (of the rows' variables for CLASSIFIER()), with its FILTER."""
+        if isinstance(argument, Classifier):
+            if cast or isinstance(node, exp.Filter):
+                raise NotForTheEngine
+            return row.Aggregate("array_agg", None, self._members_of(argument), running=True)
+        members, text, _ = self.argument(argument)
+        column = self._column(f"CAST({text} AS {cast})" if cast else text, members)
+        return row.Aggregate("array_agg", column, members, running=True, filter=self._filter(node))
+
+    def pairs_of(self, node: exp.Expression, value: exp.Expression, ordering: exp.Expression) -> row.Aggregate:
+        """ARRAY_AGG of (value, order) of the rows of one variable."""
+        members, first, _ = self.argument(value)
+        others, second, _ = self.argument(ordering)
+        if members != others:
+            raise NotForTheEngine
+        column = self._column(f"named_struct('v', {first}, 'o', {second})", members)
+        return row.Aggregate("array_agg", column, members, running=True, filter=self._filter(node))
+
+    def argument(self, node: exp.Expression) -> tuple[tuple[str, ...] | None, str, DataType]:
+        """An aggregate's argument: the variable whose rows it is over, its SQL over one row, its type."""
+        members, _ = self._label(node)
+        text = row_text(node, self.variables, self.source)
+        return members, text, self.relation.types_of([(text, span_of(node))])[0]
+
+    def _star(self, node: exp.Expression) -> tuple[str, ...] | None:
+        table = node.args.get("table") if isinstance(node, exp.Column) else None
+        return None if table is None else self.variables.require(Name(table.name, span_of(node)))
+
+    def emit(self, operand: Operand) -> row.Condition:
+        """An operand as data; columns that it needs are added to the input."""
+        if operand.operator is not None:
+            return Call(operand.operator, tuple(self.emit(argument) for argument in operand.arguments))
+        if operand.source is not None:
+            source: row.Source = operand.source
+            return source
+        at = operand.at if isinstance(operand.at, row.Navigation) else CURRENT
+        members = (self.own,) if at == CURRENT else at.variables if at.physical == 0 else None
+        return row.ColumnAt(self._column(operand.text, members), at)
+
+    def _column(self, text: str, members: tuple[str, ...] | None) -> str:
+        """The input column that holds ``text``: itself, or an added one that only rows of the variable compute."""
+        plain = self.relation.column(text.strip("()`"))
+        if plain is not None:
+            return plain
+        tests = [self.guards[member] for member in members or () if member in self.guards]
+        guarded = bool(members) and len(tests) == len(members or ())
+        return self.columns.name(f"CASE WHEN ({') OR ('.join(tests)}) THEN {text} END" if guarded else text)
+
+
+def argument_of(call: exp.Expression) -> exp.Expression:
+    """The first argument of an aggregate, without DISTINCT."""
+    if isinstance(call, exp.Anonymous | exp.AnonymousAggFunc):
+        return call.expressions[0]
+    found: exp.Expression = call.this
+    return found.expressions[0] if isinstance(found, exp.Distinct) else found
+
+
+def _is_special(node: exp.Expression) -> bool:
+    return isinstance(node, Navigation | Classifier | MatchNumber | MatchSequenceNumber) or is_aggregate(node)
+
+
+def _innermost(node: exp.Expression) -> exp.Expression:
+    return _innermost(node.this) if isinstance(node, Navigation) else node
+
+
+def _is_strict(node: exp.Expression) -> bool:
+    return all(isinstance(part, _STRICT) for part in node.walk())

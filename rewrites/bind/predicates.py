@@ -1,0 +1,209 @@
+"""WHERE of MATCH PATTERN, divided: what Spark computes on one event, what the engine compares, what Spark filters afterwards.
+
+* A conjunct over one event of one variable (of a closure: ``b[i]``, each of them) is *local*: part of the variable's mask bit.
+* A conjunct over several events is an engine *condition* when it is comparison, +, -, *, ABS and boolean logic between
+  sub-expressions over one event each, and aggregates over closures, whose types need no conversion that only Spark knows
+  (``rewrites.bind.operands``): those become input columns.
+* Any other conjunct over several variables that take one event each is *residual*: under skip-till-any WHERE is a filter on matches, and
+  Spark applies it to them.
+* What is left (closures, negated events, other strategies) is an engine condition on the slow path, see ``bind.slow_event_conditions``.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import cast
+
+from pyspark.sql.types import DataType, DecimalType, DoubleType, FloatType, IntegralType, LongType
+from sqlglot import exp
+
+from rewrites.bind.closures import Aggregate, aggregate
+from rewrites.bind.conditions import Columns
+from rewrites.bind.names import Variables, has_query, reference, references, row_text
+from rewrites.bind.operands import NotForTheEngine, Operand, OperandBuilder
+from rewrites.bind.relation import Relation
+from rewrites.bind.slow_event_conditions import slow_event_condition
+from rewrites.dialect import span_of
+from rewrites.dialect.clause import Expr
+from rewrites.sql.source import Source
+from sparkcep.errors import CepAnalysisError, CepUnsupportedError
+from sparkcep.spec import expression as ir
+
+
+@dataclass(frozen=True, slots=True)
+class ConditionTranslator(OperandBuilder):
+    """Turns conjuncts over several variables into engine conditions; ``columns`` collects the leaves, ``guards`` test a variable's events."""
+
+    variables: Variables
+    source: Source
+    relation: Relation
+    columns: Columns
+    guards: dict[str, str]
+    kleene: frozenset[str] = frozenset()
+    slow: bool = False
+
+    def translate(self, conjunct: Expr) -> ir.Expression | None:
+        """The condition over input columns, or None where it is Spark's."""
+        try:
+            operand = self.boolean(conjunct.node)
+        except NotForTheEngine:
+            return None
+        return self._emit(operand, self._seat_of(conjunct.node))
+
+    def translate_slowly(self, conjunct: Expr) -> ir.Expression:
+        """The condition; what the engine has no operator for takes the slow path. Raises CepUnsupportedError for what cannot."""
+        slow = replace(self, slow=True)
+        return slow._emit(slow.boolean(conjunct.node), self._seat_of(conjunct.node))
+
+    def boolean(self, node: exp.Expression) -> Operand:
+        """A condition. Raises NotForTheEngine, or with ``slow`` CepUnsupportedError."""
+        try:
+            return OperandBuilder.boolean(self, node)
+        except NotForTheEngine:
+            if self.slow and seen_variables(node, self.variables):
+                return slow_event_condition(node, self)
+            raise
+
+    def term(self, operand: Operand, condition: exp.Expression) -> ir.Term:
+        """A leaf of a condition as the engine knows it."""
+        return cast(ir.Term, self._emit(operand, self._seat_of(condition)))
+
+    def _seat_of(self, node: exp.Expression) -> Seat:
+        """The event whose row carries the constants: one that is there whenever the condition is asked."""
+        names = seen_variables(node, self.variables)
+        name = next((name for name in names if name not in self.kleene), names[0])
+        if name not in self.kleene:
+            return name, None
+        walks = any(seat in ((name, "each"), (name, "previous")) for seat in seats(node, self.variables))
+        return name, "each" if walks else "first"
+
+    def is_leaf(self, node: exp.Expression) -> bool:
+        """Whether ``node`` looks at one event at most, or is an aggregate."""
+        if self._aggregate(node) is not None:
+            return True
+        return len(seats(node, self.variables)) <= 1 and not _totals(node, self.variables)
+
+    def leaf(self, node: exp.Expression) -> Operand:
+        """An expression over one event (or none): Spark computes it. An aggregate: the engine does."""
+        if has_query(node):
+            raise NotForTheEngine
+        total = self._aggregate(node)
+        if total is not None:
+            return self._total(total)
+        text = row_text(node, self.variables, self.source)
+        data_type = self.relation.types_of([(text, span_of(node))])[0]
+        return Operand(data_type, next(iter(seats(node, self.variables)), None), text)
+
+    def _aggregate(self, node: exp.Expression) -> Aggregate | None:
+        found = aggregate(node)
+        members = None if found is None else self.variables.members(found.variable)
+        return replace(found, variable=members[0]) if found is not None and members else None
+
+    def _total(self, total: Aggregate) -> Operand:
+        """COUNT is BIGINT, SUM BIGINT, DOUBLE or an exact decimal, AVG DOUBLE, MIN and MAX of the argument's type."""
+        if total.argument is None:
+            return Operand(LongType(), source=ir.AggregateOf("count", total.variable, None, total.prefix))
+        text = row_text(total.argument, self.variables, self.source)
+        data_type = self.relation.types_of([(text, span_of(total.argument))])[0]
+        argument_type, result_type = _total_types(total.function, data_type)
+        if argument_type != data_type:
+            text = f"CAST({text} AS {argument_type.simpleString()})"
+        column = self._column(total.variable, text)
+        return Operand(result_type, source=ir.AggregateOf(total.function, total.variable, column, total.prefix))
+
+    def _column(self, variable: str, text: str) -> str:
+        return self.columns.name(f"CASE WHEN {self.guards[variable]} THEN {text} END")
+
+    def _emit(self, operand: Operand, some: Seat) -> ir.Expression:
+        """The operand as data; a constant rides on the events of ``some`` variable of the condition."""
+        if operand.operator is not None:
+            return ir.Call(operand.operator, tuple(self._emit(argument, some) for argument in operand.arguments))
+        if operand.source is not None:
+            return cast(ir.Expression, operand.source)
+        variable, place = cast(Seat, operand.at or some)
+        column = self._column(variable, operand.text)
+        return ir.ColumnOf(variable, column) if place is None else ir.ElementOf(variable, column, place)
+
+
+Seat = tuple[str, ir.Place | None]
+"""An event of a match: a variable, and of a closure which of its events."""
+
+
+def seats(node: exp.Expression, variables: Variables) -> tuple[Seat, ...]:
+    """The events an expression looks at, each once, left to right."""
+    return tuple(dict.fromkeys((ref.members[0], ref.place) for ref in references(node, variables)))
+
+
+def check_closures(node: exp.Expression, variables: Variables, kleene: frozenset[str]) -> None:
+    """Indexes and aggregates are of closures, and closures have one. Raises CepAnalysisError, CepUnsupportedError."""
+    total = aggregate(node)
+    members = variables.members(total.variable) if total is not None else None
+    if members is not None and members[0] in kleene:
+        return
+    found = reference(node, variables)
+    if found is None and members is None:
+        for child in node.iter_expressions():
+            check_closures(child, variables, kleene)
+        return
+    name = members[0] if members is not None else found.members[0] if found is not None else ""
+    closure = name in kleene
+    if found is not None and closure == found.indexed and (not found.indexed or found.place is not None):
+        return
+    if found is not None and found.indexed and closure:
+        raise CepUnsupportedError(
+            f"this index of {name}",
+            code="KLEENE_INDEX",
+            span=found.span,
+            hint=f"{name}[1], {name}[i], {name}[i-1] or {name}[LAST]",
+        )
+    what = (
+        f"{name} is a Kleene closure: which of its events?"
+        if closure
+        else f"{name} takes one event: it has no index and no aggregate"
+    )
+    hint = f"write {name}[i].column, {name}[1], {name}[LAST] or an aggregate" if closure else f"write {name}.column"
+    raise CepAnalysisError(what, code="KLEENE_REFERENCE", span=span_of(node), hint=hint)
+
+
+def is_local(expr: Expr, variables: Variables) -> bool:
+    """Whether a conjunct is about one event alone; of a closure: about each of its events."""
+    found = seats(expr.node, variables)
+    return not _totals(expr.node, variables) and len(found) == 1 and found[0][1] in (None, "each")
+
+
+def seen_variables(node: exp.Expression, variables: Variables) -> tuple[str, ...]:
+    """The variables an expression looks at, each once."""
+    names = [ref.members[0] for ref in references(node, variables)]
+    return tuple(dict.fromkeys([*names, *_totals(node, variables)]))
+
+
+def _totals(node: exp.Expression, variables: Variables) -> list[str]:
+    """The variables that aggregates outside subqueries are over."""
+    if isinstance(node, exp.Query):
+        return []
+    found = aggregate(node)
+    members = variables.members(found.variable) if found is not None else None
+    if members is not None:
+        return [members[0]]
+    return [name for child in node.iter_expressions() for name in _totals(child, variables)]
+
+
+def spans_variables(expr: Expr, variables: Variables) -> tuple[str, ...]:
+    """The variables a conjunct looks at, each once, left to right."""
+    return seen_variables(expr.node, variables)
+
+
+def _total_types(function: ir.Function, data_type: DataType) -> tuple[DataType, DataType]:
+    """The argument's type as the engine takes it, and the result's."""
+    if function == "count":
+        return data_type, LongType()
+    if function in ("min", "max"):
+        wide = LongType() if isinstance(data_type, IntegralType) else data_type
+        return wide, wide
+    if isinstance(data_type, FloatType | DoubleType) or (function == "avg" and isinstance(data_type, IntegralType)):
+        return DoubleType(), DoubleType()
+    if isinstance(data_type, IntegralType):
+        return LongType(), LongType()
+    if function == "sum" and isinstance(data_type, DecimalType) and data_type.precision <= 28:
+        return data_type, DecimalType(data_type.precision + 10, data_type.scale)
+    raise NotForTheEngine

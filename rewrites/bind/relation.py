@@ -1,0 +1,167 @@
+"""The clause's input as Spark sees it: its columns, and the types of expressions over it.
+
+In: a site and a ``Describe`` (query text → StructType, Spark's analysis). Out: columns by name, types, Spark's complaints put at the
+user's span. Nothing is executed.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from difflib import get_close_matches
+from functools import lru_cache, partial
+from typing import Protocol
+
+from pyspark.errors import PySparkException
+from pyspark.sql.types import DataType, StructType
+
+from rewrites.dialect.clause import Name, Site
+from rewrites.sql.builder import quoted
+from rewrites.sql.source import Source
+from sparkcep.errors import CepAnalysisError, CepUnsupportedError, Span
+from sparkcep.spec.expression import Constant, SparkFunction
+
+_OUR_COLUMN = re.compile(r", (`__cep`\.)?`__cep_\w+`|(`__cep`\.)?`__cep_\w+`, ")
+"""A column of ours among Spark's suggestions."""
+
+Describe = Callable[[str], StructType]
+
+
+class Resources(Protocol):
+    """What Spark knows before it runs a query, for choices that change no answer.
+
+    ``cores``: tasks that run at one time. ``shuffle_partitions``: tasks that the session makes of a shuffle. ``size``: bytes of the query's input,
+    None where Spark does not know. ``cheap``: the query may run twice, at little cost.
+    """
+
+    @property
+    def cores(self) -> int: ...
+    @property
+    def shuffle_partitions(self) -> int: ...
+    @property
+    def size(self) -> int | None: ...
+    @property
+    def cheap(self) -> bool: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Relation:
+    """The input of one clause: ``text`` to put behind FROM, and what Spark knows of it.
+
+    ``describe`` sees the CTEs of the statement; ``scope`` puts them around a query that is to run by itself.
+    ``expression``: Spark's analysis of a query's one column as a tree (a ``spec.expression.SparkFunction``), where it is in reach.
+    ``resources``: what Spark knows of a query's cost, where it is in reach.
+    """
+
+    text: str
+    schema: StructType
+    describe: Describe
+    scope: Callable[[str], str] = str
+    expression: Callable[[str], SparkFunction | Constant] | None = None
+    resources: Callable[[str], Resources] | None = None
+
+    @property
+    def stand_in(self) -> str:
+        """An empty relation with the same columns: Spark types expressions over it without analysing the input's own query again."""
+        columns = [f"CAST(NULL AS {field.dataType.simpleString()}) AS {quoted(field.name)}" for field in self.schema]
+        return f"(SELECT {', '.join(columns)})"
+
+    def column(self, name: str) -> str | None:
+        """The input column a name means (Spark's own spelling), or None."""
+        return next((field.name for field in self.schema if field.name.lower() == name.lower()), None)
+
+    def require(self, name: Name) -> str:
+        """The input column a name means; an error with a suggestion where there is none."""
+        column = self.column(name.value)
+        if column is None:
+            raise CepAnalysisError(
+                f"the input has no column {name.value}",
+                code="UNKNOWN_COLUMN",
+                span=name.span,
+                hint=suggestion(name.value, self.schema.names),
+            )
+        return column
+
+    def types_of(self, texts: Iterable[tuple[str, Span]], source: str | None = None) -> list[DataType]:
+        """Spark's types of expressions over the input (or over ``source``); Spark's complaint is raised at the expression's span."""
+        wanted = list(texts)
+        if not wanted:
+            return []
+        plain = [self.column(text) for text, _ in wanted]
+        if source is None and None not in plain:
+            return [self.schema[column].dataType for column in plain if column is not None]
+        for candidate in [source] if source else [self.stand_in, self.text]:
+            try:
+                return self._types([text for text, _ in wanted], candidate)
+            except PySparkException:
+                continue
+        return [self._type(text, span, source) for text, span in wanted]
+
+    def _type(self, text: str, span: Span, source: str | None) -> DataType:
+        try:
+            return self._types([text], source)[0]
+        except PySparkException as error:
+            raise CepAnalysisError(spark_message(error), code="EXPRESSION", span=span) from None
+
+    def _types(self, texts: list[str], source: str | None) -> list[DataType]:
+        columns = ", ".join(f"{text}\n AS `__cep_t{i}`" for i, text in enumerate(texts))
+        return [field.dataType for field in self.describe(f"SELECT {columns} FROM {source or self.text}")]
+
+
+class InputError(Exception):
+    """Spark cannot read the clause's input (an unknown table, say): ``query`` makes it say so, ``cause`` is what it said."""
+
+    def __init__(self, query: str, cause: PySparkException) -> None:
+        super().__init__(str(cause))
+        self.query = query
+        self.cause = cause
+
+
+def relation(site: Site, source: Source, describe: Describe) -> Relation:
+    """The input of the clause at ``site``. Raises InputError where Spark cannot read it, CepUnsupportedError for a correlated one."""
+    text = source.text(site.input)
+    scope = partial(in_scope, site=site, source=source)
+    scoped = lru_cache(lambda query: describe(scope(query)))
+    query = f"SELECT * FROM {text}\n"
+    try:
+        schema = scoped(query)
+    except PySparkException as error:
+        if not site.lateral:
+            raise InputError(in_scope(query, site, source), error) from None
+        raise CepUnsupportedError(
+            "a pattern clause over a correlated LATERAL input",
+            code="LATERAL",
+            span=site.input,
+            hint="join the two inputs first and put the clause over the result",
+        ) from None
+    known = (getattr(describe, name, None) for name in ("expression", "resources"))
+    return Relation(text, schema, scoped, scope, *known)
+
+
+def in_scope(query: str, site: Site, source: Source) -> str:
+    """``query`` behind the CTEs that the site may name: ``WITH a AS (…) (WITH b AS (…) query)``."""
+    scopes = list(zip(site.scopes, site.recursive or [False] * len(site.scopes), strict=True))
+    for depth, (definitions, recursive) in enumerate(reversed(scopes)):
+        if not definitions:
+            continue
+        keyword = "WITH RECURSIVE" if recursive else "WITH"
+        body = query if depth == 0 else f"({query})"
+        query = f"{keyword} {', '.join(source.text(definition) for definition in definitions)}\n {body}"
+    return query
+
+
+def suggestion(name: str, candidates: Iterable[str]) -> str:
+    """``did you mean price?``, or the list of what there is."""
+    known = list(candidates)
+    close = get_close_matches(name.lower(), [candidate.lower() for candidate in known], n=1)
+    if close:
+        return f"did you mean {next(candidate for candidate in known if candidate.lower() == close[0])}?"
+    return f"there are: {', '.join(known)}"
+
+
+def spark_message(error: PySparkException) -> str:
+    """Spark's message without the query plan and the position, which are about SQL the user never wrote."""
+    message = str(error.getMessage() or error)
+    message = message.split(";\n")[0].split("\n\nJVM stacktrace")[0].split("; line ")[0].strip()
+    return _OUR_COLUMN.sub("", message).replace("`__cep`.", "")

@@ -1,0 +1,172 @@
+"""Aggregates over matches → SQL over the matches themselves: one row a match, events as STRUCTs, closures as arrays of them.
+
+``SUM(b.x)`` of a closure → the sum over matches of the sum over its elements. Types are those that Spark's aggregates have over the
+column; an integer sum outside BIGINT is an error, also where ANSI mode is off.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from pyspark.sql.types import DataType, DecimalType, DoubleType, FloatType, IntegralType, StructType
+from sqlglot import exp
+
+from rewrites.bind.operands import EXACT_DIGITS
+from rewrites.dialect import span_of
+from rewrites.dialect.nodes import KleeneRef
+from rewrites.emit.event_pattern import RANK
+from rewrites.pushdown.partials import ELEMENT, AggregateCall, checked_bigint, decimal_average
+from rewrites.sql.builder import quoted
+from rewrites.sql.source import Source, replaced
+
+WIDE = DecimalType(38, 0)
+VALUE = "`__cep_v`"
+"""An element of a closure."""
+
+
+@dataclass(frozen=True, slots=True)
+class MatchCalls:
+    """Says how a call is written over the matches. ``present``: a column that is NULL where a row holds no match (None: all hold one)."""
+
+    schema: StructType
+    closures: frozenset[str]
+    present: str | None = None
+
+    def combined(self, call: AggregateCall) -> str | None:
+        """SQL over the matches that equals ``call``; None for a type that has no such aggregate."""
+        if call.variable is None:
+            return _count(f"COUNT({quoted(self.present) if self.present else '*'})", call)
+        if call.variable in self.closures:
+            return self._of_closure(call)
+        if call.column == RANK:
+            return _count(f"COUNT({quoted(call.variable)})", call)
+        value = self._value(call)
+        if call.function == "count":
+            return _count(f"COUNT({value})", call)
+        data_type = self._type(call)
+        if self._in_order(call, data_type):
+            return _ordered(f"COLLECT_LIST({value})", call)
+        if call.function == "sum" and isinstance(data_type, IntegralType):
+            return _integer_sum(f"SUM(CAST({value} AS {WIDE.simpleString()}))", call)
+        return f"{call.function.upper()}({value})"
+
+    def _of_closure(self, call: AggregateCall) -> str | None:
+        closure = quoted(str(call.variable))
+        if call.column == RANK:
+            return _count(f"COALESCE(SUM(CAST(ARRAY_SIZE({closure}) AS BIGINT)), 0L)", call)
+        values = f"{closure}.{quoted(str(call.column))}"
+        if call.of is not None:
+            values = f"TRANSFORM({closure}, {ELEMENT} -> {call.of.element})"
+        valued = f"CAST(ARRAY_SIZE(FILTER({values}, `__cep_v` -> `__cep_v` IS NOT NULL)) AS BIGINT)"
+        if call.function == "count":
+            return _count(f"COALESCE(SUM({valued}), 0L)", call)
+        if call.function in ("min", "max"):
+            return f"{call.function.upper()}(ARRAY_{call.function.upper()}({values}))"
+        data_type = self._type(call)
+        if self._in_order(call, data_type):
+            return _ordered(f"FLATTEN(COLLECT_LIST({values}))", call)
+        if call.function == "avg":
+            return _average(values, valued, data_type, call)
+        summed = _summed(data_type)
+        if summed is None:
+            return None
+        one = _folded(values, summed)
+        if isinstance(data_type, IntegralType):
+            return _integer_sum(f"SUM({one})", call)
+        return f"CAST(SUM({one}) AS {summed.simpleString()})"
+
+    def _in_order(self, call: AggregateCall, data_type: DataType) -> bool:
+        """Whether a sum of doubles is compared with that of another time (EMIT CHANGES): the same values must give the same sum."""
+        summed = call.function in ("sum", "avg") and isinstance(data_type, FloatType | DoubleType)
+        return summed and self.present is not None
+
+    def _value(self, call: AggregateCall) -> str:
+        """Of the event of one match; NULL where there is no match."""
+        if call.of is None:
+            return f"{quoted(str(call.variable))}.{quoted(str(call.column))}"
+        if self.present is None or call.of.strict:
+            return f"({call.of.written})"
+        return f"CASE WHEN {quoted(self.present)} IS NOT NULL THEN {call.of.written} END"
+
+    def _type(self, call: AggregateCall) -> DataType:
+        if call.of is not None:
+            return call.of.data_type
+        return self.schema[str(call.column)].dataType
+
+
+@dataclass(frozen=True, slots=True)
+class NoMatches:
+    """Says what a call gives over no matches at all."""
+
+    def combined(self, call: AggregateCall) -> str:
+        """0 for a count, NULL for anything else."""
+        if call.function != "count":
+            return "NULL"
+        return f"CAST(0 AS {WIDE.simpleString()})" if call.wide else "0L"
+
+
+def over_matches(node: exp.Expression, source: Source, combined: Callable[[exp.Expression], str | None]) -> str:
+    """A measure's SQL over the matches: ``combined`` writes the calls that it knows, the rest stays as it was written."""
+
+    def part(inner: exp.Expression) -> str | None:
+        if isinstance(inner, KleeneRef):
+            place = {"first": "1", "last": "-1"}.get(str(inner.index_value), str(inner.index_value))
+            return f"TRY_ELEMENT_AT({quoted(inner.this.name)}, {place})"
+        return combined(inner)
+
+    return source.splice(span_of(node), replaced(node, part))
+
+
+def _count(text: str, call: AggregateCall) -> str:
+    return f"CAST({text} AS {WIDE.simpleString()})" if call.wide else text
+
+
+def _integer_sum(total: str, call: AggregateCall) -> str:
+    return total if call.wide else checked_bigint(total, call)
+
+
+def _average(values: str, valued: str, data_type: DataType, call: AggregateCall) -> str | None:
+    """The average of all elements of all closures, rounded once; ``valued``: how many of one closure have a value."""
+    summed = _summed(data_type)
+    if summed is None:
+        return None
+    if isinstance(data_type, DecimalType) and data_type.precision <= EXACT_DIGITS:
+        unscaled = _folded(values, WIDE, f"{VALUE} * {10**data_type.scale}BD")
+        return decimal_average(unscaled, f"CAST({valued} AS {WIDE.simpleString()})", data_type, call)
+    total = f"SUM({_folded(values, summed)})"
+    if not isinstance(data_type, DecimalType):
+        total = f"CAST({total} AS DOUBLE)"
+    return f"CAST({total} / NULLIF(SUM({valued}), 0L) AS {_average_type(data_type).simpleString()})"
+
+
+def _ordered(values: str, call: AggregateCall) -> str:
+    """The sum or average of doubles, added in their order whatever that of the rows."""
+    known = f"SORT_ARRAY(FILTER({values}, {VALUE} -> {VALUE} IS NOT NULL))"
+    total = _folded(known, DoubleType())
+    return total if call.function == "sum" else f"({total} / NULLIF(ARRAY_SIZE({known}), 0))"
+
+
+def _folded(values: str, data_type: DataType, value: str = VALUE) -> str:
+    """The sum over the elements of one closure, NULL where none has a value."""
+    kind = data_type.simpleString()
+    start = f"AGGREGATE({values}, CAST(NULL AS {kind}), (`__cep_s`, {VALUE}) -> "
+    own = f"CAST({value} AS {kind})"
+    return start + f"CAST(COALESCE(`__cep_s` + {own}, `__cep_s`, {own}) AS {kind}))"
+
+
+def _summed(data_type: DataType) -> DataType | None:
+    """The type in which the values of one closure are summed; of integers one that no sum leaves."""
+    if isinstance(data_type, IntegralType):
+        return WIDE
+    if isinstance(data_type, FloatType | DoubleType):
+        return DoubleType()
+    if isinstance(data_type, DecimalType):
+        return DecimalType(min(data_type.precision + 10, 38), data_type.scale)
+    return None
+
+
+def _average_type(data_type: DataType) -> DataType:
+    if isinstance(data_type, DecimalType):
+        return DecimalType(min(data_type.precision + 4, 38), min(data_type.scale + 4, 38))
+    return DoubleType()

@@ -1,0 +1,174 @@
+"""MEASURES of MATCH PATTERN: answered by A-Seq where the pattern allows it, otherwise from the matches.
+
+In: the clause with the query that gives its matches. Out: the query that stands in the clause's place, and which way it takes.
+Spark is asked for the columns of the query over matches; A-Seq's must be the same.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from pyspark.errors import PySparkException
+from pyspark.sql.types import StructType
+from sqlglot import exp
+
+from rewrites.bind.event_pattern import BoundEventPattern
+from rewrites.bind.names import Variables, references
+from rewrites.bind.relation import spark_message
+from rewrites.dialect.clause import Measure
+from rewrites.emit.measures import PRESENT, alive_matches, changes_query, measures_query
+from rewrites.pushdown.aggregate_pushdown import (
+    EmittedClause,
+    Pushdown,
+    PushdownSession,
+    check_clause,
+    column_types,
+    partials_query,
+    with_columns,
+)
+from rewrites.pushdown.from_matches import MatchCalls, NoMatches, over_matches
+from rewrites.pushdown.partials import Partials
+from rewrites.pushdown.reader import AggregateReader, NotPushed
+from rewrites.rules.prune_fields import Shown
+from rewrites.sql.builder import quoted
+from rewrites.sql.source import Source
+from sparkcep.errors import CepAnalysisError, CepUnsupportedError
+from sparkcep.pattern.event import elements
+
+
+@dataclass(frozen=True, slots=True)
+class Measured:
+    """``query`` gives the measures; ``pushdown``: A-Seq's part in it, or why the matches are needed."""
+
+    query: str
+    pushdown: Pushdown | str
+
+
+def measured(part: EmittedClause, source: Source, session: PushdownSession, off: str = "") -> Measured:
+    """The measures of a clause. ``off``: why A-Seq is not to be used. Raises CepError at a measure's place."""
+    over, schema = _from_matches(part, source, session)
+    if off:
+        return Measured(over, off)
+    try:
+        pushdown = _pushed(part, source, session, schema)
+    except NotPushed as reason:
+        return Measured(over, str(reason))
+    return Measured(pushdown.query, pushdown)
+
+
+def used_by_measures(bound: BoundEventPattern) -> Shown:
+    """For each positive variable the input columns that measures and residual conditions read of its events (at least one)."""
+    names = tuple(bound.relation.schema.names)
+    nodes = [measure.expr.node for measure in bound.measures]
+    variables = Variables(bound.variables)
+    found = [ref for node in [*nodes, *(c.node for c in bound.residual)] for ref in references(node, variables)]
+    whole = {name for node in nodes for name in _taken_whole(node, variables)}
+    used: dict[str, tuple[str, ...]] = {}
+    for variable in (element.variable for element in elements(bound.pattern, negated=False)):
+        columns = {bound.relation.column(ref.column.value) for ref in found if ref.members == (variable,)}
+        kept = tuple(name for name in names if name in columns)
+        used[variable] = names if variable in whole else kept or names[:1]
+    return Shown(used)
+
+
+def _taken_whole(node: exp.Expression, variables: Variables) -> set[str]:
+    """Variables whose events a measure takes as they are: ``COLLECT_LIST(a)``."""
+    paths = [part.name for part in node.find_all(exp.Column) if not part.table and not isinstance(part.this, exp.Star)]
+    return {members[0] for name in paths if (members := variables.members(name)) is not None}
+
+
+def _from_matches(part: EmittedClause, source: Source, session: PushdownSession) -> tuple[str, StructType]:
+    bound = part.bound
+    closures = frozenset(element.variable for element in elements(bound.pattern) if element.kleene)
+    calls = MatchCalls(bound.relation.schema, closures, PRESENT if bound.emit_changes else None)
+    reader = AggregateReader(bound, calls, source, measures=True)
+
+    def combined(node: exp.Expression) -> str | None:
+        call = reader.call(node)
+        return None if call is None else calls.combined(call)
+
+    if bound.emit_changes is not None:
+        _require_calls(bound, reader)
+    texts = [(over_matches(measure.expr.node, source, combined), measure.name.value) for measure in bound.measures]
+    rows = part.query
+    if bound.emit_changes is not None:
+        rows = alive_matches(bound, part.spec, rows, keep_null_time=session.keep_null_time)
+    try:
+        query = _query(part, texts, rows, source)
+        return query, bound.relation.describe(f"SELECT * FROM {query}")
+    except PySparkException as error:
+        raise _located(part, texts, rows, source, error) from None
+
+
+def _require_calls(bound: BoundEventPattern, reader: AggregateReader) -> None:
+    for measure in bound.measures:
+        try:
+            list(reader.edits(measure.expr.node, set()))
+        except NotPushed as reason:
+            raise CepUnsupportedError(
+                f"EMIT CHANGES of this measure: {reason}",
+                code="EMIT_CHANGES",
+                span=measure.expr.span,
+                hint="COUNT(*), and COUNT, SUM, AVG, MIN, MAX of v.column can be followed",
+            ) from None
+
+
+def _query(part: EmittedClause, texts: list[tuple[str, str]], rows: str, source: Source) -> str:
+    """The measures over ``rows``: once a partition, or at every change."""
+    if part.bound.emit_changes is None:
+        return measures_query(part.bound, texts, rows)
+    return followed(part.bound, texts, rows, source)
+
+
+def followed(
+    bound: BoundEventPattern, texts: list[tuple[str, str]], rows: str, source: Source, apart: tuple[str, ...] = ()
+) -> str:
+    """EMIT CHANGES: the measures ``texts`` over ``rows``, whose columns ``apart`` are keys beside PARTITION BY."""
+    columns = ", ".join(text for text, _ in texts)
+    schema = bound.relation.describe(f"SELECT {columns} FROM {rows}{_grouped(bound)}")
+    nothing = [_over_nothing(bound, measure, source) for measure in bound.measures]
+    types = [field.dataType for field in schema]
+    return changes_query(bound, texts, rows, list(zip(nothing, types, strict=True)), apart)
+
+
+def _grouped(bound: BoundEventPattern) -> str:
+    keys = [quoted(key.name) for key in bound.keys]
+    return f" GROUP BY {', '.join(keys)}" if keys else ""
+
+
+def _over_nothing(bound: BoundEventPattern, measure: Measure, source: Source) -> str:
+    reader = AggregateReader(bound, NoMatches(), source, measures=True)
+    return source.splice(measure.expr.span, list(reader.edits(measure.expr.node, set())))
+
+
+def _located(
+    part: EmittedClause, texts: list[tuple[str, str]], rows: str, source: Source, error: PySparkException
+) -> CepAnalysisError:
+    """Spark's complaint, at the first measure that it has one about."""
+    for measure, text in zip(part.bound.measures, texts, strict=True):
+        try:
+            part.bound.relation.describe(f"SELECT * FROM {measures_query(part.bound, [text], rows)}")
+        except PySparkException as own:
+            return _error(measure, own)
+    return _error(part.bound.measures[0], error)
+
+
+def _error(measure: Measure, error: PySparkException) -> CepAnalysisError:
+    return CepAnalysisError(spark_message(error), code="MEASURE", span=measure.expr.span)
+
+
+def _pushed(part: EmittedClause, source: Source, session: PushdownSession, schema: StructType) -> Pushdown:
+    check_clause(part, source)
+    partials = Partials(part.bound.relation.schema)
+    reader = AggregateReader(part.bound, partials, source, measures=True)
+    texts = []
+    for measure in part.bound.measures:
+        edits = list(reader.edits(measure.expr.node, set()))
+        texts.append((source.splice(measure.expr.span, edits), measure.name.value))
+    reader.require_scalar_functions(part.query)
+    part = with_columns(part, reader)
+    spec, rows = partials_query(part, partials, session)
+    query = _query(part, texts, rows, source)
+    if column_types(part.bound.relation.describe(f"SELECT * FROM {query}")) != column_types(schema):
+        raise NotPushed("Spark gives the aggregates other types there")
+    return Pushdown(spec, part.bound, query, ())

@@ -1,0 +1,115 @@
+"""MATCH PATTERNS: several patterns over the same events, counted by A-Seq in as few passes as pays.
+
+In: the clause, bound over the variables of all its patterns. Out: the query that stands in its place: a row per pattern
+and partition that has a match of it; without PARTITION BY a row per pattern; with EMIT CHANGES a row per change. No match
+is ever built, so what A-Seq does not count is refused by name.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from typing import NoReturn
+
+from pyspark.errors import PySparkException
+from pyspark.sql.types import StringType, StructField, StructType
+from sqlglot import exp
+
+from rewrites.bind.event_pattern import BoundEventPattern
+from rewrites.bind.relation import spark_message
+from rewrites.bind.several_patterns import PATTERN
+from rewrites.dialect.clause import MatchPatternClause
+from rewrites.emit.aggregates import aggregate_query, aggregate_spec
+from rewrites.pushdown.aggregate_pushdown import EmittedClause, Pushdown, PushdownSession, check_clause, with_columns
+from rewrites.pushdown.measures import followed
+from rewrites.pushdown.partials import Partials
+from rewrites.pushdown.reader import AggregateReader, NotPushed
+from rewrites.sql.builder import named, quoted, raw, select, string, text_of
+from rewrites.sql.source import Source
+from sparkcep.errors import CepAnalysisError, CepError, CepUnsupportedError, Span
+from sparkcep.spec import AggregateSpec, to_json
+from sparkcep.spec.aggregate import AggregateOutput, NamedPattern, PatternName
+
+_HINT = "write one MATCH PATTERN per pattern, joined by UNION ALL: its answer comes from the matches where it has to"
+
+
+def several_patterns(
+    clause: MatchPatternClause, part: EmittedClause, source: Source, session: PushdownSession
+) -> Pushdown:
+    """``clause`` as written, ``part`` as bound over all variables. Raises CepError at the place."""
+    _check(clause, part, source, session)
+    partials = Partials(part.bound.relation.schema)
+    reader = AggregateReader(part.bound, partials, source, measures=True)
+    texts = []
+    for measure in part.bound.measures:
+        try:
+            edits = list(reader.edits(measure.expr.node, set()))
+        except NotPushed as reason:
+            _refuse(f"this measure of several patterns: {reason}", measure.expr.span)
+        texts.append((source.splice(measure.expr.span, edits), measure.name.value))
+    part = with_columns(part, reader)
+    spec = _spec(clause, part, partials)
+    _checked(spec, session, clause.site.keyword)
+    function = None if session.function is None else session.function(to_json(spec))
+    rows = aggregate_query(part.bound, spec, function, keep_null_time=session.keep_null_time)
+    try:
+        query = _query(part.bound, spec, texts, rows, source)
+        part.bound.relation.describe(f"SELECT * FROM {query}")
+    except PySparkException as error:
+        span = part.bound.measures[0].expr.span
+        raise CepAnalysisError(spark_message(error), code="MEASURE", span=span) from None
+    return Pushdown(spec, part.bound, query, ())
+
+
+def _check(clause: MatchPatternClause, part: EmittedClause, source: Source, session: PushdownSession) -> None:
+    if any(key.name.lower() == PATTERN for key in part.bound.keys):
+        raise CepAnalysisError(
+            "the result column pattern names the pattern, and a PARTITION BY column has its name",
+            code="DUPLICATE_NAME",
+            span=clause.partition_by[0].expr.span,
+            hint="name it: PARTITION BY pattern AS other",
+        )
+    try:
+        check_clause(part, source)
+    except NotPushed as reason:
+        _refuse(f"several patterns at once: {reason}", clause.site.keyword)
+    for _, tree, span in clause.patterns:
+        _checked(replace(part.spec, pattern=tree, predicates=()), session, span)
+
+
+def _checked(spec: object, session: PushdownSession, span: Span) -> None:
+    try:
+        session.check(spec)  # type: ignore[arg-type]
+    except CepError as error:
+        if error.span is None:
+            error.span = span
+        if isinstance(error, CepUnsupportedError) and error.hint is None:
+            error.hint = _HINT
+        raise
+
+
+def _spec(clause: MatchPatternClause, part: EmittedClause, partials: Partials) -> AggregateSpec:
+    spec = aggregate_spec(part.bound, part.spec, partials.sources)
+    schema = StructType([StructField(PATTERN, StringType()), *StructType.fromJson(json.loads(spec.schema))])
+    patterns = tuple(NamedPattern(name.value, tree) for name, tree, _ in clause.patterns if name is not None)
+    outputs = (AggregateOutput(PATTERN, PatternName()), *spec.outputs)
+    return replace(spec, outputs=outputs, schema=schema.json(), patterns=patterns)
+
+
+def _query(
+    bound: BoundEventPattern, spec: AggregateSpec, measures: list[tuple[str, str]], rows: str, source: Source
+) -> str:
+    if bound.emit_changes is not None:
+        return followed(bound, measures, rows, source, (PATTERN,))
+    keys = [quoted(key.name) for key in bound.keys]
+    name = quoted(PATTERN)
+    if not keys:
+        values = ", ".join(f"({string(one.name)})" for one in spec.patterns)
+        names = f"(SELECT * FROM VALUES {values} AS `__cep_names`({name}))"
+        rows = f"({names} AS `__cep_all` LEFT JOIN {rows} AS `__cep_rows` USING ({name}))"
+    columns: list[exp.Expression] = [*map(raw, keys), raw(name), *(named(*measure) for measure in measures)]
+    return f"({text_of(select(columns, rows).group_by(*map(raw, keys), raw(name)))})"
+
+
+def _refuse(message: str, span: Span) -> NoReturn:
+    raise CepUnsupportedError(message, code="PATTERNS", span=span, hint=_HINT) from None

@@ -1,0 +1,86 @@
+"""First-Chance negation (paper, section 4.4.2): a negated event is looked for as soon as all it depends on is bound.
+
+In: partial matches at the state that binds the last of what a negation depends on. Out: those that it does not refute. What
+is not decided here is decided at the end (Post-Processing, ``negation.unrefuted``): negations at an open end, of groups,
+with several alternatives, or with predicates whose value may be an error; and in ``auto`` those that do not pay.
+
+Whether one pays is tried out on a sample of the first partial matches: First-Chance looks once for each of them and spares
+what the refuted ones would lead to; Post-Processing looks once for each match that they lead to.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+
+from sparkcep.engines.event_pattern.budget import Budget
+from sparkcep.engines.event_pattern.negation.negation import Absence, Negations, refuted
+from sparkcep.engines.event_pattern.search.chain import Rest
+from sparkcep.engines.event_pattern.values.closures import Frame, gathered, length
+from sparkcep.errors import CepLimitError
+from sparkcep.spec.event import Negation
+
+SAMPLE = 128
+"""Partial matches that both ways are tried on."""
+
+TRIAL = 1 << 15
+"""Pairs that a trial may try: a sample that leads to more is worth sparing."""
+
+
+@dataclass(slots=True)
+class FirstChance:
+    """The negations of one branch in one run, and where each was decided to be looked for (True: here)."""
+
+    negations: Negations
+    mode: Negation
+    variables: frozenset[str]
+    decided: dict[int, bool] = field(default_factory=dict)
+
+    def early(self) -> list[tuple[int, Absence]]:
+        """Those that can be looked for before the match is complete."""
+        if self.mode == "post" or len(self.negations.alternatives) > 1:
+            return []
+        return [
+            (at, absence)
+            for at, absence in enumerate(self.negations.alternatives[0])
+            if absence.size and absence.needs is not None and absence.needs < self.variables
+        ]
+
+    def unrefuted(self, frame: Frame, name: str, budget: Budget, rest: Rest) -> Frame:
+        """The partial matches of ``frame`` that stand; ``name`` was bound last, ``rest`` follows."""
+        bound = {part for part in frame if not part.startswith("<")}
+        for at, absence in self.early():
+            assert absence.needs is not None
+            if name not in absence.needs or not absence.needs <= bound or not length(frame):
+                continue
+            if at not in self.decided and bound == self.variables:
+                continue
+            if at not in self.decided:
+                self.decided[at] = self.mode == "first" or self._pays(absence, frame, rest, budget.chunk)
+            if self.decided[at]:
+                frame = gathered(frame, ~refuted(self.negations, absence, frame, budget))
+        return frame
+
+    def left(self) -> Negations:
+        """What must still be looked for at the end. A match passed each state that was decided on."""
+        if not any(self.decided.values()):
+            return self.negations
+        (absences,) = self.negations.alternatives
+        kept = tuple(absence for at, absence in enumerate(absences) if not self.decided.get(at))
+        return replace(self.negations, alternatives=(kept,))
+
+    def _pays(self, absence: Absence, frame: Frame, rest: Rest, chunk: int) -> bool:
+        count = min(length(frame), SAMPLE)
+        sample = gathered(frame, np.linspace(0, length(frame) - 1, count).astype(np.int64))
+        looking, going = Budget(TRIAL, TRIAL, chunk), Budget(TRIAL, TRIAL, chunk)
+        try:
+            share = float(refuted(self.negations, absence, sample, looking).mean())
+        except CepLimitError:
+            return False
+        try:
+            matches = sum(length(part) for part, _ in rest(sample, going))
+        except CepLimitError:
+            return share > 0
+        look = count + looking.limit - looking.left
+        return share * (going.limit - going.left) > look * (1 - matches / count)

@@ -1,0 +1,1 @@
+"""Matches → Arrow tables of the clause's outputs, and the choice of NON OVERLAPPING MATCHES."""

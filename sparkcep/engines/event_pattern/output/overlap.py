@@ -1,0 +1,70 @@
+"""NON OVERLAPPING MATCHES, chosen from all matches.
+
+In: all ``Matches`` of a table, whichever automaton or branch found them. Out: those that are output: of the matches
+that start after the last one output, the one that ends first, then starts first, then takes the earliest events, then
+by variable in pattern order. (A single automaton without negation chooses while it runs, see ``advance_kernels``.)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sparkcep.engines.event_pattern.output.output import Lists, Matches
+
+Preference = tuple[object, ...]
+
+
+def non_overlapping(
+    found: Iterable[Matches], place: NDArray[np.int64], partition: NDArray[np.int64], variables: Sequence[str]
+) -> Iterator[Matches]:
+    """The chosen matches, in parts as they came. ``place``/``partition`` [rows]: what orders the events of a partition
+    (concurrent ones share it), and which partition it is."""
+    parts = list(found)
+    if not parts:
+        return
+    owner = np.repeat(np.arange(len(parts)), [len(part) for part in parts])
+    number = np.concatenate([np.arange(len(part)) for part in parts])
+    first, last = (np.concatenate([getattr(part, name) for part in parts]) for name in ("first", "last"))
+    order = np.lexsort((place[first], place[last], partition[first]))
+    start, end, group = place[first][order], place[last][order], partition[first][order]
+    kept: list[NDArray[np.int64]] = [np.zeros(0, np.int64)]
+    for tied in _candidates(start, end, group):
+        choice = min(order[tied], key=lambda i: _preference(parts[owner[i]], int(number[i]), place, variables))
+        kept.append(np.array([choice]))
+    chosen = np.concatenate(kept)
+    for at, part in enumerate(parts):
+        rows = np.sort(number[chosen[owner[chosen] == at]])
+        if len(rows):
+            yield part.chosen(rows)
+
+
+def _candidates(
+    start: NDArray[np.int64], end: NDArray[np.int64], group: NDArray[np.int64]
+) -> Iterator[NDArray[np.int64]]:
+    """In order of partition, end and start: the next match that starts late enough, with those that tie with it."""
+    at = 0
+    while at < len(start):
+        tied = at + 1
+        while tied < len(start) and (group[tied], end[tied], start[tied]) == (group[at], end[at], start[at]):
+            tied += 1
+        yield np.arange(at, tied)
+        border = end[at]
+        behind = (group[tied:] != group[at]) | (start[tied:] > border)
+        at = tied + int(np.argmax(behind)) if behind.any() else len(start)
+
+
+def _preference(part: Matches, i: int, place: NDArray[np.int64], variables: Sequence[str]) -> Preference:
+    """The match's events in order; then variable by variable."""
+    by_variable = [_places(part, i, name, place) for name in variables]
+    return sorted(event for events in by_variable for event in events), by_variable
+
+
+def _places(part: Matches, i: int, name: str, place: NDArray[np.int64]) -> list[int]:
+    column = part.taken.get(name)
+    if column is None:
+        return []
+    rows = column.cut(i, i + 1).rows if isinstance(column, Lists) else column[i : i + 1]
+    return [int(event) for event in place[rows]]

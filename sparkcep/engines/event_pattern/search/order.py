@@ -1,0 +1,300 @@
+"""The order in which a branch's variables are bound: by measured cost, by frequency, or as events arrive.
+
+In: a ``BranchPlan`` and the events of a table. Out: an ``Order`` with the numbers it came from. Every order gives the
+same matches (lazy NFA, Theorem 1); only the number of partial matches differs, and that is the cost.
+
+The cost of an order is the expected number of partial matches over all its states, and of the pairs that are tried on
+the way to them: equalities and windows are searched, range predicates nearly so, but any other predicate is evaluated on
+each pair that those leave. How many events of y fit one of x is counted, not guessed: for a sample of x's events the
+ranges of y's buffer that order and window admit, and on a sample of the pairs in these ranges the share that satisfies the
+predicates between x and y, on the same pairs whichever is bound first. A variable that several bound ones restrict:
+windows and orders overlap, so the narrowest counts; equalities of one class repeat each other, so the most selective
+counts; other predicates are taken as independent.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, replace
+from itertools import combinations
+from math import prod
+
+import numpy as np
+
+from sparkcep.engines.event_pattern.candidates.buffer import Buffers, OrderedBuffer
+from sparkcep.engines.event_pattern.candidates.differences import searchable
+from sparkcep.engines.event_pattern.candidates.equality import keys, needles
+from sparkcep.engines.event_pattern.candidates.ranges import comparable
+from sparkcep.engines.event_pattern.events import BoolArray, Events, IntArray
+from sparkcep.engines.event_pattern.planner.plan import BranchPlan
+from sparkcep.engines.event_pattern.planner.states import State, ascending
+from sparkcep.engines.event_pattern.planner.states import state as state_of
+from sparkcep.engines.event_pattern.values.closures import Frame
+from sparkcep.engines.event_pattern.values.predicates import condition, evaluate
+from sparkcep.engines.event_pattern.values.values import Payload
+from sparkcep.spec.event import Engine, Predicate
+from sparkcep.spec.expression import variables
+
+SAMPLE = 512
+"""Events per variable that selectivities are measured on."""
+
+PAIRS = 1 << 12
+"""Pairs of events per two variables that their predicates are measured on."""
+
+TRIED = 1.0
+"""What evaluating predicates on a pair costs, in partial matches."""
+
+SEARCHED = 0.02
+"""The same where a pair is compared by ranges alone."""
+
+MIN_EVENTS = 1 << 12
+"""With fewer events than this, measuring costs more than any order saves: frequency decides."""
+
+CHEAP = 0.5
+"""Where ascending frequency can hardly make more partial matches than this times the events, nothing is measured."""
+
+MEASURING = 60_000
+"""Partial matches that cost as much as measuring two variables against each other."""
+
+MAX_SEARCHED = 8
+"""Up to so many single-event variables all orders are compared (256 sets); with more, the cheapest next is taken."""
+
+
+@dataclass(frozen=True, slots=True)
+class Selectivity:
+    """Of the events of ``variable``, given one event of ``given``: the share that order and window admit; of that the share
+    that satisfies the equalities between the two; of any pairs the shares that satisfy the range predicates and, of those,
+    the other ones (``filtered``: there are other ones)."""
+
+    given: str
+    variable: str
+    admitted: float
+    equal: float = 1.0
+    ranged: float = 1.0
+    satisfied: float = 1.0
+    filtered: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Order:
+    """An order and why. ``cost``: expected partial matches and pairs tried, weighed (None where nothing was measured; a first
+    guess of the partial matches where there are no ``selectivities``)."""
+
+    engine: Engine
+    variables: tuple[str, ...]
+    counts: Mapping[str, int]
+    selectivities: tuple[Selectivity, ...] = ()
+    cost: float | None = None
+
+
+def choose(
+    branch_plan: BranchPlan,
+    engine: Engine,
+    indexes: Mapping[str, int],
+    buffers: Buffers,
+    given: Mapping[str, float] | None = None,
+) -> Order:
+    """``eager``: pattern order, the paper's baseline. ``stack``: pattern order, backwards. ``chain``: ascending frequency;
+    so for ``tree``, that of the whole table. ``auto``: least expected cost, Kleene variables last, in ascending
+    frequency. ``given``: frequencies that replace the measured ones, where they cover the branch (``auto``, ``chain``)."""
+    events, payload = buffers.events, buffers.payload
+    counts = {name: int(events.taken_by(indexes[name]).sum()) for name in branch_plan.branch.variables}
+    if engine == "eager":
+        return Order("eager", branch_plan.branch.variables, counts)
+    if engine == "stack":
+        return Order("stack", branch_plan.branch.variables[::-1], counts)
+    if given and engine != "tree" and set(branch_plan.branch.variables) <= set(given):
+        return Order("chain", ascending(branch_plan, given), counts)
+    rarest = ascending(branch_plan, counts)
+    singles = [name for name in rarest if branch_plan.branch.closure(name) is None]
+    if engine != "auto" or len(singles) < 2 or sum(counts.values()) < MIN_EVENTS:
+        return Order("chain" if engine == "auto" else engine, rarest, counts)
+    guess = _guessed(branch_plan, rarest[: len(singles)], counts, events, payload)
+    pairs = len(singles) * (len(singles) - 1)
+    if guess < max(CHEAP * sum(counts.values()), MEASURING * pairs):
+        return Order("chain", rarest, counts, cost=guess)
+    ordered = {name: _buffer(buffers, indexes[name]) for name in singles}
+    measured = {
+        (one.given, one.variable): one
+        for x, y in combinations(singles, 2)
+        for one in selectivities(branch_plan, x, y, ordered, events, payload)
+    }
+    best, cost = _cheapest(singles, counts, measured)
+    return Order("auto", (*best, *rarest[len(singles) :]), counts, tuple(measured.values()), cost)
+
+
+def _guessed(
+    branch_plan: BranchPlan, order: tuple[str, ...], counts: Mapping[str, int], events: Events, payload: Payload
+) -> float:
+    """Partial matches of an order as if events and values were spread evenly and predicates other than equalities held."""
+    rows = _sample(np.arange(len(events)), SAMPLE)
+    ahead = events.partition_end[rows] if events.window is None else events.window.end[rows]
+    behind = events.partition_start[rows] if events.window is None else events.window.begin[rows]
+    size = cost = float(counts[order[0]])
+    for at, name in enumerate(order[1:], 1):
+        state = state_of(replace(branch_plan, alternatives=((),)), order[:at], name)
+        low, high = (rows if state.after else behind), (rows if state.before and not state.after else ahead)
+        size *= float((high - low).mean()) * counts[name] / len(events)
+        size /= max((payload.codes((column, term.column))[1] for column, term in state.equalities), default=1) or 1
+        cost += size
+    return cost
+
+
+def _cheapest(
+    names: list[str], counts: Mapping[str, int], measured: Mapping[tuple[str, str], Selectivity]
+) -> tuple[tuple[str, ...], float]:
+    """The order of the least expected cost; of equal ones the first in ascending frequency."""
+
+    def grown(bound: tuple[str, ...], size: float, name: str) -> tuple[float, float]:
+        return _grown(size * counts[name], [measured[other, name] for other in bound])
+
+    search = _all_orders if len(names) <= MAX_SEARCHED else _greedy
+    return search(names, grown)
+
+
+Grown = Callable[[tuple[str, ...], float, str], tuple[float, float]]
+"""(partial matches, their cost) when a variable is taken after others that have so many partial matches."""
+
+
+def _all_orders(names: list[str], grown: Grown) -> tuple[tuple[str, ...], float]:
+    """For each set of variables the cheapest order of it, from smaller sets to larger ones.
+
+    (The size of a set's partial matches hardly depends on the order, so the cheapest order of a set is kept alone.)
+    """
+    layer: dict[frozenset[str], tuple[float, float, tuple[str, ...]]] = {frozenset(): (0.0, 1.0, ())}
+    for _ in names:
+        longer: dict[frozenset[str], tuple[float, float, tuple[str, ...]]] = {}
+        for chosen, (cost, size, order) in layer.items():
+            for name in (name for name in names if name not in chosen):
+                larger, more = grown(order, size, name)
+                key = chosen | {name}
+                if key not in longer or cost + more < longer[key][0]:
+                    longer[key] = (cost + more, larger, (*order, name))
+        layer = longer
+    cost, _, order = layer[frozenset(names)]
+    return order, cost
+
+
+def _greedy(names: list[str], grown: Grown) -> tuple[tuple[str, ...], float]:
+    order: tuple[str, ...] = ()
+    size, cost = 1.0, 0.0
+    while len(order) < len(names):
+        candidates = [(grown(order, size, name), at, name) for at, name in enumerate(names) if name not in order]
+        (size, more), _, name = min(candidates, key=lambda one: (one[0][1], one[1]))
+        order, cost = (*order, name), cost + more
+    return order, cost
+
+
+def _grown(pairs: float, found: list[Selectivity]) -> tuple[float, float]:
+    """(how many of so many pairs of a partial match over bound variables and an event fit, what it costs to find them)."""
+    if not found:
+        return pairs, pairs
+    searched = pairs * min(one.admitted for one in found) * min(one.equal for one in found)
+    ranged = searched * prod(one.ranged for one in found)
+    fit = ranged * prod(one.satisfied for one in found)
+    compared = SEARCHED * searched if ranged < searched else 0.0
+    return fit, fit + compared + (TRIED * ranged if any(one.filtered for one in found) else 0.0)
+
+
+def selectivities(
+    branch_plan: BranchPlan,
+    x: str,
+    y: str,
+    buffers: Mapping[str, OrderedBuffer],
+    events: Events,
+    payload: Payload,
+) -> tuple[Selectivity, Selectivity]:
+    """Of the events of the single-event variable ``y``: the shares that fit one event of ``x``; and the reverse. All on
+    the same sample of pairs."""
+    plan = replace(branch_plan, alternatives=((),))
+    state, reverse = state_of(plan, (x,), y), state_of(plan, (y,), x)
+    rows, buffer = _sample(buffers[x].rows, SAMPLE), buffers[y]
+    if not len(rows) or not len(buffer.rows):
+        return Selectivity(x, y, 0.0), Selectivity(y, x, 0.0)
+    begin, end = _ranges(events, buffer, rows, bool(state.after), bool(state.before))
+    pairs = int(np.maximum(end - begin, 0).sum())
+    admitted = pairs / (len(rows) * len(buffer.rows))
+    left, right = _picked(
+        buffer, begin, end, np.unique(np.linspace(0, max(pairs - 1, 0), PAIRS).astype(np.int64)[:pairs])
+    )
+    frame = {x: rows[left], y: right}
+    return (
+        _with_predicates(Selectivity(x, y, admitted), state, payload, frame, len(events)),
+        _with_predicates(Selectivity(y, x, admitted), reverse, payload, frame, len(events)),
+    )
+
+
+def _buffer(buffers: Buffers, index: int) -> OrderedBuffer:
+    buffer = buffers.fill(index)
+    assert isinstance(buffer, OrderedBuffer)
+    return buffer
+
+
+def _picked(buffer: OrderedBuffer, begin: IntArray, end: IntArray, at: IntArray) -> tuple[IntArray, IntArray]:
+    """The pairs at the places ``at`` of all pairs, without making the others."""
+    ends = np.cumsum(np.maximum(end - begin, 0))
+    left = np.searchsorted(ends, at, side="right")
+    offset = at - (ends[left] - np.maximum(end - begin, 0)[left])
+    return left, buffer.rows[begin[left] + offset]
+
+
+def _with_predicates(
+    found: Selectivity, state: State, payload: Payload, pairs: Mapping[str, IntArray], width: int
+) -> Selectivity:
+    """``found`` with the shares of these pairs that satisfy the predicates between the two."""
+    rows, right = Frame(pairs), pairs[found.variable]
+    wanted = keys(payload, state.equalities, width)
+    equal = np.ones(len(right), dtype=np.bool_)
+    if wanted is not None:
+        equal = (wanted.own[right] == needles(wanted, rows)) & (wanted.own[right] >= 0)
+    pair = {found.given, found.variable}
+    between = [part for part in state.comparisons if set(variables(part.predicate.condition)) == pair]
+    ranges = {part.predicate for part in between if comparable(part, payload)}
+    ranges |= {
+        part.predicate
+        for part in state.differences
+        if {*variables(part.predicate.condition)} == pair and searchable(part, payload)
+    }
+    others = {part.predicate for part in between} - ranges
+    others |= {part for part in state.filters if set(variables(part.condition)) == pair} - ranges
+    ranged, satisfied = _hold(ranges, payload, rows), _hold(others, payload, rows)
+    return replace(
+        found,
+        equal=_part(equal),
+        ranged=_part(ranged),
+        satisfied=_part(satisfied[ranged]),
+        filtered=bool(others),
+    )
+
+
+def _hold(predicates: Iterable[Predicate], payload: Payload, rows: Frame) -> BoolArray:
+    holds = np.ones(len(next(iter(rows.values()))), dtype=np.bool_)
+    for predicate in predicates:
+        holds &= evaluate(condition(predicate, payload), payload, rows).holds
+    return holds
+
+
+def _part(holds: BoolArray) -> float:
+    """The share of a sample for which something holds; none of a sample does not mean none at all."""
+    return max(float(holds.mean()), 0.5 / len(holds)) if len(holds) else 1.0
+
+
+def _ranges(
+    events: Events, buffer: OrderedBuffer, rows: IntArray, after: bool, before: bool
+) -> tuple[IntArray, IntArray]:
+    """Slots of the events that order and window admit beside one event each."""
+    low, high = events.partition_start[rows], events.partition_end[rows]
+    if events.window is not None:
+        low, high = events.window.begin[rows], events.window.end[rows]
+    if after:
+        low = np.maximum(low, events.tie_end[rows])
+    if before:
+        high = np.minimum(high, events.tie_start[rows])
+    return buffer.slots[low], buffer.slots[np.maximum(low, high)]
+
+
+def _sample(values: IntArray, size: int) -> IntArray:
+    """Evenly spread: the same for the same table."""
+    if len(values) <= size:
+        return values
+    return values[np.linspace(0, len(values) - 1, size).astype(np.int64)]

@@ -1,0 +1,198 @@
+"""EXPLAIN PATTERN: a rewritten statement → lines of text.
+
+For each clause: what was understood, which part evaluates each condition, the automaton, the engine and why; then the SQL that Spark gets.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from rewrites import Rewritten, RewrittenClause
+from rewrites.bind.event_pattern import BoundEventPattern
+from rewrites.bind.row_pattern import BoundRowPattern
+from rewrites.dialect.clause import MatchRecognizeClause
+from rewrites.rules.time_shards import Shards
+from sparkcep.engines.choice import choose
+from sparkcep.engines.event_pattern.planner.plan import predicate_class
+from sparkcep.explanation.automaton import edges, formulas, mermaid, text_lines
+from sparkcep.explanation.sharing import sharing_lines
+from sparkcep.pattern.event import elements
+from sparkcep.spec import EventPatternSpec, RowPatternSpec
+from sparkcep.spec.event import Predicate, WithinEvents
+from sparkcep.spec.row import slow_functions
+
+WIDTH = 12
+"""Characters of the first column."""
+
+BINDING = "binding"
+"""The name of the line that says in which order variables are bound."""
+
+COUNTED = "rarest or cheapest first, counted in each task"
+
+_STRATEGIES = {
+    "any": "SKIP TILL ANY MATCH",
+    "next": "SKIP TILL NEXT MATCH",
+    "partition_contiguity": "PARTITION CONTIGUITY",
+    "strict_contiguity": "STRICT CONTIGUITY",
+}
+_ROWS = {
+    "one": "ONE ROW PER MATCH",
+    "all_show_empty": "ALL ROWS PER MATCH SHOW EMPTY MATCHES",
+    "all_omit_empty": "ALL ROWS PER MATCH OMIT EMPTY MATCHES",
+    "all_with_unmatched": "ALL ROWS PER MATCH WITH UNMATCHED ROWS",
+}
+
+
+def explain_lines(rewritten: Rewritten) -> list[str]:
+    """The report, line by line."""
+    lines = [line for part in rewritten.clauses for line in _clause_lines(rewritten.text, part)]
+    if rewritten.functions:
+        lines.append(
+            f"aseq_functions: {rewritten.functions} calls over lists, which Spark's own aggregates may stand beside"
+        )
+    elif not rewritten.clauses:
+        lines.append("no pattern clause: Spark gets the statement as it is")
+    return [*lines, "== SQL that Spark gets ==", *rewritten.sql.strip().splitlines()]
+
+
+def clause_title(text: str, part: RewrittenClause) -> str:
+    """``MATCH PATTERN in line 2``."""
+    site = part.clause.site
+    return f"{site.kind} in line {text.count(chr(10), 0, site.keyword.start) + 1}"
+
+
+def _clause_lines(text: str, part: RewrittenClause) -> Iterator[str]:
+    yield f"== {clause_title(text, part)} =="
+    if isinstance(part.bound, BoundRowPattern) and isinstance(part.clause, MatchRecognizeClause):
+        assert isinstance(part.spec, RowPatternSpec)
+        yield from _row_lines(part.bound, part.spec)
+    elif isinstance(part.bound, BoundEventPattern):
+        assert isinstance(part.spec, EventPatternSpec)
+        pattern = part.bound.text if part.clause.site.kind == "MATCH PATTERNS" else str(part.spec.pattern)
+        yield from _event_lines(part.bound, part.spec, part.shards, pattern)
+        yield from _table("measures", list(_measures(text, part.bound)))
+    several = None if isinstance(part.pushdown, str) or not part.pushdown.spec.patterns else part.pushdown.spec
+    if several is not None:
+        yield from _table("sharing", sharing_lines(several))
+    choice = choose(part.spec if isinstance(part.pushdown, str) else part.pushdown.spec)
+    yield from _table("engine", [f"{choice.engine}: {choice.reason}"])
+    yield from _table("not aseq", [part.pushdown] if part.pushdown and isinstance(part.pushdown, str) else [])
+    yield from _table("notice", [str(notice) for notice in part.notices])
+    if several is None:
+        yield from _table("formulas", formulas(part.spec))
+        found = edges(part.spec)
+        yield from _table("automaton", text_lines(found))
+        yield from _table("Mermaid", mermaid(found))
+
+
+def _measures(text: str, bound: BoundEventPattern) -> Iterator[str]:
+    when = "each time it changes" if bound.emit_changes else "instead of the matches"
+    for measure in bound.measures:
+        span = measure.expr.span
+        yield f"{measure.name.value}: {text[span.start : span.end]}, {when}"
+
+
+def _key_filters(bound: BoundRowPattern | BoundEventPattern) -> list[str]:
+    """What the WHERE around the clause asks of its partitions."""
+    return [f"only where {text}: the others are not read" for text in bound.key_filters]
+
+
+def _row_lines(bound: BoundRowPattern, spec: RowPatternSpec) -> Iterator[str]:
+    yield from _table("input", [bound.relation.text])
+    yield from _table("partition", [", ".join(key.text for key in bound.keys) or "all rows in one task"])
+    yield from _table("partitions", _key_filters(bound))
+    ties = "rows that tie fall as the sort leaves them" if bound.order else "no ORDER BY: rows come in no defined order"
+    yield from _table("order", [f"{', '.join(map(''.join, bound.order))} ({ties})" if bound.order else ties])
+    yield from _table("output", [f"{_ROWS[spec.rows_per_match]}, AFTER MATCH SKIP {_skip(spec)}"])
+    yield from _table("pattern", [str(spec.pattern)])
+    yield from _table("conditions", list(_row_conditions(bound, spec)))
+    measures = {name: source for source, name in bound.outputs.sources.items()}
+    yield from _table("engine gives", [f"{name}: {source}" for name, source in measures.items()])
+    yield from _table("Spark folds", [f"{name} = {text}" for fold in bound.folds for text, name in fold.calls.items()])
+    yield from _table("Spark gives", [f"{name} = {text}" for text, name in bound.measures])
+
+
+def _row_conditions(bound: BoundRowPattern, spec: RowPatternSpec) -> Iterator[str]:
+    defines = {define.variable: define for define in spec.defines}
+    for variable in bound.variables:
+        condition = bound.conditions.get(variable)
+        if condition is None:
+            yield f"{variable}: every row"
+            continue
+        if condition.text is not None:
+            yield f"{variable}: Spark, on each row: {condition.text}"
+        if variable in defines:
+            where = "slow path (Python), " if slow_functions(defines[variable].condition) else ""
+            yield f"{variable}: engine, {where}on the match so far: {defines[variable].text}"
+    yield from (f"{name} = {call} over the partition" for call, name in bound.neighbours.items())
+
+
+def _skip(spec: RowPatternSpec) -> str:
+    forms = {"past_last_row": "PAST LAST ROW", "next_row": "TO NEXT ROW", "first": "TO FIRST", "last": "TO LAST"}
+    return " ".join([forms[spec.skip.to], *[", ".join(spec.skip.variables)][: len(spec.skip.variables)]])
+
+
+def _event_lines(bound: BoundEventPattern, spec: EventPatternSpec, shards: Shards | str, pattern: str) -> Iterator[str]:
+    yield from _table("input", [bound.relation.text])
+    partition = [key.text for key in bound.keys] + [f"[{column}]" for column in bound.equivalences]
+    partition += [f"{key.text} (inferred)" for key in bound.inferred]
+    yield from _table("partition", [", ".join(partition)] if partition else [])
+    yield from _table("partitions", _key_filters(bound))
+    yield from _table("time line", _time_line(shards, bool(partition)))
+    yield from _table("order", [", ".join(f"{text}{direction}" for text, direction in bound.order)])
+    yield from _table("pattern", [f"{pattern}, {_STRATEGIES[spec.strategy]}"])
+    yield from _table("window", [_window(bound, spec)])
+    tests = [f"{name}: Spark, on each event: {test or 'every event'}" for name, test in bound.tests.items()]
+    tests += [
+        f"engine, as soon as its variables are bound ({_class(predicate)}): {predicate.text}"
+        for predicate in spec.predicates
+    ]
+    tests += [f"Spark, on the matches: {_residual(bound, i)}" for i in range(len(bound.residual))]
+    yield from _table("conditions", tests)
+    bound_in_turn = pattern == str(spec.pattern) and spec.strategy == "any"
+    yield from _table(BINDING, [_binding(spec)] if bound_in_turn else [])
+
+
+def _class(predicate: Predicate) -> str:
+    slow = slow_functions(predicate.condition)
+    return f"slow path (Python: {', '.join(slow)})" if slow else predicate_class(predicate)
+
+
+def _binding(spec: EventPatternSpec) -> str:
+    """In which order variables are bound, as far as it is known before a run."""
+    names = [element.variable for element in elements(spec.pattern, negated=False)]
+    if spec.engine in ("eager", "stack"):
+        return f"{', '.join(names if spec.engine == 'eager' else names[::-1])}: the order of the pattern"
+    given = dict(spec.statistics)
+    if given and spec.engine != "tree" and set(names) <= set(given):
+        kleene = {element.variable for element in elements(spec.pattern) if element.kleene}
+        order = sorted(names, key=lambda name: (name in kleene, given[name]))
+        return f"{', '.join(order)}: rarest first, as given ({', '.join(f'{name} {given[name]:g}' for name in order)})"
+    return f"{COUNTED}; SET sparkcep.statistics = 'A=0.01,B=0.5' to say it beforehand"
+
+
+def _time_line(shards: Shards | str, partitioned: bool) -> list[str]:
+    """How the events of a partition spread over tasks: rule time_shards."""
+    if isinstance(shards, Shards):
+        return [
+            f"cut into shards of {shards.text} that overlap by WITHIN; a match belongs to the shard of its first event"
+        ]
+    return [f"in one task: {shards}"] if shards and not partitioned else []
+
+
+def _residual(bound: BoundEventPattern, i: int) -> str:
+    return str(bound.residual[i].node.sql("spark"))
+
+
+def _window(bound: BoundEventPattern, spec: EventPatternSpec) -> str:
+    if bound.window is None:
+        return "none: every pair of events in a partition is within reach"
+    if isinstance(spec.within, WithinEvents):
+        return f"{spec.within.count} events"
+    return f"the last event before {bound.window.deadline} of the first"
+
+
+def _table(name: str, values: list[str]) -> Iterator[str]:
+    for i, value in enumerate(values):
+        for j, line in enumerate(value.strip().splitlines() or [""]):
+            yield f"{name if i == j == 0 else '':<{WIDTH}}  {line}"
