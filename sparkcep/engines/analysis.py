@@ -1,4 +1,4 @@
-"""AnalyzeSpec → the function that counts: the engine's own counts where it has some, else its output rows.
+"""AnalyzeSpec → the function that counts: the engine's own counters where it keeps any, else its input and output rows.
 
 Imported by workers only when a query is analysed.
 """
@@ -17,7 +17,7 @@ Run = Callable[[pa.Table], Iterator[pa.Table]]
 
 
 def analysis(spec: Any, run: Run) -> Run:
-    """Counts of the clause ``spec``, whose engine is ``run``: for each table of whole partitions a table of ``counts.SCHEMA``."""
+    """The counts of the clause ``spec``, which ``run`` evaluates: for each table of whole partitions one table of ``counts.SCHEMA``."""
     count = _counter(spec, run)
     return lambda table: iter([count(table).table()] if table.num_rows else [])
 
@@ -54,7 +54,7 @@ def _counter(spec: Any, run: Run) -> Callable[[pa.Table], Counts]:
 
 
 def _rows(run: Run, table: pa.Table) -> Counts:
-    """Of an engine that counts nothing itself: what goes in and what comes out."""
+    """For an engine that keeps no counters: rows in and rows out."""
     counts = Counts()
     counts.add("input", "", table.num_rows)
     counts.add("output", "", sum(part.num_rows for part in run(table)))

@@ -25,7 +25,7 @@ from sparkcep.spec.neighbours import linked
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """A compiled clause. ``patterns``: one, or those of MATCH PATTERNS, each with its sequences and name."""
+    """A compiled clause. ``patterns``: the only one, or those of MATCH PATTERNS, each with its name and sequences."""
 
     spec: AggregateSpec
     patterns: tuple[tuple[str, tuple[Sequence, ...]], ...]
@@ -33,7 +33,7 @@ class Plan:
 
     @property
     def sequences(self) -> tuple[Sequence, ...]:
-        """Those of the only pattern, or of the first."""
+        """The sequences of the only (or the first) pattern."""
         return self.patterns[0][1]
 
 
@@ -44,12 +44,12 @@ def compile(spec: AggregateSpec) -> Plan:
 
 
 def run(plan: Plan, table: pa.Table) -> Iterator[pa.Table]:
-    """The aggregates of every partition of ``table`` that has a match, a table per pattern; nothing for an empty table.
+    """The aggregates of every partition of ``table`` that has a match, one table per pattern; nothing for an empty table.
 
-    With ``emit``: those over the matches alive at each event time at which one of them changes.
+    With ``emit``: the aggregates over the matches alive, at each event time at which one of the aggregates changes.
 
-    Raises CepDataError where a BIGINT, or a DECIMAL's digits, do not hold a value; CepUnsupportedError for types that
-    cannot be summed and for windows whose ends fall with time.
+    Raises CepDataError where a value overflows BIGINT or DECIMAL; CepUnsupportedError for types that cannot be summed and for windows whose deadlines
+    are not monotone in time.
     """
     if not table.num_rows:
         return

@@ -38,11 +38,11 @@ CHUNK = 1 << 18
 
 
 def compile(spec: EventPatternSpec) -> Plan:
-    """The plan of a clause; frozen, made once per task.
+    """The plan of a clause: immutable, made once per task.
 
     Raises what ``support.check`` raises: CepUnsupportedError, CepAnalysisError, CepLimitError.
     """
-    if spec.engine in ("basic", "backtrack"):  # settings for the other strategies
+    if spec.engine in ("basic", "backtrack"):  # engines of the other selection strategies
         spec = replace(spec, engine="auto")
     return plan(spec)
 
@@ -60,8 +60,8 @@ def run(
 
     ``table``: whole partitions, partition after partition, in ORDER BY order, with the columns the spec names. Order
     of the result: branch by branch (for ``tree``: block by block of time); otherwise in no particular order, but the same
-    in every run. Work is done as the tables are asked for.
-    ``counters``: filled with what the run does.
+    in every run. The tables are computed lazily.
+    ``counters``: records what the run does.
 
     Raises CepLimitError past ``max_partial_matches`` (None: the spec's, else ``MAX_PARTIAL_MATCHES``) created partial
     matches (complete ones included), CepDataError for arithmetic errors in predicates, CepUnsupportedError for column
@@ -94,7 +94,7 @@ def run(
 
 
 def _compressed(spec: EventPatternSpec, table: pa.Table, parts: Iterator[Matches]) -> Iterator[pa.Table]:
-    """Every match is made; then equal ends of matches are shared."""
+    """All matches, enumerated first; then matches with equal suffixes share them."""
     from sparkcep.engines.nfa_b import compressed, enumerated  # kernels that few clauses need
 
     names = [element.variable for element in elements(spec.pattern, negated=False)]
@@ -136,7 +136,7 @@ def _positive(
     first: FirstChance,
     budget: Budget,
 ) -> Iterator[Frame]:
-    """The combinations of positive events, without those that ``first`` refutes."""
+    """The combinations of positive events that ``first`` does not refute."""
     refute = first.unrefuted if first.early() else None
     if spec.negation == "post":
         branch_plan = replace(branch_plan, alternatives=((),))  # no fences

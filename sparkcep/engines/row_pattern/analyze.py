@@ -1,8 +1,8 @@
 """Counts for EXPLAIN ANALYZE PATTERN over a MATCH_RECOGNIZE clause.
 
-In: the engine of a clause (linear or with match-dependent conditions) and a table of whole partitions. Out: ``Counts``: rows,
-partitions, and for each state of the automaton at how many rows a partial match came to it, and at how many it went on; then the matches.
-A partial match may begin at every row, so a state that no row was taken in is one that no choice of start and path gets past.
+In: the engine of a clause (linear or with match-dependent conditions) and a table of whole partitions. Out: ``Counts``: rows, partitions, for each
+state of the automaton the number of rows at which a partial match reached it and at which one passed it, and the matches. A partial match may begin
+at every row, so if no row was taken in a state, no choice of start and path gets past it.
 """
 
 from __future__ import annotations
@@ -23,12 +23,12 @@ MOST_STATES = 60
 
 
 def counting(spec: RowPatternSpec) -> RowPatternSpec:
-    """The same clause with as little output as tells its matches: a row each."""
+    """The same clause with minimal output: one row per match."""
     return replace(spec, rows_per_match="one", outputs=(Output("number", MatchNumber()),))
 
 
 def analyze(spec: RowPatternSpec, table: pa.Table) -> Counts:
-    """Counts of a clause whose conditions look at rows and their neighbours only. Errors: as ``RowPatternEngine.run``."""
+    """Counts of a clause whose conditions read only a row and its neighbours. Errors: as ``RowPatternEngine.run``."""
     counts = Counts()
     engine = compile_row_pattern(counting(spec))
     states(spec, engine.search.program, table, counts)
@@ -37,7 +37,7 @@ def analyze(spec: RowPatternSpec, table: pa.Table) -> Counts:
 
 
 def states(spec: RowPatternSpec, program: Program, table: pa.Table, counts: Counts) -> None:
-    """Add the input's rows and partitions, and what the mask bits let each state take."""
+    """Add the input's rows and partitions, and the rows that each state can take by the mask bits."""
     from sparkcep.engines.row_pattern import reach_kernels
 
     masks = masks_of(table, spec.masks)
@@ -54,7 +54,7 @@ def states(spec: RowPatternSpec, program: Program, table: pa.Table, counts: Coun
 
 
 def position_names(spec: RowPatternSpec) -> list[str]:
-    """The states' names in the program's order, as the automaton shows them; the variables' where there are many."""
+    """The states' names in program order, as the automaton shows them; those of the variables if there are many states."""
     graph = build_graph(spec.pattern, spec.variables)
     nodes = row_nodes(graph)
     if len(nodes) > MOST_STATES:

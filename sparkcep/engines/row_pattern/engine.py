@@ -1,7 +1,7 @@
 """Row patterns whose conditions are booleans of the rows: all of MATCH_RECOGNIZE in linear time.
 
 In: a RowPatternSpec and Arrow tables of whole, sorted partitions. Out: Arrow tables of the spec's outputs, in order of
-partition, match and row. Conditions that look at other rows of the match are not this engine's.
+partition, match and row. Conditions that read other rows of the match belong to ``row_match``.
 
 Cost: O(rows x pattern size + output), whatever the pattern: see ``kernels``.
 """
@@ -38,7 +38,7 @@ _SKIPS = {"past_last_row": 0, "next_row": 1, "first": 2, "last": 3}
 
 @dataclass(frozen=True, slots=True)
 class RowPatternEngine:
-    """A compiled RowPatternSpec; make it once a task with ``compile_row_pattern``, then ``run`` it on each table."""
+    """A compiled RowPatternSpec: make it once per task with ``compile_row_pattern``, then ``run`` it on each table."""
 
     spec: RowPatternSpec
     search: Search
@@ -47,14 +47,14 @@ class RowPatternEngine:
     def run(self, table: pa.Table) -> Iterator[pa.Table]:
         """The outputs for ``table`` (whole partitions), in tables of at most BATCH_MATCHES rows.
 
-        Raises CepDataError where AFTER MATCH SKIP TO has nowhere to go or a SUM overflows, CepLimitError where one
-        partition needs too much state, CepInternalError if ``table`` breaks the contract of RowPatternSpec.
+        Raises CepDataError if AFTER MATCH SKIP TO has no valid target or a SUM overflows, CepLimitError if one partition needs too much state,
+        CepInternalError if ``table`` breaks the contract of RowPatternSpec.
         """
         for part, masks, starts in self.slices(table):
             yield from self._run_slice(part, masks, starts)
 
     def slices(self, table: pa.Table) -> Iterator[tuple[pa.Table, NDArray[np.int64], NDArray[np.int64]]]:
-        """Parts of ``table`` of a bounded size: whole partitions, their masks, and where each partition starts (and the last ends)."""
+        """Slices of ``table`` of bounded size: whole partitions, their masks, and where each partition starts (and the last one ends)."""
         if table.num_rows == 0:
             return
         masks = masks_of(table, self.spec.masks)
