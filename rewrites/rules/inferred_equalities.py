@@ -1,9 +1,6 @@
 """inferred_equalities: equality conjuncts that connect all variables of a pattern partition its events.
 
 ``SEQ(A a, NOT N n, B b) WHERE a.user = b.user AND n.user = b.user`` → events are partitioned by ``user``, as ``[user]`` would do; the conjuncts are
-then true by themselves and need no test. Equality is followed transitively, and columns may differ (``a.x = b.x AND b.x = c.y``) where no
-event can be of two variables with different columns.
-
 then always true and are dropped. Equality is transitive, and columns may differ (``a.x = b.x AND b.x = c.y``) if no event can be taken by two
 variables with different columns.
 

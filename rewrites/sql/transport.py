@@ -53,7 +53,7 @@ def encoded(text: str, data_type: DataType) -> str:
     if isinstance(data_type, CalendarIntervalType):
         return f"CAST({text} AS STRING)"
     inside = _inside(text, data_type, encoded)
-    return inside if inside == text else f"CAST({inside} AS {_ddl(carried(data_type))})"  # restores what may be NULL
+    return inside if inside == text else f"CAST({inside} AS {_ddl(carried(data_type))})"  # restores nullability
 
 
 def decoded(text: str, data_type: DataType) -> str:
