@@ -4,6 +4,7 @@
 """
 
 from rewrites.bind.relation import InputError
+from rewrites.guard import guarded
 from rewrites.rewrite import Options, Rewritten, RewrittenClause, analyse, has_clause, has_function, rewrite
 from rewrites.sql.parameters import positional_name
 
@@ -13,6 +14,7 @@ __all__ = [
     "Rewritten",
     "RewrittenClause",
     "analyse",
+    "guarded",
     "has_clause",
     "has_function",
     "positional_name",

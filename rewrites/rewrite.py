@@ -19,6 +19,7 @@ from rewrites.emit.analyze import event_pattern_counts, row_pattern_counts
 from rewrites.emit.event_pattern import event_pattern_query, event_pattern_spec
 from rewrites.emit.row_pattern import row_pattern_query, row_pattern_spec
 from rewrites.emit.timeline import event_spec, event_timeline, row_spec, row_timeline
+from rewrites.guard import guarded
 from rewrites.pushdown.aggregate_pushdown import NAME as AGGREGATE_PUSHDOWN
 from rewrites.pushdown.aggregate_pushdown import EmittedClause, Pushdown, PushdownSession, aggregate_pushdown
 from rewrites.pushdown.measures import measured, used_by_measures
@@ -112,10 +113,8 @@ def rewrite(text: str, describe: Describe, options: Options | None = None) -> st
 
 def analyse(text: str, describe: Describe, options: Options | None = None) -> Rewritten:
     """Like ``rewrite``, with every stage kept for those who explain it."""
-    try:
+    with guarded(text):
         return _rewrite(text, describe, options or Options())
-    except CepError as error:
-        raise error.in_sql(text) from None
 
 
 def _rewrite(text: str, describe: Describe, options: Options) -> Rewritten:
@@ -128,19 +127,26 @@ def _rewrite(text: str, describe: Describe, options: Options) -> Rewritten:
         return Rewritten(text, text)
     for span, edit in calls:
         source = source.with_edit(span, edit)
-    clauses = [parse_clause(text, site) for site in sorted(sites, key=lambda site: site.span.end)]
+    clauses = [_parsed(text, site) for site in sorted(sites, key=lambda site: site.span.end)]
     done = []
     for clause in clauses:
-        rows = relation(clause.site, source, describe)
-        done.append(_clause(clause, rows, source, options, only_clause=len(clauses) == 1))
-        if options.analyze:
-            done[-1] = replace(done[-1], counts=in_scope(_counts(done[-1], source, options), clause.site, source))
-        if options.timeline and len(done) == len(clauses):
-            done[-1] = replace(done[-1], timeline=in_scope(_timeline(done[-1], source, options), clause.site, source))
+        with guarded(text, clause.site.keyword):
+            rows = relation(clause.site, source, describe)
+            done.append(_clause(clause, rows, source, options, only_clause=len(clauses) == 1))
+            if options.analyze:
+                done[-1] = replace(done[-1], counts=in_scope(_counts(done[-1], source, options), clause.site, source))
+            if options.timeline and len(done) == len(clauses):
+                timeline = in_scope(_timeline(done[-1], source, options), clause.site, source)
+                done[-1] = replace(done[-1], timeline=timeline)
         source = source.with_edit(clause.site.span, done[-1].query)
         for span, edit in () if isinstance(done[-1].pushdown, str) else done[-1].pushdown.edits:
             source = source.with_edit(span, edit)
     return Rewritten(text, source.text(Span(0, len(text))), tuple(done), len(calls))
+
+
+def _parsed(text: str, site: Site) -> Clause:
+    with guarded(text, site.keyword):
+        return parse_clause(text, site)
 
 
 def _clause(clause: Clause, rows: Relation, source: Source, options: Options, *, only_clause: bool) -> RewrittenClause:
