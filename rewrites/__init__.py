@@ -4,6 +4,7 @@
 """
 
 from rewrites.bind.relation import InputError
+from rewrites.guard import guarded
 from rewrites.options import Options, Rewritten, RewrittenClause
 from rewrites.rewrite import analyse, has_clause, has_function, rewrite
 from rewrites.sql.parameters import positional_name
@@ -14,6 +15,7 @@ __all__ = [
     "Rewritten",
     "RewrittenClause",
     "analyse",
+    "guarded",
     "has_clause",
     "has_function",
     "positional_name",
