@@ -12,10 +12,10 @@ from typing import Any
 
 from py4j.protocol import Py4JJavaError
 from pyspark.errors import PySparkException
-from pyspark.errors.exceptions.captured import convert_exception
 from pyspark.sql import SparkSession
 
 from sparkcep.errors import CepError
+from sql_functions.catalog import spark_exception
 
 _KEPT = 32
 """The number of errors remembered: each is re-raised right after its creation, and only a few threads do so at a time."""
@@ -45,7 +45,7 @@ def translate_errors() -> None:
             cep_error = _original(error)
             if cep_error is None:
                 raise
-            raise cep_error from None
+            raise cep_error from cep_error.__cause__
         except Py4JJavaError as error:
             raise _declared(error) from None
 
@@ -54,12 +54,9 @@ def translate_errors() -> None:
 
 
 def _declared(error: Py4JJavaError) -> Exception:
-    """The unwrapped error: a Java proxy may only raise exceptions that its interface declares; others from Spark's parser arrive wrapped."""
-    java = error.java_exception
-    if java.getClass().getSimpleName() != "UndeclaredThrowableException":
-        return error
-    converted: Exception = convert_exception(java.getUndeclaredThrowable())
-    return converted
+    """The exception of Spark's parser, unwrapped if a Java proxy has wrapped it; any other exception unchanged."""
+    wrapped = error.java_exception.getClass().getSimpleName() == "UndeclaredThrowableException"
+    return spark_exception(error) if wrapped else error
 
 
 def _original(error: PySparkException) -> CepError | None:

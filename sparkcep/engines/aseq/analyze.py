@@ -1,7 +1,7 @@
-"""Counts for EXPLAIN ANALYZE PATTERN where A-Seq runs: the number of matches of every prefix of the pattern, without building any.
+"""Counts for EXPLAIN ANALYZE PATTERN where A-Seq answers: the matches of every prefix of the pattern, none of them built.
 
-In: a plan and a table of whole partitions. Out: ``Counts``: SEQ(A, B, C) has partial matches over A, partial matches over A and B, and matches. Of
-several patterns, each has its own counts, prefixed with its name; what they share is counted once.
+In: a plan and a table of whole partitions. Out: ``Counts``: SEQ(A, B, C) has partial matches over A, over A and B, and matches;
+of several patterns each has its own, behind its name, and what they share is counted once.
 """
 
 from __future__ import annotations
@@ -12,9 +12,9 @@ from functools import cache
 import numpy as np
 import pyarrow as pa
 
-from sparkcep.engines.aseq.engine import Plan
 from sparkcep.engines.aseq.events import read
 from sparkcep.engines.aseq.passes import Passes, Weighing
+from sparkcep.engines.aseq.plan import Plan
 from sparkcep.engines.aseq.semiring import MAX
 from sparkcep.engines.aseq.sequences import Sequence
 from sparkcep.engines.counts import Counts
@@ -22,7 +22,7 @@ from sparkcep.spec.neighbours import linked
 
 
 def analyze(plan: Plan, table: pa.Table) -> Counts:
-    """The number of partial matches and matches that ``engine.run(plan, table)`` aggregates: exact, however large."""
+    """Counts of what ``AseqEngine.run`` aggregates; exact, whatever their size."""
     counts = Counts()
     events, links = read(table, plan.spec), linked(plan.spec.neighbours)
 
@@ -39,11 +39,11 @@ def analyze(plan: Plan, table: pa.Table) -> Counts:
 
 
 def _prefixes(sequence: Sequence) -> Iterator[Sequence]:
-    """The prefixes of the sequence; a trailing negated item belongs to the whole sequence only."""
+    """The sequences of the first variables; a negated last item counts with the whole alone."""
     names, gaps, between = sequence.variables, sequence.gaps, sequence.between
     for size in range(1, len(names)):
         loops = frozenset(place for place in sequence.loops if place < size)
-        if not (sequence.before and size - 1 in loops):  # a loop may not come last beside an open end
+        if not (sequence.before and size - 1 in loops):  # no loop stands last beside an open end
             yield Sequence(names[:size], gaps[:size], between[: size - 1], sequence.before, loops=loops)
     yield sequence
 

@@ -1,7 +1,7 @@
 """EMIT CHANGES: aggregates over the matches alive at every event time, and the times at which they change.
 
 In: a compiled clause with ``emit``, a table of whole partitions with all their events. Out: one row per pattern, partition and time at which an
-aggregate changes. The aggregates are partial: whether a measure computed from them changed is not decided here.
+aggregate differs from what it was before. The aggregates are partial ones: whether the measure made of them changed is not decided here.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ EXACT = 2.0**62
 
 
 class ChangeWork(Work):
-    """``Work`` with one number per moment instead of one per partition; one pass per pattern."""
+    """``Work`` with one number per moment instead of one per partition; a pass per pattern."""
 
     def __init__(
         self, table: Table, variables: tuple[str, ...], patterns: tuple[tuple[Sequence, ...], ...], at: Moments
@@ -74,7 +74,7 @@ class ChangeWork(Work):
 
 
 def run_changes(spec: AggregateSpec, patterns: tuple[Pattern, ...], arrow: pa.Table) -> Iterator[pa.Table]:
-    """The changes of every partition of ``arrow`` in time order; one table per pattern. Raises what ``engine.run`` raises."""
+    """The rows of all partitions of ``arrow``, each in order of time; a table per pattern. Raises what ``AseqEngine.run`` raises."""
     table = read(arrow, spec)
     partitions = np.flatnonzero(arrow.column(spec.masks[0]).to_numpy() & 1)
     at = moments(table, arrow.column(str(spec.emit)).to_numpy(), partitions)
@@ -106,9 +106,9 @@ def _aggregates(spec: AggregateSpec) -> list[MatchAggregate]:
 
 
 def _settled(column: pa.Array, passes: Passes, source: MatchAggregate, at: Moments) -> pa.Array:
-    """Sums of doubles, where each repeats the one before it if the exact sums are equal: summed in another order, they would round differently.
+    """Sums of doubles, each as the one before it where the exact sum is the same: in another order they would be rounded otherwise.
 
-    Exact sums are compared modulo two primes: one pair of different sums in 10^18 would be taken for equal.
+    Exact sums that two primes do not tell apart are taken for the same: one pair in 10^18.
     """
     if not pa.types.is_floating(column.type) or source.function not in ("count", "sum"):
         return column
@@ -127,7 +127,7 @@ def _settled(column: pa.Array, passes: Passes, source: MatchAggregate, at: Momen
 
 
 def _differs(column: pa.Array, part: Ints, *, counts: bool) -> NDArray[np.bool_]:
-    """Whether each value differs from its predecessor in the partition; the first is compared with 0 (``counts``) or NULL."""
+    """Whether each value differs from the one before it in its partition; before the first there is 0 (``counts``) or NULL."""
     first = np.ones(len(column), bool)
     first[1:] = part[1:] != part[:-1]
     shifted = column.take(pa.array(np.maximum(np.arange(len(column)) - 1, 0)))

@@ -1,19 +1,20 @@
 """Counts for EXPLAIN ANALYZE PATTERN over a MATCH_RECOGNIZE clause.
 
-In: the engine of a clause (linear or with match-dependent conditions) and a table of whole partitions. Out: ``Counts``: rows, partitions, for each
-state of the automaton the number of rows at which a partial match reached it and at which one passed it, and the matches. A partial match may begin
-at every row, so if no row was taken in a state, no choice of start and path gets past it.
+In: the engine of a clause (linear or with match-dependent conditions) and a table of whole partitions. Out: ``Counts``: rows,
+partitions, and for each state of the automaton at how many rows a partial match came to it, and at how many it went on; then the matches.
+A partial match may begin at every row, so a state that no row was taken in is one that no choice of start and path gets past.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 
 import numpy as np
 import pyarrow as pa
 
 from sparkcep.engines.counts import Counts
-from sparkcep.engines.row_pattern.engine import compile_row_pattern, masks_of
+from sparkcep.engines.row_pattern.columns import masks_of
 from sparkcep.engines.row_pattern.graph import build_graph, row_nodes, state_names
 from sparkcep.engines.row_pattern.program import Program
 from sparkcep.spec.row import MatchNumber, Output, RowPatternSpec
@@ -23,21 +24,22 @@ MOST_STATES = 60
 
 
 def counting(spec: RowPatternSpec) -> RowPatternSpec:
-    """The same clause with minimal output: one row per match."""
+    """The same clause with as little output as tells its matches: a row each."""
     return replace(spec, rows_per_match="one", outputs=(Output("number", MatchNumber()),))
 
 
-def analyze(spec: RowPatternSpec, table: pa.Table) -> Counts:
-    """Counts of a clause whose conditions read only a row and its neighbours. Errors: as ``RowPatternEngine.run``."""
+def analyze(
+    spec: RowPatternSpec, program: Program, table: pa.Table, matches: Callable[[pa.Table], Iterator[pa.Table]]
+) -> Counts:
+    """Counts of a clause whose conditions look at rows and their neighbours only; ``matches`` runs ``counting(spec)``."""
     counts = Counts()
-    engine = compile_row_pattern(counting(spec))
-    states(spec, engine.search.program, table, counts)
-    counts.add("matches", "", sum(part.num_rows for part in engine.run(table)))
+    states(spec, program, table, counts)
+    counts.add("matches", "", sum(part.num_rows for part in matches(table)))
     return counts
 
 
 def states(spec: RowPatternSpec, program: Program, table: pa.Table, counts: Counts) -> None:
-    """Add the input's rows and partitions, and the rows that each state can take by the mask bits."""
+    """Add the input's rows and partitions, and what the mask bits let each state take."""
     from sparkcep.engines.row_pattern import reach_kernels
 
     masks = masks_of(table, spec.masks)
@@ -54,7 +56,7 @@ def states(spec: RowPatternSpec, program: Program, table: pa.Table, counts: Coun
 
 
 def position_names(spec: RowPatternSpec) -> list[str]:
-    """The states' names in program order, as the automaton shows them; those of the variables if there are many states."""
+    """The states' names in the program's order, as the automaton shows them; the variables' where there are many."""
     graph = build_graph(spec.pattern, spec.variables)
     nodes = row_nodes(graph)
     if len(nodes) > MOST_STATES:

@@ -1,7 +1,7 @@
 """Row patterns whose conditions are booleans of the rows: all of MATCH_RECOGNIZE in linear time.
 
 In: a RowPatternSpec and Arrow tables of whole, sorted partitions. Out: Arrow tables of the spec's outputs, in order of
-partition, match and row. Conditions that read other rows of the match belong to ``row_match``.
+partition, match and row. Conditions that look at other rows of the match are not this engine's.
 
 Cost: O(rows x pattern size + output), whatever the pattern: see ``kernels``.
 """
@@ -16,8 +16,10 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from sparkcep.engines.counts import Counts
 from sparkcep.engines.row_pattern.aggregates import aggregate, array_bounds
-from sparkcep.engines.row_pattern.columns import Columns
+from sparkcep.engines.row_pattern.analyze import analyze, counting
+from sparkcep.engines.row_pattern.columns import Columns, masks_of
 from sparkcep.engines.row_pattern.find import Search, find, partition_bounds
 from sparkcep.engines.row_pattern.labels import Labels
 from sparkcep.engines.row_pattern.matches import BATCH_MATCHES, Matches, OutputRows, all_rows, one_row_each
@@ -39,7 +41,7 @@ _SKIPS = {"past_last_row": 0, "next_row": 1, "first": 2, "last": 3}
 
 @dataclass(frozen=True, slots=True)
 class RowPatternEngine:
-    """A compiled RowPatternSpec: make it once per task with ``compile_row_pattern``, then ``run`` it on each table."""
+    """A compiled RowPatternSpec; make it once a task with ``compile``, then ``run`` it on each table."""
 
     spec: RowPatternSpec
     search: Search
@@ -48,14 +50,18 @@ class RowPatternEngine:
     def run(self, table: pa.Table) -> Iterator[pa.Table]:
         """The outputs for ``table`` (whole partitions), in tables of at most BATCH_MATCHES rows.
 
-        Raises CepDataError if AFTER MATCH SKIP TO has no valid target or a SUM overflows, CepLimitError if one partition needs too much state,
-        CepInternalError if ``table`` breaks the contract of RowPatternSpec.
+        Raises CepDataError where AFTER MATCH SKIP TO has nowhere to go or a SUM overflows, CepLimitError where one
+        partition needs too much state, CepInternalError if ``table`` breaks the contract of RowPatternSpec.
         """
         for part, masks, starts in self.slices(table):
             yield from self._run_slice(part, masks, starts)
 
+    def analyze(self, table: pa.Table) -> Counts:
+        """Partial matches by state. Errors: as ``run``."""
+        return analyze(self.spec, self.search.program, table, compile(counting(self.spec)).run)
+
     def slices(self, table: pa.Table) -> Iterator[tuple[pa.Table, NDArray[np.int64], NDArray[np.int64]]]:
-        """Slices of ``table`` of bounded size: whole partitions, their masks, and where each partition starts (and the last one ends)."""
+        """Parts of ``table`` of a bounded size: whole partitions, their masks, and where each partition starts (and the last ends)."""
         if table.num_rows == 0:
             return
         masks = masks_of(table, self.spec.masks)
@@ -127,7 +133,7 @@ class RowPatternEngine:
 
 
 @lru_cache(maxsize=16)
-def compile_row_pattern(spec: RowPatternSpec) -> RowPatternEngine:
+def compile(spec: RowPatternSpec) -> RowPatternEngine:
     """The engine for ``spec``. Raises CepLimitError if the pattern unrolls to too many steps."""
     labels = Labels.of(spec.variables)
     search = Search(
@@ -138,23 +144,6 @@ def compile_row_pattern(spec: RowPatternSpec) -> RowPatternEngine:
         unmatched=spec.rows_per_match == "all_with_unmatched",
     )
     return RowPatternEngine(spec, search, labels)
-
-
-def run(table: pa.Table, spec: RowPatternSpec) -> Iterator[pa.Table]:
-    """``compile_row_pattern(spec).run(table)``; the last few specs stay compiled."""
-    return compile_row_pattern(spec).run(table)
-
-
-def masks_of(table: pa.Table, names: tuple[str, ...]) -> NDArray[np.int64]:
-    """The mask columns, [columns, rows] of int64."""
-    arrays = []
-    for name in names:
-        column = table.column(name)
-        if column.null_count:
-            raise CepInternalError(f"the mask column {name} has NULLs")
-        values = column.chunk(0).to_numpy() if column.num_chunks == 1 else column.to_numpy()
-        arrays.append(values.astype(np.int64, copy=False))
-    return arrays[0].reshape(1, -1) if len(arrays) == 1 else np.stack(arrays)
 
 
 def _slices(bounds: NDArray[np.int64], words: int) -> Iterator[tuple[int, int]]:
