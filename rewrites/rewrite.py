@@ -14,11 +14,15 @@ from rewrites.dialect import find_sites, parse_clause
 from rewrites.dialect.clause import Clause, MatchRecognizeClause, Site
 from rewrites.guard import guarded
 from rewrites.options import Options, Rewritten, RewrittenClause
+from rewrites.pushdown.aggregate_pushdown import NAME as AGGREGATE_PUSHDOWN
 from rewrites.rules.aseq_functions import NAME as ASEQ_FUNCTIONS
 from rewrites.rules.aseq_functions import aseq_functions, has_calls
 from rewrites.sql.parameters import named_markers
 from rewrites.sql.source import Source
 from sparkcep.errors import Span
+
+RULES = (ASEQ_FUNCTIONS, *(name for name, _ in event_pattern.RULES), AGGREGATE_PUSHDOWN)
+"""The names of all rules, in the order in which they are applied."""
 
 
 def has_clause(text: str) -> bool:
