@@ -12,7 +12,7 @@ __all__ = [*_SESSION, "errors"]
 
 
 def __getattr__(name: str) -> Any:
-    """The session functions, imported when they are asked for: workers import this package too, and need no Spark session."""
+    """The session functions, imported lazily: workers import this package too, and need no Spark session."""
     if name in _SESSION:
         return getattr(import_module("sparkcep.session"), name)
     if name == "load_ipython_extension":

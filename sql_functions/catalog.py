@@ -25,11 +25,11 @@ Describe = Callable[[str], StructType]
 
 
 UNKNOWN_SIZE = 1 << 62
-"""Spark writes the size of what it cannot estimate as the largest BIGINT."""
+"""Spark reports the largest BIGINT as the size of what it cannot estimate."""
 
 CHEAP_NODES = frozenset({"Project", "Filter", "Union", "LocalRelation", "Range", "InMemoryRelation"})
 CHEAP_FORMATS = frozenset({"parquet", "orc"})
-"""Plans of these nodes, over files of these formats, read one column at a fraction of the cost of the rows."""
+"""Plans of these nodes over files of these formats can read a single column at a fraction of the cost of whole rows."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +51,7 @@ def _cheap(plan: Any) -> bool:
 
 
 def dataset_of_plan(context: Any) -> Callable[[Any, Any], Any]:
-    """Spark's way from a session and a logical plan to a Dataset; each look-up of it costs seven calls into the JVM."""
+    """Spark's function from a session and a logical plan to a Dataset; each look-up of it costs seven calls into the JVM."""
     return context._jvm.org.apache.spark.sql.classic.Dataset.ofRows  # type: ignore[no-any-return]
 
 
@@ -65,7 +65,7 @@ def spark_exception(error: Py4JJavaError) -> PySparkException:
 
 @dataclass(frozen=True, slots=True)
 class ClassicDescribe:
-    """What a classic session knows of queries; ``parse`` makes a logical plan of text, with the statement's parameters bound."""
+    """What a classic session knows of queries; ``parse`` turns text into a logical plan, with the statement's parameters bound."""
 
     of_rows: Callable[[Any, Any], Any]
     jsession: Any
@@ -77,7 +77,7 @@ class ClassicDescribe:
             return StructType.fromJson(json.loads(self._dataset(query).schema().json()))
 
     def expression(self, query: str) -> SparkFunction | Constant:
-        """The one column as a tree of functions. Raises CepUnsupportedError, without a span, for one that no engine has."""
+        """The single column as a tree of functions. Raises CepUnsupportedError, without a span, for functions that no engine implements."""
         with _quiet:
             tree = expression_tree(self.jsession, self._dataset(query).queryExecution().analyzed())
         check(tree)
@@ -111,7 +111,7 @@ def classic_describe(of_rows: Callable[[Any, Any], Any], jsession: Any, parse: C
 
 
 class _Quiet:
-    """PySpark logs every failed analysis; the ones asked for here are answered by the caller. Several threads may be inside at once."""
+    """Suppresses PySpark's log of failed analyses, which the caller handles. Several threads may be inside at once."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
@@ -136,5 +136,5 @@ _quiet = _Quiet()
 
 
 def connect_describe(sql: Callable[[str], Any]) -> Describe:
-    """Describe queries in a Spark Connect session; ``sql`` makes a DataFrame of text."""
+    """Describe queries in a Spark Connect session; ``sql`` turns text into a DataFrame."""
     return lambda query: sql(query).schema  # type: ignore[no-any-return]

@@ -1,7 +1,8 @@
-"""Aggregates in MEASURES that no engine has (``stddev``, ``percentile``, ``max_by`` …): Spark computes them, from the rows that the engine gives.
+"""Aggregates in MEASURES that no engine implements (``stddev``, ``percentile``, ``max_by`` …): Spark computes them, from rows that the engine
+returns.
 
-``stddev(A.x)`` → an array of A's rows per output row of the engine, exploded and grouped again, with ``stddev(`__cep_r`.`c0`)`` over it.
-In: an aggregate's syntax tree. Out: its SQL over one exploded row, and what of a row it reads.
+``stddev(A.x)`` → an array of A's rows per output row of the engine, exploded and regrouped, with ``stddev(`__cep_r`.`c0`)`` over it. In: an
+aggregate's syntax tree. Out: its SQL over exploded rows, and the columns of a row that it reads.
 """
 
 from __future__ import annotations
@@ -28,11 +29,11 @@ SPARK_AGGREGATES = frozenset(_NAMES.split())
 """Spark's aggregate functions; FIRST and LAST are navigation inside a pattern clause."""
 
 POSITION, ROW, CLASSIFIER = "__cep_p", "__cep_r", "v"
-"""An exploded row: its place in the match, its columns, and among them the name of its variable."""
+"""An exploded row: its position in the match, its columns, and among these the name of its variable."""
 
 
 def is_aggregate(node: exp.Expression) -> bool:
-    """Whether ``node`` is an aggregate, with what may stand behind it: FILTER, WITHIN GROUP, IGNORE NULLS."""
+    """Whether ``node`` is an aggregate, possibly followed by FILTER, WITHIN GROUP or IGNORE NULLS."""
     if isinstance(node, exp.Filter | exp.IgnoreNulls | exp.RespectNulls | exp.WithinGroup):
         return is_aggregate(node.this)
     if isinstance(node, exp.Any):
@@ -43,7 +44,7 @@ def is_aggregate(node: exp.Expression) -> bool:
 
 
 def innermost_call(node: exp.Expression) -> exp.Expression:
-    """The function call itself."""
+    """The function call without such suffixes."""
     while isinstance(node, exp.Filter | exp.IgnoreNulls | exp.RespectNulls | exp.WithinGroup):
         node = node.this
     return node
@@ -61,7 +62,7 @@ def function_name(node: exp.Expression, source: Source) -> str:
 
 @dataclass(slots=True)
 class Fold:
-    """The rows of one variable (None: of the match) and what Spark computes from them.
+    """The rows of one variable (None: of the whole match) and what Spark computes from them.
 
     ``fields``: input column → (field of the exploded row, type). ``calls``: SQL over an exploded row → name of the result.
     ``array`` and ``names`` are the engine's outputs that hold the rows and, where ``classified``, their variables.
@@ -109,7 +110,7 @@ class Fold:
 
 @dataclass(slots=True)
 class Folds:
-    """All folds of a clause's measures, and the number of their results."""
+    """All folds of a clause's measures; numbers their results."""
 
     found: dict[tuple[tuple[str, ...] | None, bool], Fold] = field(default_factory=dict)
 
@@ -127,7 +128,7 @@ class Folds:
 
 
 def over_exploded(call: str, condition: str | None, behind: str) -> str:
-    """An aggregate with a FILTER that leaves out the row that OUTER adds for an empty array; ``behind``: IGNORE NULLS or nothing."""
+    """An aggregate with a FILTER that drops the row that OUTER adds for an empty array; ``behind``: the suffix IGNORE NULLS, or nothing."""
     there = f"{quoted(POSITION)} IS NOT NULL"
     where = there if condition is None else f"{there} AND ({condition})"
     return f"{call} FILTER (WHERE {where}){behind}"

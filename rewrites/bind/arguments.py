@@ -1,4 +1,4 @@
-"""What a navigation or an aggregate of a measure looks at: the rows of one variable, and a column of the input, which may be added.
+"""What a navigation or an aggregate in a measure reads: the rows of one variable, and an input column, added if necessary.
 
 ``LAST(up.price * 2)`` → the rows of ``up``, and an added column ``price * 2``.
 """
@@ -23,7 +23,7 @@ from sparkcep.errors import CepAnalysisError
 
 @dataclass(frozen=True, slots=True)
 class Arguments:
-    """``added``: expressions over one row that become input columns; ``early``: those of them with a subquery."""
+    """``added``: expressions over one row that become input columns; ``early``: those that contain a subquery."""
 
     variables: Variables
     source: Source
@@ -33,9 +33,8 @@ class Arguments:
     early: Columns
 
     def members(self, node: exp.Expression, *, aggregate: bool = False) -> tuple[str, ...] | None:
-        """The variable that all references in an argument (or in a whole ``aggregate``) share; None for all rows.
-
-        Raises CepAnalysisError where they do not, or hold a navigation or an aggregate.
+        """The variable that all references in an argument (or in a whole ``aggregate``) share; None for all rows. Raises CepAnalysisError if they
+        differ, or contain a navigation or an aggregate.
         """
         call = innermost_call(node) if aggregate else None
         for part in outside_queries(node):
@@ -105,7 +104,7 @@ class Arguments:
         return column, self.relation.schema[column].dataType
 
     def _guarded(self, text: str, members: tuple[str, ...] | None) -> str:
-        """Only rows that can be the variable's may run its expression: on others an ANSI cast could fail."""
+        """``text``, evaluated only on rows that the variable can take: on others an ANSI cast could fail."""
         conditions = [self.conditions[member] for member in members or () if member in self.conditions]
         tests = [condition.text for condition in conditions if condition.text is not None]
         if not members or len(tests) < len(members):

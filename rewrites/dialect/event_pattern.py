@@ -1,7 +1,7 @@
 """Event pattern text → pattern IR (SASE section 2, SASE+ section 2, A-Seq section 2).
 
-``SEQ(Shelf x, !(Counter y), Exit+ z[])``: elements are ``Type[quantifier] [variable [[]]]``. A type without a variable
-is its own variable; where a bare type occurs again all its occurrences are numbered (``A``, ``A`` → ``A_1``, ``A_2``).
+``SEQ(Shelf x, !(Counter y), Exit+ z[])``: elements are ``Type[quantifier] [variable [[]]]``. A type without a variable is its own variable; if a bare
+type occurs several times, its occurrences are numbered (``A``, ``A`` → ``A_1``, ``A_2``).
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ _ELEMENT_HINT = "an element is Type variable, Type+ variable[], ANY variable or 
 
 
 def parse_event_pattern(text: str, span: Span | None = None) -> EventPattern:
-    """The pattern in ``span`` of ``text`` (by default all): every element has its variable, every node its span."""
+    """The pattern in ``span`` of ``text`` (default: all of it): every element has a variable, every node a span."""
     cursor = Cursor(text, span or Span(0, len(text)))
     if cursor.peek() is None:
         cursor.fail("the pattern is missing", hint="for example SEQ(A a, B b)")
@@ -78,7 +78,7 @@ def _operator(cursor: Cursor) -> EventPattern:
 
 
 def _element(cursor: Cursor) -> Element:
-    """An element; its variable is '' where none is written and the type is a name (``_named`` fills it in)."""
+    """An element; its variable is '' if omitted and the type is a name (``_named`` fills it in)."""
     first, types = cursor.peek(), _types(cursor)
     assert first is not None
     quantifier = _quantifier(cursor)
@@ -121,7 +121,7 @@ def _type(cursor: Cursor) -> str:
         )
     text = cursor.take().text
     while token.kind == "string" and cursor.adjacent() and (more := cursor.peek()) and more.kind == "string":
-        text += "'" + cursor.take().text  # 'O''Brien' comes as two strings
+        text += "'" + cursor.take().text  # 'O''Brien' is tokenised as two strings
     if cursor.key() == "-" and cursor.adjacent():
         cursor.fail(
             "an event type that is no identifier must be quoted", span=token.span, hint=f"write '{text}-…' variable"
@@ -161,7 +161,7 @@ def _bare(cursor: Cursor, first: Token, types: tuple[str, ...], span: Span) -> s
 
 
 def _named(sql: str, pattern: EventPattern) -> EventPattern:
-    """Give every bare element its variable: the type's name, numbered where the bare type occurs more than once."""
+    """Give every bare element its variable: the type's name, numbered if the bare type occurs more than once."""
     counts = Counter(element.types[0] for element in elements(pattern) if not element.variable)
     seen: Counter[str] = Counter()
 

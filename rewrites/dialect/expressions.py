@@ -1,4 +1,4 @@
-"""User expressions: parsed to be analysed, never to be written out again."""
+"""User expressions: parsed for analysis, never regenerated."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ def parse_expression(sql: str, place: Span | tuple[Token, ...], *, kleene: bool 
     """The expression that fills ``place``, a span of ``sql`` or some of its tokens.
 
     ``kleene``: read ``v[i]``, ``v[i-1]``, ``v[1]``, ``v[LAST]`` and ``v[..i-1]`` as references into a Kleene closure.
-    Raises CepSyntaxError where the text is no expression, or more than one.
+    Raises CepSyntaxError if the text is not exactly one expression.
     """
     span = place if isinstance(place, Span) else cover(place)
     raw = _without_clauses(sql, tokenize(sql).raw_inside(span))

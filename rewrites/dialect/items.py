@@ -1,4 +1,4 @@
-"""The lists that both clauses have: PARTITION BY, ORDER BY, MEASURES, and the length of WITHIN."""
+"""The sections that both clauses have: PARTITION BY, ORDER BY, MEASURES, and the length of WITHIN."""
 
 from __future__ import annotations
 
@@ -44,8 +44,7 @@ def order_items(sql: str, section: Section) -> tuple[OrderItem, ...]:
 def measures(sql: str, section: Section, *, kleene: bool) -> tuple[Measure, ...]:
     """``[RUNNING|FINAL] expr [AS] name``; ``kleene`` as in ``parse_expression``.
 
-    RUNNING or FINAL before a call belongs to the call (ISO) and stays in the expression; before anything else it is the
-    measure's.
+    RUNNING or FINAL before a call belongs to the call (ISO) and stays in the expression; before anything else it applies to the measure.
     """
     return tuple(_measure(sql, item, kleene) for item in list_items(sql, section))
 
@@ -53,7 +52,7 @@ def measures(sql: str, section: Section, *, kleene: bool) -> tuple[Measure, ...]
 def length(sql: str, section: Section) -> Expr:
     """WITHIN's length: ``INTERVAL 1 HOUR``, a number, a parameter, or ``12 hours``.
 
-    ``12 hours`` comes out with an ``exp.Interval`` node; its span covers the two words: splice ``INTERVAL 12 hours``.
+    ``12 hours`` is parsed to an ``exp.Interval`` node whose span covers the two words: splice ``INTERVAL 12 hours``.
     """
     if not section.tokens:
         raise CepSyntaxError(
@@ -69,12 +68,12 @@ def length(sql: str, section: Section) -> Expr:
 
 
 def is_bare_interval(tokens: tuple[Token, ...]) -> bool:
-    """``12 hours``."""
+    """Whether the tokens have the form ``12 hours``."""
     return len(tokens) == 2 and tokens[0].kind == "number" and tokens[1].key in TIME_UNITS
 
 
 def refuse_semantics(sql: str, expr: Expr, where: str, *, running: bool = False) -> None:
-    """CepSyntaxError where ``expr`` says FINAL (or RUNNING, unless ``running`` allows it)."""
+    """Raise CepSyntaxError if ``expr`` contains FINAL (or RUNNING, unless ``running`` allows it)."""
     for node in expr.node.find_all(Navigation, Classifier, Semantics):
         said = node.args.get("running")
         if said is None or (said and running):
@@ -124,7 +123,7 @@ def _measure(sql: str, item: tuple[Token, ...], kleene: bool) -> Measure:
 
 
 def _starts_operand(body: tuple[Token, ...]) -> bool:
-    """Whether the word behind RUNNING or FINAL begins an operand that is no call: ``FINAL A.x``, ``FINAL (…)``."""
+    """Whether the word after RUNNING or FINAL begins an operand that is not a call: ``FINAL A.x``, ``FINAL (…)``."""
     second, third = body[1], body[2].key if len(body) > 2 else ""
     if second.kind == "mark":
         return second.text == "("

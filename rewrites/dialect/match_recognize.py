@@ -76,7 +76,7 @@ def _pattern_span(sql: str, sections: dict[str, Section]) -> Span:
 
 
 def _check_pattern(sql: str, site: Site) -> None:
-    """PATTERN is what users forget first: say so before anything else."""
+    """Check for PATTERN before anything else: it is what users forget first."""
     body = tokenize(sql).inside(site.body)
     words = [i for i, depth in depths(body) if depth == 0 and body[i].key == "PATTERN"]
     if any(i + 1 < len(body) and body[i + 1].key == "(" and (i == 0 or body[i - 1].key != ".") for i in words):

@@ -1,4 +1,4 @@
-"""Spark's expressions plus those of patterns: navigation, RUNNING and FINAL, CLASSIFIER, Kleene references.
+"""Spark's expressions extended with those of patterns: navigation, RUNNING and FINAL, CLASSIFIER, Kleene references.
 
 In: tokens of one expression. Out: a sqlglot tree whose nodes carry spans (``spans``). sqlglot's rewriting of function
 calls (``year(x)`` → ``Year(TsOrDsToDate(x))``) is undone: a call's arguments are exactly what the user wrote.
@@ -114,7 +114,7 @@ class CepParser(SpanParser):
         self._failed: RawToken | None = None
 
     def parse_expression(self, tokens: list[RawToken], sql: str) -> exp.Expr:
-        """The tree of ``tokens``, all of them; CepSyntaxError where they are no expression."""
+        """The tree of all ``tokens``; CepSyntaxError if they are not an expression."""
         self.reset()
         self.sql, self._chunks = sql, [tokens]
         self._advance_chunk()
@@ -129,7 +129,7 @@ class CepParser(SpanParser):
         return node
 
     def raise_error(self, message: str, token: Any = None) -> None:
-        """sqlglot's error, and remember the token that it points at."""
+        """Raise sqlglot's error and remember the token that it points at."""
         self._failed = token or self._curr or self._prev
         super().raise_error(message, self._failed)
 
@@ -176,7 +176,7 @@ class CepParser(SpanParser):
         return node
 
     def _at_semantics(self) -> bool:
-        """Whether RUNNING or FINAL comes next with a call behind it; without one it is a column's name."""
+        """Whether RUNNING or FINAL comes next, followed by a call; otherwise the word is a column name."""
         if self._queries or self._curr.token_type is TokenType.IDENTIFIER:
             return False
         if self._curr.text.upper() not in ("RUNNING", "FINAL") or self._index + 2 >= self._tokens_size:
@@ -204,7 +204,7 @@ class CepParser(SpanParser):
     def _parse_navigation(self, name: str) -> exp.Expr:
         args = self._parse_function_args()
         self._check_closed()
-        if self._queries:  # inside a subquery it is Spark's aggregate of that name
+        if self._queries:  # inside a subquery the name means Spark's aggregate
             build = self.FUNCTIONS.get(name)
             return build(args) if build else exp.Anonymous(this=name, expressions=args)
         if not args:
@@ -236,7 +236,7 @@ class CepParser(SpanParser):
         return super()._parse_bracket(this)
 
     def _parse_kleene(self, column: exp.Column) -> exp.Expr | None:
-        """``v[i-1]`` or ``v[..i-1]``; None (and nothing eaten) where the brackets hold something else."""
+        """``v[i-1]`` or ``v[..i-1]``; None (consuming nothing) if the brackets contain anything else."""
         inner = self._bracketed()
         texts = [token.text.upper() for token in inner]
         if texts == [".", ".", "I", "-", "1"]:
@@ -258,7 +258,7 @@ class CepParser(SpanParser):
         return node
 
     def _bracketed(self) -> list[RawToken]:
-        """The tokens between the bracket that comes next and the first one that closes."""
+        """The tokens between the next bracket and the first closing one."""
         inner: list[RawToken] = []
         for token in self._tokens[self._index + 1 :]:
             if token.token_type is TokenType.R_BRACKET:
@@ -287,7 +287,7 @@ def new_parser(*, kleene: bool = False) -> CepParser:
 
 
 def _kleene_index(texts: list[str], variable: str) -> tuple[str | int, int] | None:
-    """``['I', '-', '1']`` → ``('i', -1)``; None for what is no Kleene index."""
+    """``['I', '-', '1']`` → ``('i', -1)``; None if it is not a Kleene index."""
     if texts == ["I"]:
         return "i", 0
     if len(texts) == 3 and texts[0] == "I" and texts[1] in "+-" and texts[2].isdigit():

@@ -11,7 +11,7 @@ _SHORT: dict[str, tuple[int, int | None]] = {"*": (0, None), "+": (1, None), "?"
 
 
 class Quantifier(NamedTuple):
-    """How often; ``high`` None means no bound."""
+    """Bounds on the number of repetitions; ``high`` None means unbounded."""
 
     low: int
     high: int | None
@@ -19,7 +19,7 @@ class Quantifier(NamedTuple):
 
 
 def read_quantifier(cursor: Cursor) -> Quantifier | None:
-    """The quantifier that comes next, None where none does (``{-`` opens an exclusion)."""
+    """The next quantifier, None if there is none (``{-`` opens an exclusion)."""
     key = cursor.key()
     if key in _SHORT:
         span = cursor.take().span

@@ -1,4 +1,4 @@
-"""What the language has but this version has not: refused by name, with the place and what to write instead."""
+"""Language features that this version does not support: refused by name, with the span and what to write instead."""
 
 from __future__ import annotations
 

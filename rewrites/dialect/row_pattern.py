@@ -1,7 +1,7 @@
 """Row pattern text → pattern IR (ISO/IEC 19075-5, section 4.14).
 
 Grammar, loosest first: alternation ``|``, concatenation, quantified primaries. Nested concatenations and alternations
-are flattened, groups of one item fall away: ``(A (B C)) | D`` is ``A B C | D``.
+are flattened, groups of one item are unwrapped: ``(A (B C)) | D`` is ``A B C | D``.
 """
 
 from __future__ import annotations
@@ -127,7 +127,7 @@ def _permutation(cursor: Cursor) -> RowPattern:
 
 
 def _widened(pattern: RowPattern, span: Span) -> RowPattern:
-    """A group's parentheses belong to its place."""
+    """The pattern with its span widened to include the group's parentheses."""
     fields = {name: getattr(pattern, name) for name in pattern.__slots__ if name != "span"}
     return type(pattern)(**fields, span=span)
 

@@ -1,7 +1,7 @@
-"""Aggregates that Spark computes from arrays of rows: explode and group again, once for each variable that has any.
+"""Aggregates that Spark computes from arrays of rows: explode and regroup, once per variable that has any.
 
 ``SELECT `__cep_i`, any_value(…), stddev(`__cep_r`.`c0`) FROM (SELECT *, monotonically_increasing_id() AS `__cep_i` FROM cep_match(…))
-LATERAL VIEW OUTER posexplode(`__cep_m0`) … GROUP BY `__cep_i```: the matches are found once; one exchange for all of it.
+LATERAL VIEW OUTER posexplode(`__cep_m0`) … GROUP BY `__cep_i```: the matches are found once, and there is a single exchange.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ _ID, _VIEW = "__cep_i", "__cep_z"
 
 
 def folded(matches: exp.Expression, bound: BoundRowPattern, spec: RowPatternSpec) -> exp.Expression:
-    """``matches`` with the results of the folds as further columns; as it is where there are none."""
+    """``matches`` with the results of the folds as additional columns; unchanged if there are none."""
     if not bound.folds:
         return matches
     numbered = exp.select(exp.Star(), named("monotonically_increasing_id()", _ID)).from_(matches)
@@ -29,7 +29,7 @@ def folded(matches: exp.Expression, bound: BoundRowPattern, spec: RowPatternSpec
 
 
 def _grouped(rows: exp.Expression, fold: Fold, columns: list[str], *, outside: bool) -> exp.Select:
-    """``outside``: rows may be of no match; then the array, and every aggregate over it, is NULL."""
+    """``outside``: rows may lie outside of all matches; then the array, and every aggregate over it, is NULL."""
     kept = [named(f"any_value({quoted(name)})", name) for name in columns]
     calls = [named(_unless_outside(text, fold) if outside else text, name) for text, name in fold.calls.items()]
     view = f"LATERAL VIEW OUTER posexplode({fold.rows_text}) {quoted(_VIEW)} AS {quoted(POSITION)}, {quoted(ROW)}"

@@ -9,7 +9,7 @@ from sparkcep.spec.row import MASK_BITS
 
 ROW_NUMBER = "__cep_row"
 INT_BITS = 30
-"""Masks that fit are INT: half the bytes of BIGINT on the way to the worker."""
+"""Masks of up to this many bits are INT: half the bytes of BIGINT to transfer to the worker."""
 
 
 def mask_columns(conditions: Sequence[str | None], start: str = f"{quoted(ROW_NUMBER)} = 1") -> list[tuple[str, str]]:

@@ -1,7 +1,7 @@
-"""Bound clause → the query that lists the events of its matches one by one: what a time line is drawn from.
+"""Bound clause → the query that lists the events of its matches one by one, from which a timeline is drawn.
 
-The query has the columns ``lane`` (the PARTITION BY values as text), ``match`` (a number, unique in its lane), ``at`` (the event's
-time) and ``variable``, in this order.
+The query has the columns ``lane`` (the PARTITION BY values as text), ``match`` (a number, unique in its lane), ``at`` (the event's time) and
+``variable``, in this order.
 """
 
 from __future__ import annotations
@@ -98,7 +98,7 @@ def event_timeline(bound: BoundEventPattern, spec: EventPatternSpec, source: Sou
 
 
 def lane_names(keys: tuple[Key, ...]) -> str:
-    """What a lane is: ``carrier, flight``."""
+    """The title of the lanes: ``carrier, flight``."""
     return ", ".join(key.name for key in keys)
 
 

@@ -1,4 +1,4 @@
-"""What ``sparkcep.explain`` returns: EXPLAIN PATTERN as an object: text, and in a notebook the automaton drawn above it."""
+"""What ``sparkcep.explain`` returns: EXPLAIN PATTERN as an object with its text and, in a notebook, the automaton drawn above it."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from sparkcep.explanation.report import clause_title, explain_lines
 
 @dataclass(frozen=True, slots=True)
 class Automaton:
-    """The automaton of one clause. ``conditions``: by variable, what is asked of its rows or events."""
+    """The automaton of one clause. ``conditions``: by variable, the condition on its rows or events."""
 
     title: str
     edges: tuple[Edge, ...]
@@ -27,7 +27,7 @@ class Automaton:
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Explanation:
-    """What EXPLAIN PATTERN says of a statement (``str``), with the automata of its clauses (``automata``)."""
+    """The text of EXPLAIN PATTERN for a statement (``str``), with the automata of its clauses (``automata``)."""
 
     text: str
     automata: tuple[Automaton, ...]

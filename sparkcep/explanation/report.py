@@ -1,6 +1,6 @@
 """EXPLAIN PATTERN: a rewritten statement → lines of text.
 
-For each clause: what was understood, which part evaluates each condition, the automaton, the engine and why; then the SQL that Spark gets.
+For each clause: how it was interpreted, which part evaluates each condition, the automaton, the engine and why; then the SQL that Spark gets.
 """
 
 from __future__ import annotations
@@ -22,10 +22,10 @@ from sparkcep.spec.event import Predicate, WithinEvents
 from sparkcep.spec.row import slow_functions
 
 WIDTH = 12
-"""Characters of the first column."""
+"""The width of the first column."""
 
 BINDING = "binding"
-"""The name of the line that says in which order variables are bound."""
+"""The label of the line with the order in which variables are bound."""
 
 COUNTED = "rarest or cheapest first, counted in each task"
 
@@ -93,7 +93,7 @@ def _measures(text: str, bound: BoundEventPattern) -> Iterator[str]:
 
 
 def _key_filters(bound: BoundRowPattern | BoundEventPattern) -> list[str]:
-    """What the WHERE around the clause asks of its partitions."""
+    """The filters on partitions from the WHERE around the clause."""
     return [f"only where {text}: the others are not read" for text in bound.key_filters]
 
 
@@ -159,7 +159,7 @@ def _class(predicate: Predicate) -> str:
 
 
 def _binding(spec: EventPatternSpec) -> str:
-    """In which order variables are bound, as far as it is known before a run."""
+    """The order in which variables are bound, as far as it is known before the run."""
     names = [element.variable for element in elements(spec.pattern, negated=False)]
     if spec.engine in ("eager", "stack"):
         return f"{', '.join(names if spec.engine == 'eager' else names[::-1])}: the order of the pattern"
@@ -172,7 +172,7 @@ def _binding(spec: EventPatternSpec) -> str:
 
 
 def _time_line(shards: Shards | str, partitioned: bool) -> list[str]:
-    """How the events of a partition spread over tasks: rule time_shards."""
+    """How the events of a partition are distributed over tasks: rule time_shards."""
     if isinstance(shards, Shards):
         return [
             f"cut into shards of {shards.text} that overlap by WITHIN; a match belongs to the shard of its first event"

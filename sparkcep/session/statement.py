@@ -1,4 +1,4 @@
-"""A statement of the user's → the SQL that Spark gets: clauses rewritten, EXPLAIN PATTERN answered."""
+"""A user's statement → the SQL that Spark gets: clauses rewritten, EXPLAIN PATTERN answered."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ from sparkcep.session.replay import Rewriter
 LOGGER = logging.getLogger("sparkcep")
 _REWRITER = Rewriter()
 _VIEW_WORDS = ("OR", "REPLACE", "GLOBAL", "TEMP", "TEMPORARY")
-"""What may stand between CREATE and VIEW."""
+"""The words allowed between CREATE and VIEW."""
 
 
 def concerns(text: str) -> bool:
-    """Whether a statement is sparkcep's to rewrite; all others are Spark's as they are."""
+    """Whether sparkcep must rewrite a statement; all others go to Spark unchanged."""
     with guarded(text):
         return has_clause(text) or has_function(text) or explain_prefix(text) is not None
 
@@ -32,7 +32,7 @@ def only_explains(text: str) -> bool:
 
 
 def lasting_view(text: str) -> Span | None:
-    """Where a statement makes a view that other sessions read: CREATE VIEW, ALTER VIEW, CREATE GLOBAL TEMPORARY VIEW."""
+    """The span of a statement that creates a view visible to other sessions: CREATE VIEW, ALTER VIEW, CREATE GLOBAL TEMPORARY VIEW."""
     first, *rest = tokenize(text).items
     words = [token.key for token in rest[:5]]
     kind = next((word for word in words if word not in _VIEW_WORDS), "")
@@ -60,14 +60,14 @@ def _explained(text: str, prefix: ExplainPrefix, describe: Describe, options: Op
 
 
 def analysed(text: str, describe: Describe, options: Options) -> Rewritten:
-    """A statement with every stage of its rewriting; EXPLAIN PATTERN in front of it is passed over."""
+    """All stages of rewriting a statement; a leading EXPLAIN PATTERN is skipped."""
     with guarded(text):
         prefix = explain_prefix(text)
         return analyse(text[prefix.rest_offset if prefix else 0 :], describe, options)
 
 
 def _rewritten(text: str, describe: Describe, options: Options) -> str:
-    """The SQL; what is odd about the statement goes to the log."""
+    """The SQL; notices are logged."""
     kept = _REWRITER.rewrite(text, describe, options)
     for notice in kept.notices:
         LOGGER.warning("%s", CepNotice(notice.message, sql=text, span=notice.span, hint=notice.hint))

@@ -20,7 +20,7 @@ from sparkcep.engines.row_pattern.program import Program
 from sparkcep.spec.row import MatchNumber, Output, RowPatternSpec
 
 MOST_STATES = 60
-"""States beyond which those of a variable are counted together."""
+"""With more states than this, the states of a variable are counted together."""
 
 
 def counting(spec: RowPatternSpec) -> RowPatternSpec:

@@ -30,10 +30,11 @@ from sparkcep.errors import CepDataError, CepInternalError
 from sparkcep.spec.row import Aggregate, ClassifierAt, ColumnAt, CurrentRow, MatchNumber, RowPatternSpec, Source
 
 SLICE_BYTES = 4 << 20
-"""Bit sets computed at a time, where partitions are small enough (about half a million rows of a usual pattern)."""
+"""The size of the bit sets computed at a time, if partitions are small enough (about half a million rows for a typical pattern).
+"""
 
 OUTPUT_ELEMENTS = 1 << 20
-"""Array elements (ARRAY_AGG) in an output table, but for a single longer array."""
+"""The most array elements (ARRAY_AGG) in an output table, unless a single array is longer."""
 
 _SKIPS = {"past_last_row": 0, "next_row": 1, "first": 2, "last": 3}
 

@@ -17,7 +17,7 @@ from sparkcep.engines.row_pattern.program import FIRST_ROW_NODE, Program
 from sparkcep.errors import CepError, CepLimitError
 
 MAX_VIABLE_BYTES = 4 << 30
-"""Bit sets of one partition: rows x words of 8 bytes."""
+"""The limit for the bit sets of one partition: rows x words of 8 bytes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,7 +33,7 @@ class Search:
 
 
 LEAST_NODES = 1 << 12
-"""Matched rows held at a time, at least, where overlapping matches may be many more than the rows."""
+"""The least room for matched rows when overlapping matches may far outnumber the rows."""
 
 SkipError = Callable[[int, int, bool], CepError]
 """(row where the match starts, its number, True if SKIP TO would return to that row) → the error to raise."""

@@ -13,10 +13,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 BATCH_MATCHES = 1 << 16
-"""Matches found before they are put out; also the most rows of an output table."""
+"""The number of matches found before they are output; also the most rows of an output table."""
 
 BATCH_NODES = 1 << 18
-"""Matched rows held at a time (a longer match alone gets the room it needs)."""
+"""The matched rows held at a time (a single longer match gets the room it needs)."""
 
 
 @dataclass(frozen=True, slots=True)

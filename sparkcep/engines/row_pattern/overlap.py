@@ -19,10 +19,10 @@ from sparkcep.engines.row_pattern.program import FIRST_ROW_NODE
 from sparkcep.spec.row import Aggregate, ClassifierAt, RowPatternSpec
 
 GROWTH = 2
-"""Room at first for that many forest nodes a row; the arrays double when full."""
+"""The initial room, in forest nodes per row; the arrays double when full."""
 
 MAX_FOREST_NODES = 1 << 25
-"""Nodes of one forest (14 bytes each, and 4 to 16 a measure), or MAX_NODES_A_ROW times the rows if that is more."""
+"""The most nodes of one forest (14 bytes each, plus 4 to 16 per measure), or MAX_NODES_A_ROW times the rows if that is more."""
 
 MAX_NODES_A_ROW = 4
 
