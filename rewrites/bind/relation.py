@@ -25,6 +25,9 @@ from sparkcep.spec.expression import Constant, SparkFunction
 _OUR_COLUMN = re.compile(r", (`__cep`\.)?`__cep_\w+`|(`__cep`\.)?`__cep_\w+`, ")
 """A column of ours among Spark's suggestions."""
 
+_JAVA_CLASS = re.compile(r"^(\w+\.)+\w+: (?=\[)")
+"""What stands before the message of an exception that PySpark has no class for."""
+
 Describe = Callable[[str], StructType]
 
 
@@ -163,5 +166,7 @@ def suggestion(name: str, candidates: Iterable[str]) -> str:
 def spark_message(error: PySparkException) -> str:
     """Spark's message without the query plan and the position, which are about SQL the user never wrote."""
     message = str(error.getMessage() or error)
-    message = message.split(";\n")[0].split("\n\nJVM stacktrace")[0].split("; line ")[0].strip()
+    for mark in (";\n", "\n\nJVM stacktrace", "; line ", "\n== SQL "):
+        message = message.split(mark)[0].strip()
+    message = _JAVA_CLASS.sub("", message)
     return _OUR_COLUMN.sub("", message).replace("`__cep`.", "")
