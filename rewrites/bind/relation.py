@@ -138,8 +138,20 @@ def relation(site: Site, source: Source, describe: Describe) -> Relation:
             span=site.input,
             hint="join the two inputs first and put the clause over the result",
         ) from None
+    _refuse_stream(site, describe, scope(query))
     known = (getattr(describe, name, None) for name in ("expression", "resources"))
     return Relation(text, schema, scoped, scope, *known)
+
+
+def _refuse_stream(site: Site, describe: Describe, query: str) -> None:
+    streaming: Callable[[str], bool] | None = getattr(describe, "streaming", None)
+    if streaming is not None and streaming(query):
+        raise CepUnsupportedError(
+            "a pattern clause over a streaming relation",
+            code="STREAM",
+            span=site.input,
+            hint="write the stream to a table and put the clause over that, or run the query on each batch in foreachBatch",
+        )
 
 
 def in_scope(query: str, site: Site, source: Source) -> str:

@@ -57,15 +57,15 @@ def _check_lambdas(sql: str, node: exp.Expr) -> None:
 
 
 def _check_names(sql: str, node: exp.Expr) -> None:
-    """``a."price"`` is sqlglot's, not Spark's."""
-    for part in node.find_all(exp.Identifier):
-        span = span_of(part)
-        if isinstance(part.parent, exp.Column | exp.Dot) and sql[span.start] in "\"'":
+    """``a."price"`` is a name to sqlglot, not to Spark."""
+    for part in node.find_all(exp.Literal):
+        column, dot = isinstance(part.parent, exp.Column), isinstance(part.parent, exp.Dot)
+        if column or (dot and part.arg_key == "expression"):
             raise CepSyntaxError(
                 "quotes make a string, not a name",
                 code="EXPRESSION",
                 sql=sql,
-                span=span,
+                span=span_of(part),
                 hint=f"a quoted name stands in backticks: `{part.name}`",
             )
 

@@ -111,6 +111,12 @@ class _Asked:
         return asked
 
     @property
+    def streaming(self) -> Callable[[str], bool] | None:
+        """Whether a query reads a stream. What does is refused, and no refusal is kept."""
+        found: Callable[[str], bool] | None = getattr(self._describe, "streaming", None)
+        return found
+
+    @property
     def resources(self) -> Callable[[str], Any] | None:
         """What Spark knows of a query's cost. It changes no answer, so a rewrite is kept whatever it was."""
         found: Callable[[str], Any] | None = getattr(self._describe, "resources", None)
