@@ -17,6 +17,7 @@ from rewrites.options import Options, Rewritten, RewrittenClause
 from rewrites.pushdown.aggregate_pushdown import NAME as AGGREGATE_PUSHDOWN
 from rewrites.rules.aseq_functions import NAME as ASEQ_FUNCTIONS
 from rewrites.rules.aseq_functions import aseq_functions, has_calls
+from rewrites.sql.bare_queries import named_columns
 from rewrites.sql.parameters import named_markers
 from rewrites.sql.source import Source
 from sparkcep.errors import Span
@@ -50,7 +51,7 @@ def _rewrite(text: str, describe: Describe, options: Options) -> Rewritten:
     sites = find_sites(text)
     if not sites and not has_function(text):
         return Rewritten(text, text)
-    source = Source(text, named_markers(text))
+    source = Source(text, (*named_markers(text), *named_columns(text, sites)))
     calls = () if ASEQ_FUNCTIONS in options.disabled else aseq_functions(source, options.aggregate_function)
     source = source.with_edits(calls)
     clauses = [_parsed(text, site) for site in sorted(sites, key=lambda site: site.span.end)]

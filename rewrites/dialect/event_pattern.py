@@ -42,7 +42,7 @@ def _item(cursor: Cursor) -> EventItem:
         return _pattern(cursor)
     start = cursor.take().span
     if cursor.key() in _NEGATIONS:
-        cursor.fail("a negation of a negation has no meaning")
+        cursor.fail("a negation of a negation has no meaning", hint="write NOT once, or not at all")
     item = _pattern(cursor)
     return Not(item, start.to(_place(item)))
 
@@ -69,7 +69,7 @@ def _operator(cursor: Cursor) -> EventPattern:
     word = cursor.take()
     cursor.expect("(")
     if cursor.key() == ")":
-        cursor.fail(f"{word.key} needs at least one item")
+        cursor.fail(f"{word.key} needs at least one item", hint=f"for example {word.key}(A a, B b)")
     items = [_item(cursor)]
     while cursor.accept(","):
         items.append(_item(cursor))
