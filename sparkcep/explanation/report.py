@@ -108,7 +108,9 @@ def _row_lines(bound: BoundRowPattern, spec: RowPatternSpec) -> Iterator[str]:
     yield from _table("conditions", list(_row_conditions(bound, spec)))
     measures = {name: source for source, name in bound.outputs.sources.items()}
     yield from _table("engine gives", [f"{name}: {source}" for name, source in measures.items()])
-    yield from _table("Spark folds", [f"{name} = {text}" for fold in bound.folds for text, name in fold.calls.items()])
+    yield from _table(
+        "Spark folds", [f"{name} = {text}" for fold in bound.folds for text, name in (fold.calls | fold.apart).items()]
+    )
     yield from _table("Spark gives", [f"{name} = {text}" for text, name in bound.measures])
 
 
