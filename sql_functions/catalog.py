@@ -85,6 +85,11 @@ class ClassicDescribe:
             _cheap(plan),
         )
 
+    def rows(self, query: str) -> list[dict[str, Any]]:
+        """The rows of a small query, which is run; a NULL is left out."""
+        with _quiet:
+            return [json.loads(row) for row in self._dataset(query).toJSON().collectAsList()]
+
     def _dataset(self, query: str) -> Any:
         return self.of_rows(self.jsession, self.parse(query))
 

@@ -202,7 +202,7 @@ def _refuse_named_pattern(cursor: Cursor) -> None:
     if cursor.key() == "PATTERN" and name and name.is_name and cursor.key(2) in ("", ",", ")"):
         span = cursor.take().span.to(name.span)
         raise CepUnsupportedError(
-            "named patterns are not supported yet",
+            "a named pattern outside a session",
             code="NAMED_PATTERN",
             sql=cursor.sql,
             span=span,

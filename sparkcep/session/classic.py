@@ -22,10 +22,11 @@ from rewrites import InputError, Rewritten, positional_name
 from sparkcep.errors import CepError, CepInternalError
 from sparkcep.session.aggregate_functions import counted_pattern
 from sparkcep.session.config import PREFIX, options, point_workers
+from sparkcep.session.patterns import SessionPatterns
 from sparkcep.session.raising import remember, translate_errors
 from sparkcep.session.statement import analysed as analysed_statement
 from sparkcep.session.statement import concerns, spark_sql
-from sql_functions.catalog import classic_describe, dataset_of_plan
+from sql_functions.catalog import ClassicDescribe, classic_describe, dataset_of_plan
 from sql_functions.register import register_builtin, register_in_session
 from sql_functions.register_aggregates import builtin_functions, register_aggregates
 
@@ -130,13 +131,17 @@ class PatternParser:
         """``text`` as Spark gets it; ``parse`` makes plans of the queries that are asked for their schema."""
         jsession = self._session.get()
         describe = classic_describe(self.injection.of_rows, jsession, parse)
-        return spark_sql(text, describe, options(self._setting(jsession)))
+        return spark_sql(text, describe, options(self._setting(jsession)), self._patterns(jsession, describe))
 
     def analysed(self, text: str, **changes: Any) -> Rewritten:
         """``text`` with every stage of its rewriting."""
         jsession = self._session.get()
         describe = classic_describe(self.injection.of_rows, jsession, self.parse_plain)
-        return analysed_statement(text, describe, replace(options(self._setting(jsession)), **changes))
+        found = replace(options(self._setting(jsession)), **changes)
+        return analysed_statement(text, describe, found, self._patterns(jsession, describe))
+
+    def _patterns(self, jsession: Any, describe: ClassicDescribe) -> SessionPatterns:
+        return SessionPatterns(jsession.catalog, describe.rows, jsession.conf().get)
 
     def _setting(self, jsession: Any) -> Setting:
         """What looks up a setting of the session. Each call into the JVM takes its turn, and most sessions have none of ours."""

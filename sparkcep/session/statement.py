@@ -1,4 +1,4 @@
-"""A statement of the user's → the SQL that Spark gets: clauses rewritten, EXPLAIN PATTERN answered."""
+"""A statement of the user's → the SQL that Spark gets: named patterns looked up, clauses rewritten, EXPLAIN PATTERN answered."""
 
 from __future__ import annotations
 
@@ -8,8 +8,11 @@ from dataclasses import replace
 from rewrites import Options, Rewritten, analyse, has_clause, has_function
 from rewrites.bind.relation import Describe
 from rewrites.dialect import explain_prefix
+from rewrites.dialect.pattern_names import uses
+from rewrites.dialect.pattern_statements import is_pattern_statement, parse_pattern_statement
 from rewrites.dialect.tokens import tokenize
-from sparkcep.errors import CepNotice, Span
+from rewrites.patterns import Expanded, PatternStore, expand, statement_sql
+from sparkcep.errors import CepError, CepNotice, Span
 from sparkcep.explanation import analyze_query, explain_query
 from sparkcep.session.replay import Rewriter
 
@@ -21,13 +24,14 @@ _VIEW_WORDS = ("OR", "REPLACE", "GLOBAL", "TEMP", "TEMPORARY")
 
 def concerns(text: str) -> bool:
     """Whether a statement is sparkcep's to rewrite; all others are Spark's as they are."""
-    return has_clause(text) or has_function(text) or explain_prefix(text) is not None
+    ours = is_pattern_statement(text) or explain_prefix(text) is not None or any(True for _ in uses(text))
+    return ours or has_clause(text) or has_function(text)
 
 
-def only_explains(text: str) -> bool:
-    """Whether a statement is an EXPLAIN PATTERN, which runs no pattern."""
+def runs_no_pattern(text: str) -> bool:
+    """Whether a statement is an EXPLAIN PATTERN or one about named patterns: neither needs workers."""
     prefix = explain_prefix(text)
-    return prefix is not None and prefix.mode != "analyze"
+    return is_pattern_statement(text) or (prefix is not None and prefix.mode != "analyze")
 
 
 def lasting_view(text: str) -> Span | None:
@@ -41,28 +45,42 @@ def lasting_view(text: str) -> Span | None:
     return None if before & {"TEMP", "TEMPORARY"} and "GLOBAL" not in before else first.span
 
 
-def spark_sql(text: str, describe: Describe, options: Options) -> str:
+def spark_sql(text: str, describe: Describe, options: Options, patterns: PatternStore) -> str:
     """The SQL for a statement that ``concerns`` sparkcep. Raises CepError with the statement's text."""
+    statement = parse_pattern_statement(text)
+    if statement is not None:
+        return statement_sql(text, statement, patterns)
     prefix = explain_prefix(text)
     if prefix is None:
-        return _rewritten(text, describe, options)
+        return _rewritten(expand(text, patterns), describe, options)
     blank = "".join("\n" if character == "\n" else " " for character in text[: prefix.rest_offset])
     analyze = prefix.mode == "analyze"
-    rewritten = analyse(blank + text[prefix.rest_offset :], describe, replace(options, analyze=analyze))
+    expanded = expand(blank + text[prefix.rest_offset :], patterns)
+    rewritten = _analysed(expanded, describe, replace(options, analyze=analyze))
     if analyze:
         return analyze_query(rewritten)
     return explain_query(rewritten, options.explain_rows)
 
 
-def analysed(text: str, describe: Describe, options: Options) -> Rewritten:
+def analysed(text: str, describe: Describe, options: Options, patterns: PatternStore) -> Rewritten:
     """A statement with every stage of its rewriting; EXPLAIN PATTERN in front of it is passed over."""
     prefix = explain_prefix(text)
-    return analyse(text[prefix.rest_offset if prefix else 0 :], describe, options)
+    return _analysed(expand(text[prefix.rest_offset if prefix else 0 :], patterns), describe, options)
 
 
-def _rewritten(text: str, describe: Describe, options: Options) -> str:
+def _analysed(expanded: Expanded, describe: Describe, options: Options) -> Rewritten:
+    try:
+        return replace(analyse(expanded.text, describe, options), expanded=expanded.changed)
+    except CepError as error:
+        raise expanded.located(error) from None
+
+
+def _rewritten(expanded: Expanded, describe: Describe, options: Options) -> str:
     """The SQL; what is odd about the statement goes to the log."""
-    kept = _REWRITER.rewrite(text, describe, options)
+    try:
+        kept = _REWRITER.rewrite(expanded.text, describe, options)
+    except CepError as error:
+        raise expanded.located(error) from None
     for notice in kept.notices:
-        LOGGER.warning("%s", CepNotice(notice.message, sql=text, span=notice.span, hint=notice.hint))
+        LOGGER.warning("%s", expanded.located(CepNotice(notice.message, span=notice.span, hint=notice.hint)))
     return kept.sql
