@@ -4,7 +4,9 @@
 """
 
 from rewrites.bind.relation import InputError
-from rewrites.rewrite import Options, Rewritten, RewrittenClause, analyse, has_clause, has_function, rewrite
+from rewrites.guard import guarded
+from rewrites.options import Options, Rewritten, RewrittenClause
+from rewrites.rewrite import analyse, has_clause, has_function, rewrite
 from rewrites.sql.parameters import positional_name
 
 __all__ = [
@@ -13,6 +15,7 @@ __all__ = [
     "Rewritten",
     "RewrittenClause",
     "analyse",
+    "guarded",
     "has_clause",
     "has_function",
     "positional_name",

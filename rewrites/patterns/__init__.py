@@ -6,6 +6,6 @@ Knows no session: what is stored comes from a ``PatternStore``.
 from rewrites.patterns.expand import expand
 from rewrites.patterns.statements import statement_sql
 from rewrites.patterns.texts import Expanded
-from rewrites.patterns.versions import PatternStore, Version, in_effect, newest
+from rewrites.patterns.versions import FixedPatterns, PatternStore, Version, in_effect, newest
 
-__all__ = ["Expanded", "PatternStore", "Version", "expand", "in_effect", "newest", "statement_sql"]
+__all__ = ["Expanded", "FixedPatterns", "PatternStore", "Version", "expand", "in_effect", "newest", "statement_sql"]

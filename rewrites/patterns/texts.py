@@ -6,6 +6,7 @@ In: edits. Out: text, and for an error in it the place in the statement with, in
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -117,6 +118,16 @@ class Expanded:
             inside.insert(0, Place(f"pattern {origin.name}", origin.text, span))
             origin, span = origin.inside, origin.place
         return error.at(origin.text, span, tuple(inside))
+
+    @contextmanager
+    def locating(self) -> Iterator[None]:
+        """Errors of what is done with this text, at their places in the statement."""
+        try:
+            yield
+        except CepError as error:
+            if not self.changed:
+                raise
+            raise self.located(error) from error.__cause__
 
     def _placed(self) -> Iterator[tuple[int, Piece]]:
         position = 0

@@ -73,6 +73,22 @@ class PatternStore(Protocol):
         """All versions of a pattern (of all where no name is given), and a moment as microseconds: now, or that of a timestamp expression."""
 
 
+@dataclass(frozen=True, slots=True)
+class FixedPatterns:
+    """A store without a session: these versions, at this moment."""
+
+    known: tuple[Version, ...] = ()
+    now: int = 0
+    table: str = "`sparkcep_patterns`"
+    exists: bool = True
+    creation: str = ""
+
+    def versions(self, name: str | None = None, moment: str | None = None) -> tuple[tuple[Version, ...], int]:
+        """See ``PatternStore``; ``moment`` is a whole number here."""
+        found = (version for version in self.known if name is None or version.pattern.lower() == name.lower())
+        return tuple(found), self.now if moment is None else int(moment)
+
+
 def newest(versions: Iterable[Version]) -> Version | None:
     """What the last statement made of a pattern; None where it dropped it."""
     last = max(versions, key=lambda version: version.place, default=None)

@@ -8,17 +8,19 @@ earlier application are not in its way.
 from __future__ import annotations
 
 import uuid
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from functools import cached_property
 from typing import Any
 
+from py4j.protocol import Py4JJavaError
 from pyspark.errors import PySparkException
 
 from rewrites.dialect.tokens import tokenize
 from rewrites.patterns import Version
 from rewrites.patterns.versions import COLUMNS
 from rewrites.sql.builder import quoted, string
-from sparkcep.errors import CepAnalysisError
+from sparkcep.errors import CepAnalysisError, CepDataError
 
 TABLE = "sparkcep.patterns.table"
 DEFAULT_TABLE = "sparkcep_patterns"
@@ -68,10 +70,11 @@ class SessionPatterns:
     def exists(self) -> bool:
         """Whether the table is there. What Spark remembers of its files is thrown away: another session may have written since."""
         catalog = self._catalog()
-        if not catalog.tableExists(self.table):
-            return False
-        catalog.refreshTable(self.table)
-        return True
+        with self._reading():
+            if not catalog.tableExists(self.table):
+                return False
+            catalog.refreshTable(self.table)
+            return True
 
     @property
     def creation(self) -> str:
@@ -91,12 +94,18 @@ class SessionPatterns:
         query = _ROW.format(moment=moment or "CURRENT_TIMESTAMP()", table=self.table)
         if name is not None:
             query += f" WHERE LOWER(pattern) = {string(name.lower())}"
-        found = list(self._found(query))
+        with self._reading():
+            found = list(self._rows(query))
         return tuple(map(_version, found)), max((row["moment"] or 0 for row in found), default=0)
 
-    def _found(self, query: str) -> Iterable[dict[str, Any]]:
+    @contextmanager
+    def _reading(self) -> Iterator[None]:
+        """What Spark or the table's storage says against reading it, as an error of the table's."""
         try:
-            return self._rows(query)
+            yield
+        except Py4JJavaError as error:
+            reason = str(error.java_exception.getMessage() or error.java_exception.toString()).splitlines()[0]
+            raise CepDataError(f"{self.table} cannot be read: {reason}", code="PATTERN_TABLE") from error
         except PySparkException as error:
             if not (error.getCondition() or "").startswith("UNRESOLVED_COLUMN"):
                 raise

@@ -5,18 +5,19 @@ from __future__ import annotations
 import logging
 from dataclasses import replace
 
-from rewrites import Options, Rewritten, analyse, has_clause, has_function
+from rewrites import Options, Rewritten, analyse, guarded, has_clause, has_function
 from rewrites.bind.relation import Describe
-from rewrites.dialect import explain_prefix
+from rewrites.dialect import ExplainPrefix, explain_prefix
 from rewrites.dialect.pattern_names import uses
 from rewrites.dialect.pattern_statements import is_pattern_statement, parse_pattern_statement
 from rewrites.dialect.tokens import tokenize
-from rewrites.patterns import Expanded, PatternStore, expand, statement_sql
-from sparkcep.errors import CepError, CepNotice, Span
+from rewrites.patterns import Expanded, FixedPatterns, PatternStore, expand, statement_sql
+from sparkcep.errors import CepNotice, Span
 from sparkcep.explanation import analyze_query, explain_query
 from sparkcep.session.replay import Rewriter
 
 LOGGER = logging.getLogger("sparkcep")
+NO_PATTERNS = FixedPatterns()
 _REWRITER = Rewriter()
 _VIEW_WORDS = ("OR", "REPLACE", "GLOBAL", "TEMP", "TEMPORARY")
 """What may stand between CREATE and VIEW."""
@@ -24,8 +25,9 @@ _VIEW_WORDS = ("OR", "REPLACE", "GLOBAL", "TEMP", "TEMPORARY")
 
 def concerns(text: str) -> bool:
     """Whether a statement is sparkcep's to rewrite; all others are Spark's as they are."""
-    ours = is_pattern_statement(text) or explain_prefix(text) is not None or any(True for _ in uses(text))
-    return ours or has_clause(text) or has_function(text)
+    with guarded(text):
+        ours = is_pattern_statement(text) or explain_prefix(text) is not None or any(True for _ in uses(text))
+        return ours or has_clause(text) or has_function(text)
 
 
 def runs_no_pattern(text: str) -> bool:
@@ -45,14 +47,18 @@ def lasting_view(text: str) -> Span | None:
     return None if before & {"TEMP", "TEMPORARY"} and "GLOBAL" not in before else first.span
 
 
-def spark_sql(text: str, describe: Describe, options: Options, patterns: PatternStore) -> str:
+def spark_sql(text: str, describe: Describe, options: Options, patterns: PatternStore = NO_PATTERNS) -> str:
     """The SQL for a statement that ``concerns`` sparkcep. Raises CepError with the statement's text."""
-    statement = parse_pattern_statement(text)
-    if statement is not None:
-        return statement_sql(text, statement, patterns)
-    prefix = explain_prefix(text)
-    if prefix is None:
+    with guarded(text):
+        if (statement := parse_pattern_statement(text)) is not None:
+            return statement_sql(text, statement, patterns)
+        if (prefix := explain_prefix(text)) is not None:
+            return _explained(text, prefix, describe, options, patterns)
         return _rewritten(expand(text, patterns), describe, options)
+
+
+def _explained(text: str, prefix: ExplainPrefix, describe: Describe, options: Options, patterns: PatternStore) -> str:
+    """What EXPLAIN [ANALYZE] PATTERN answers, as a query."""
     blank = "".join("\n" if character == "\n" else " " for character in text[: prefix.rest_offset])
     analyze = prefix.mode == "analyze"
     expanded = expand(blank + text[prefix.rest_offset :], patterns)
@@ -62,25 +68,22 @@ def spark_sql(text: str, describe: Describe, options: Options, patterns: Pattern
     return explain_query(rewritten, options.explain_rows)
 
 
-def analysed(text: str, describe: Describe, options: Options, patterns: PatternStore) -> Rewritten:
+def analysed(text: str, describe: Describe, options: Options, patterns: PatternStore = NO_PATTERNS) -> Rewritten:
     """A statement with every stage of its rewriting; EXPLAIN PATTERN in front of it is passed over."""
-    prefix = explain_prefix(text)
-    return _analysed(expand(text[prefix.rest_offset if prefix else 0 :], patterns), describe, options)
+    with guarded(text):
+        prefix = explain_prefix(text)
+        return _analysed(expand(text[prefix.rest_offset if prefix else 0 :], patterns), describe, options)
 
 
 def _analysed(expanded: Expanded, describe: Describe, options: Options) -> Rewritten:
-    try:
+    with expanded.locating():
         return replace(analyse(expanded.text, describe, options), expanded=expanded.changed)
-    except CepError as error:
-        raise expanded.located(error) from None
 
 
 def _rewritten(expanded: Expanded, describe: Describe, options: Options) -> str:
     """The SQL; what is odd about the statement goes to the log."""
-    try:
+    with expanded.locating():
         kept = _REWRITER.rewrite(expanded.text, describe, options)
-    except CepError as error:
-        raise expanded.located(error) from None
     for notice in kept.notices:
         LOGGER.warning("%s", expanded.located(CepNotice(notice.message, span=notice.span, hint=notice.hint)))
     return kept.sql

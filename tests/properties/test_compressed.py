@@ -9,8 +9,8 @@ import pytest
 from hypothesis import assume, given, settings
 
 from sparkcep.engines.event_pattern import engine as event_engine
+from sparkcep.engines.event_pattern.output.expansion import expand
 from sparkcep.engines.nfa_b import engine as nfa_engine
-from sparkcep.engines.nfa_b.expansion import expand
 from sparkcep.errors import CepError
 from sparkcep.pattern.event import elements
 from sparkcep.spec.event import BufferStruct, EventPatternSpec, LastEvent, Output
@@ -48,7 +48,7 @@ def _compressed(case: EventCase) -> list[tuple[str, list[Any]]]:
     )
     runner: Any = event_engine if case.strategy == "any" else nfa_engine
     tables = list(event_tables(case))
-    results = runner.run(runner.compile(spec), pa.concat_tables(tables)) if tables else []
+    results = runner.compile(spec).run(pa.concat_tables(tables)) if tables else []
     rows = [row for table in results for row in table.to_pylist()]
     ends = [row["end"] for row in rows]
     assert len(ends) == len(set(ends))
