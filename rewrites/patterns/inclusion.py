@@ -1,7 +1,7 @@
 """``PATTERN name [alias]`` inside an event pattern → the named pattern, its conditions added to WHERE (composition, as SASE has it).
 
 Before: ``SEQ(PATTERN read r, Exit e) … WHERE e.tag = r_s.tag`` where ``read`` is ``SEQ(Shelf s, NOT Counter c) WHERE s.area = c.area``.
-After: ``SEQ(SEQ(Shelf r_s, NOT Counter r_c), Exit e) … WHERE (r_s.area = r_c.area) AND e.tag = r_s.tag``.
+After: ``SEQ(SEQ(Shelf r_s, NOT Counter r_c), Exit e) … WHERE r_s.area = r_c.area AND e.tag = r_s.tag``.
 
 The other clauses of the named pattern must be those around it or missing: dropping one would change what the pattern means.
 """
@@ -50,7 +50,7 @@ def _check_sections(outer: Mapping[str, Section], inner: Mapping[str, Section], 
         same = name in outer and _words(outer[name]) == _words(section)
         if name not in ("PATTERN", "WHERE") and not same:
             raise CepUnsupportedError(
-                f"the pattern {found.name.value} has a {name} that is not the one around it",
+                f"the {name} of the pattern {found.name.value} is not the one around it",
                 code="PATTERN_CLAUSES",
                 span=found.span,
                 hint=_OWN,
@@ -101,7 +101,7 @@ def _references(tokens: tuple[Token, ...], names: Mapping[str, str]) -> Iterator
 def _conditions(
     text: Expanded, outer: Mapping[str, Section], body: Expanded, section: Section, found: Inclusion, edits: list[Edit]
 ) -> tuple[tuple[Piece, ...], ...]:
-    """The conjuncts of the included WHERE, renamed, each in parentheses."""
+    """The conjuncts of the included WHERE, renamed."""
     where = parse_where(body.text, section)
     if where.strategy is not None:
         raise CepUnsupportedError(
@@ -111,8 +111,19 @@ def _conditions(
             hint="write its conditions behind WHERE without the braces, and the strategy around it",
         )
     kept = [_edited(body, test.span, edits) for test in _equivalences(text, outer, where, found)]
-    begin, end = text.glue("(", found.span), text.glue(")", found.span)
-    return (*kept, *((begin, *_edited(body, one.span, edits), end) for one in where.conjuncts))
+    return (*kept, *(_bracketed(text, body, one.span, found, edits) for one in where.conjuncts))
+
+
+def _bracketed(text: Expanded, body: Expanded, span: Span, found: Inclusion, edits: list[Edit]) -> tuple[Piece, ...]:
+    """A conjunct that can stand beside an AND."""
+    pieces = _edited(body, span, edits)
+    if not _has_or(tokenize(body.text).inside(span)):
+        return pieces
+    return (text.glue("(", found.span), *pieces, text.glue(")", found.span))
+
+
+def _has_or(tokens: tuple[Token, ...]) -> bool:
+    return any(depth == 0 and tokens[i].key == "OR" for i, depth in depths(tokens))
 
 
 def _equivalences(
@@ -163,9 +174,7 @@ def _with_conditions(
     if tokens[0].key in STRATEGY_FUNCTIONS:
         brace = next(token for token in tokens if token.key == "{")
         start, end = brace.span.end, tokens[-1].span.start
-    wraps = (
-        any(depth == 0 and tokens[i].key == "OR" for i, depth in depths(tokens)) or tokens[0].key in STRATEGY_FUNCTIONS
-    )
+    wraps = _has_or(tokens) or tokens[0].key in STRATEGY_FUNCTIONS
     opening, closing = ("(", ")") if wraps else ("", "")
     yield Span(start, start), (text.glue(" ", found.span), *joined, text.glue(opening, found.span))
     if wraps:

@@ -84,9 +84,9 @@ class FixedPatterns:
     creation: str = ""
 
     def versions(self, name: str | None = None, moment: str | None = None) -> tuple[tuple[Version, ...], int]:
-        """See ``PatternStore``; ``moment`` is a whole number here."""
+        """See ``PatternStore``; it is always the same moment."""
         found = (version for version in self.known if name is None or version.pattern.lower() == name.lower())
-        return tuple(found), self.now if moment is None else int(moment)
+        return tuple(found), self.now
 
 
 def newest(versions: Iterable[Version]) -> Version | None:
