@@ -102,6 +102,11 @@ class ClassicDescribe:
                 return Resources(cores, partitions, None, cheap=False)
         return Resources(cores, partitions, size if size < UNKNOWN_SIZE else None, _cheap(plan))
 
+    def rows(self, query: str) -> list[dict[str, Any]]:
+        """The rows of a small query, which is run; a NULL is left out."""
+        with _quiet:
+            return [json.loads(row) for row in self._dataset(query).toJSON().collectAsList()]
+
     def _dataset(self, query: str) -> Any:
         """The analysed query. PySpark leaves exceptions that it has no class for (a collation's name, a bare lambda) to Py4J."""
         try:

@@ -199,10 +199,14 @@ def _check_distinct(sql: str, pattern: EventPattern) -> None:
 
 def _refuse_named_pattern(cursor: Cursor) -> None:
     name = cursor.peek(1)
-    if cursor.key() == "PATTERN" and name and name.is_name and cursor.key(2) in ("", ",", ")"):
+    if cursor.key() != "PATTERN" or name is None or not name.is_name:
+        return
+    if cursor.key(2) in ("+", "*", "?", "{"):
+        cursor.fail("a named pattern does not repeat", span=name.span, hint="only an event type does: Type+ variable")
+    if cursor.key(2) in ("", ",", ")"):
         span = cursor.take().span.to(name.span)
         raise CepUnsupportedError(
-            "named patterns are not supported yet",
+            "a named pattern outside a session",
             code="NAMED_PATTERN",
             sql=cursor.sql,
             span=span,

@@ -29,6 +29,7 @@ BINDING = "binding"
 
 COUNTED = "rarest or cheapest first, counted in each task"
 
+_EXPANDED = "== with the named patterns in their places =="
 _STRATEGIES = {
     "any": "SKIP TILL ANY MATCH",
     "next": "SKIP TILL NEXT MATCH",
@@ -45,7 +46,8 @@ _ROWS = {
 
 def explain_lines(rewritten: Rewritten) -> list[str]:
     """The report, line by line."""
-    lines = [line for part in rewritten.clauses for line in _clause_lines(rewritten.text, part)]
+    lines = [_EXPANDED, *rewritten.text.rstrip().lstrip(" ").splitlines()] if rewritten.expanded else []
+    lines += [line for part in rewritten.clauses for line in _clause_lines(rewritten.text, part)]
     if rewritten.functions:
         lines.append(
             f"aseq_functions: {rewritten.functions} calls over lists, which Spark's own aggregates may stand beside"
