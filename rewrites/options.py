@@ -84,3 +84,5 @@ class Rewritten:
     clauses: tuple[RewrittenClause, ...] = ()
     functions: int = 0
     """Calls of ``aseq_count`` and its kin that a rule rewrote."""
+    expanded: bool = False
+    """``text`` is not what the user wrote: stored patterns stand in the place of their names."""

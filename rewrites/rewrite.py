@@ -14,11 +14,16 @@ from rewrites.dialect import find_sites, parse_clause
 from rewrites.dialect.clause import Clause, MatchRecognizeClause, Site
 from rewrites.guard import guarded
 from rewrites.options import Options, Rewritten, RewrittenClause
+from rewrites.pushdown.aggregate_pushdown import NAME as AGGREGATE_PUSHDOWN
 from rewrites.rules.aseq_functions import NAME as ASEQ_FUNCTIONS
 from rewrites.rules.aseq_functions import aseq_functions, has_calls
+from rewrites.sql.bare_queries import named_columns
 from rewrites.sql.parameters import named_markers
 from rewrites.sql.source import Source
 from sparkcep.errors import Span
+
+RULES = (ASEQ_FUNCTIONS, *(name for name, _ in event_pattern.RULES), AGGREGATE_PUSHDOWN)
+"""The names of all rules, in the order in which they are applied."""
 
 
 def has_clause(text: str) -> bool:
@@ -46,7 +51,7 @@ def _rewrite(text: str, describe: Describe, options: Options) -> Rewritten:
     sites = find_sites(text)
     if not sites and not has_function(text):
         return Rewritten(text, text)
-    source = Source(text, named_markers(text))
+    source = Source(text, (*named_markers(text), *named_columns(text, sites)))
     calls = () if ASEQ_FUNCTIONS in options.disabled else aseq_functions(source, options.aggregate_function)
     source = source.with_edits(calls)
     clauses = [_parsed(text, site) for site in sorted(sites, key=lambda site: site.span.end)]

@@ -83,6 +83,11 @@ class ClassicDescribe:
         check(tree)
         return tree
 
+    def streaming(self, query: str) -> bool:
+        """Whether rows of the query's result come from a stream."""
+        with _quiet:
+            return bool(self._dataset(query).isStreaming())
+
     def resources(self, query: str) -> Resources:
         """What Spark knows of the query's cost."""
         session = self.jsession
@@ -96,6 +101,11 @@ class ClassicDescribe:
             except (Py4JJavaError, PySparkException):  # a constant that overflows, say: the query itself will tell
                 return Resources(cores, partitions, None, cheap=False)
         return Resources(cores, partitions, size if size < UNKNOWN_SIZE else None, _cheap(plan))
+
+    def rows(self, query: str) -> list[dict[str, Any]]:
+        """The rows of a small query, which is run; a NULL is left out."""
+        with _quiet:
+            return [json.loads(row) for row in self._dataset(query).toJSON().collectAsList()]
 
     def _dataset(self, query: str) -> Any:
         """The analysed query. PySpark leaves exceptions that it has no class for (a collation's name, a bare lambda) to Py4J."""
@@ -135,6 +145,21 @@ class _Quiet:
 _quiet = _Quiet()
 
 
+@dataclass(frozen=True, slots=True)
+class ConnectDescribe:
+    """What a Spark Connect session knows of queries; ``sql`` makes a DataFrame of text."""
+
+    sql: Callable[[str], Any]
+
+    def __call__(self, query: str) -> StructType:
+        """The output columns."""
+        return self.sql(query).schema  # type: ignore[no-any-return]
+
+    def streaming(self, query: str) -> bool:
+        """Whether rows of the query's result come from a stream."""
+        return bool(self.sql(query).isStreaming)
+
+
 def connect_describe(sql: Callable[[str], Any]) -> Describe:
     """Describe queries in a Spark Connect session; ``sql`` turns text into a DataFrame."""
-    return lambda query: sql(query).schema  # type: ignore[no-any-return]
+    return ConnectDescribe(sql)

@@ -28,12 +28,18 @@ _NAMES = (
 SPARK_AGGREGATES = frozenset(_NAMES.split())
 """Spark's aggregate functions; FIRST and LAST are navigation inside a pattern clause."""
 
+_MARK = "aggregate"
+
 POSITION, ROW, CLASSIFIER = "__cep_p", "__cep_r", "v"
 """An exploded row: its position in the match, its columns, and among these the name of its variable."""
 
 
 def is_aggregate(node: exp.Expression) -> bool:
     """Whether ``node`` is an aggregate, possibly followed by FILTER, WITHIN GROUP or IGNORE NULLS."""
+    if _MARK in node.meta:
+        return True
+    if isinstance(node.parent, exp.Dot) and node.arg_key == "expression":
+        return False  # of ``system.builtin.sum(x)`` the whole is
     if isinstance(node, exp.Filter | exp.IgnoreNulls | exp.RespectNulls | exp.WithinGroup):
         return is_aggregate(node.this)
     if isinstance(node, exp.Any):
@@ -41,6 +47,26 @@ def is_aggregate(node: exp.Expression) -> bool:
     if isinstance(node, exp.Anonymous):
         return node.name.lower() in SPARK_AGGREGATES
     return isinstance(node, exp.AggFunc)
+
+
+def mark(node: exp.Expression, *, beside_others: bool) -> None:
+    """Note that Spark resolves the call to an aggregate. ``beside_others``: a query may have Spark's own aggregates beside it."""
+    node.meta[_MARK] = beside_others
+
+
+def is_marked(call: exp.Expression) -> bool:
+    """Whether Spark was asked about the call, and said that it is an aggregate."""
+    return _MARK in call.meta
+
+
+def is_apart(node: exp.Expression) -> bool:
+    """Whether no aggregate of Spark's may stand beside this one in a query (a Python one), nor a FILTER behind it."""
+    return innermost_call(node).meta.get(_MARK) is False
+
+
+def is_listed(node: exp.Expression, source: Source) -> bool:
+    """Whether the aggregate is one of those known here by name."""
+    return function_name(innermost_call(node), source) in SPARK_AGGREGATES
 
 
 def innermost_call(node: exp.Expression) -> exp.Expression:
@@ -64,7 +90,8 @@ def function_name(node: exp.Expression, source: Source) -> str:
 class Fold:
     """The rows of one variable (None: of the whole match) and what Spark computes from them.
 
-    ``fields``: input column → (field of the exploded row, type). ``calls``: SQL over an exploded row → name of the result.
+    ``fields``: input column → (field of the exploded row, type). ``calls``: SQL over an exploded row → name of the result; ``apart``: of those
+    that may not stand beside others.
     ``array`` and ``names`` are the engine's outputs that hold the rows and, where ``classified``, their variables.
     """
 
@@ -72,6 +99,7 @@ class Fold:
     running: bool
     fields: dict[str, tuple[str, DataType]] = field(default_factory=dict)
     calls: dict[str, str] = field(default_factory=dict)
+    apart: dict[str, str] = field(default_factory=dict)
     classified: bool = False
     array: str = ""
     names: str = ""
@@ -118,10 +146,11 @@ class Folds:
         """The fold over the rows of a variable."""
         return self.found.setdefault((members, running), Fold(members, running))
 
-    def result(self, fold: Fold, text: str) -> str:
+    def result(self, fold: Fold, text: str, *, apart: bool = False) -> str:
         """The column that holds the aggregate ``text`` over the rows of ``fold``."""
-        count = sum(len(other.calls) for other in self.found.values())
-        return quoted(fold.calls.setdefault(text, f"__cep_g{count}"))
+        count = sum(len(other.calls) + len(other.apart) for other in self.found.values())
+        calls = fold.apart if apart else fold.calls
+        return quoted(calls.setdefault(text, f"__cep_g{count}"))
 
     def __iter__(self) -> Iterator[Fold]:
         return iter(self.found.values())

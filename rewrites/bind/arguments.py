@@ -12,7 +12,7 @@ from sqlglot import exp
 
 from rewrites.bind.aggregates import innermost_call, is_aggregate
 from rewrites.bind.conditions import Columns, Condition, nested
-from rewrites.bind.names import Reference, Variables, has_query, outside_queries, reference, references, row_text
+from rewrites.bind.names import Reference, Variables, is_early, outside_queries, reference, references, row_text
 from rewrites.bind.relation import Relation
 from rewrites.dialect import column_path, span_of
 from rewrites.dialect.clause import Name
@@ -81,7 +81,7 @@ class Arguments:
         if cast is not None:
             text = f"CAST({text} AS {cast})"
         data_type = self.relation.types_of([(text, span_of(node))])[0]
-        if has_query(node):
+        if is_early(node):
             return self.early.name(text, data_type), data_type
         return self.added.name(self._guarded(text, members), data_type), data_type
 

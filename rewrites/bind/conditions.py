@@ -12,7 +12,7 @@ from pyspark.sql.types import DataType
 from sqlglot import exp
 
 from rewrites.bind.aggregates import is_aggregate
-from rewrites.bind.names import Variables, has_query, is_exists, outside_queries, reference, require_known, row_text
+from rewrites.bind.names import Variables, is_early, is_exists, outside_queries, reference, require_known, row_text
 from rewrites.bind.relation import Relation
 from rewrites.dialect import column_path, span_of
 from rewrites.dialect.clause import Define
@@ -154,7 +154,7 @@ class ConditionBinder:
             if found is not None and own not in found.members:
                 raise _MatchDependent
         text = row_text(node, self.variables, self.source)
-        return quoted(self.early.name(text)) if has_query(node) else text
+        return quoted(self.early.name(text)) if is_early(node) else text
 
     def _classifier(self, node: Classifier, own: str) -> str:
         """CLASSIFIER: in A's own condition the row under test is already mapped to A."""
@@ -208,15 +208,18 @@ def _refuse_final(running: bool | None, node: exp.Expression) -> None:
 
 
 def is_query(node: exp.Expression) -> bool:
-    """Whether ``node`` is a subquery expression: a scalar subquery, EXISTS, or IN with its left operand."""
+    """Whether ``node`` is computed apart: a scalar subquery, EXISTS, IN with its left operand, or a window function."""
     if isinstance(node, exp.In):
         return node.args.get("query") is not None
-    return is_exists(node) or isinstance(node, exp.Subquery)
+    return is_exists(node) or isinstance(node, exp.Subquery | exp.Window)
 
 
 def refuse_navigation(node: exp.Expression) -> None:
     """Raise if the subquery expression ``node`` reads other rows of the match."""
-    if any(isinstance(part, Navigation | Classifier | MatchNumber) for part in node.walk()):
+    if any(
+        isinstance(part, Navigation | Classifier | MatchNumber)
+        for part in node.walk(prune=lambda part: isinstance(part, exp.Window))
+    ):
         raise CepUnsupportedError(
             "navigation inside a subquery, or before its IN",
             code="SUBQUERY_WITH_NAVIGATION",

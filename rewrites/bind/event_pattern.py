@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from pyspark.sql.types import BooleanType, DataType
@@ -90,7 +90,8 @@ def bind_event_pattern(clause: MatchPatternClause, relation: Relation, source: S
     time = source.text(first.expr.span)
     time_type = relation.types_of([(time, first.expr.span)])[0]
     kleene = frozenset(element.variable for element in elements if element.kleene)
-    where = _Where(clause, variables, relation, source, kleene)
+    ends = {"match_start": time_type, "match_end": time_type}
+    where = _Where(clause, variables, relation, source, kleene, {key.name: key.data_type for key in keys} | ends)
     where.require_known()
     steps = {element.variable: where.test_steps(element, type_column) for element in elements}
     tests = {variable: found[-1][1] if found else None for variable, found in steps.items()}
@@ -124,13 +125,14 @@ def bind_event_pattern(clause: MatchPatternClause, relation: Relation, source: S
 
 @dataclass(frozen=True, slots=True)
 class _Where:
-    """WHERE of one clause, conjunct by conjunct."""
+    """WHERE of one clause, conjunct by conjunct. ``beside``: the result's columns beside the events, with their types."""
 
     clause: MatchPatternClause
     variables: Variables
     relation: Relation
     source: Source
     kleene: frozenset[str]
+    beside: Mapping[str, DataType]
 
     def test_steps(self, element: pattern.Element, type_column: str | None) -> tuple[tuple[str, str], ...]:
         """The type test, then the variable's local conjuncts, each guarded by its predecessors: (what is tested, SQL so far)."""
@@ -183,13 +185,21 @@ class _Where:
         return plain and self.clause.strategy == "any" and self.clause.matches == "all"
 
     def _require_boolean(self, conjunct: Expr) -> None:
-        """Check a residual conjunct. One that takes a whole event (``to_json(a)``) has no type over the input and is not checked."""
+        """A residual conjunct; one that takes a whole event (``to_json(a)``) has no type over the input, but over the matches."""
         text = row_text(conjunct, self.variables, self.source)
         try:
             data_type = self.relation.types_of([(text, conjunct.span)])[0]
         except CepAnalysisError:
-            return
+            whole = [(self.source.text(conjunct.span), conjunct.span)]
+            data_type = self.relation.types_of(whole, self._matches())[0]
         _require_boolean(data_type, conjunct.span)
+
+    def _matches(self) -> str:
+        """An empty relation with the columns of the result: a struct for each variable."""
+        fields = ", ".join(f"{string(f.name)}, {_null(f.dataType)}" for f in self.relation.schema)
+        columns = [f"{_null(data_type)} AS {quoted(name)}" for name, data_type in self.beside.items()]
+        columns += [f"named_struct({fields}) AS {quoted(name)}" for name in self.variables.primary]
+        return f"(SELECT {', '.join(columns)})"
 
     def _literal(self, item: Equivalence) -> str:
         assert item.value is not None
@@ -285,6 +295,10 @@ def type_in(type_column: str, types: tuple[str, ...]) -> str:
     """``type = 'A'`` or ``type IN ('A', 'B')``."""
     literals = ", ".join(string(name) for name in types)
     return f"{quoted(type_column)} = {literals}" if len(types) == 1 else f"{quoted(type_column)} IN ({literals})"
+
+
+def _null(data_type: DataType) -> str:
+    return f"CAST(NULL AS {data_type.simpleString()})"
 
 
 def _require_boolean(data_type: DataType, span: Span) -> None:

@@ -15,7 +15,7 @@ from sqlglot import exp
 from rewrites.bind.aggregates import function_name, innermost_call, is_aggregate, is_bare_count
 from rewrites.bind.conditions import Columns, nested, offset_of
 from rewrites.bind.measures import aggregate_type
-from rewrites.bind.names import Variables, has_query, outside_queries, reference, references, row_text
+from rewrites.bind.names import Variables, is_early, outside_queries, reference, references, row_text
 from rewrites.bind.operands import NotForTheEngine, Operand, OperandBuilder
 from rewrites.bind.relation import Relation
 from rewrites.dialect import column_path, span_of
@@ -75,7 +75,7 @@ class MatchLeaves(OperandBuilder):
         """Whether ``node`` is one engine value, or reads the row of at most one navigation."""
         if isinstance(node, Classifier | MatchNumber | MatchSequenceNumber | Semantics) or is_aggregate(node):
             return True
-        if any(_is_special(part) for part in node.walk() if not isinstance(part, Navigation)):
+        if any(_is_special(part) for part in _outside_windows(node) if not isinstance(part, Navigation)):
             return isinstance(node, Navigation)
         return len(self._positions(node)) <= 1
 
@@ -109,7 +109,7 @@ class MatchLeaves(OperandBuilder):
             raise NotForTheEngine
         text = self._text(node)
         data_type = self.relation.types_of([(text, span_of(node))])[0]
-        return Operand(data_type, at, quoted(self.early.name(text)) if has_query(node) else text)
+        return Operand(data_type, at, quoted(self.early.name(text)) if is_early(node) else text)
 
     def _text(self, node: exp.Expression) -> str:
         """The expression over its row: without the navigation and the variables."""
@@ -128,6 +128,9 @@ class MatchLeaves(OperandBuilder):
     def _each_position(self, node: exp.Expression) -> Iterator[row.Navigation]:
         if isinstance(node, Navigation):
             yield self._position(node)
+            return
+        if isinstance(node, exp.Window):
+            yield CURRENT
             return
         found = reference(node, self.variables)
         if found is not None:
@@ -318,6 +321,10 @@ def argument_of(call: exp.Expression) -> exp.Expression:
 
 def _is_special(node: exp.Expression) -> bool:
     return isinstance(node, Navigation | Classifier | MatchNumber | MatchSequenceNumber) or is_aggregate(node)
+
+
+def _outside_windows(node: exp.Expression) -> Iterator[exp.Expression]:
+    yield from node.walk(prune=lambda part: isinstance(part, exp.Window))
 
 
 def _innermost(node: exp.Expression) -> exp.Expression:

@@ -23,18 +23,20 @@ from pyspark.sql.types import (
 from sqlglot import exp
 
 from rewrites.bind.aggregates import (
-    SPARK_AGGREGATES,
     Fold,
     Folds,
-    function_name,
     innermost_call,
     is_aggregate,
+    is_apart,
     is_bare_count,
+    is_listed,
+    is_marked,
     over_exploded,
 )
 from rewrites.bind.arguments import Arguments
 from rewrites.bind.conditions import nested, offset_of
 from rewrites.bind.names import (
+    input_text,
     outside_queries,
     reference,
     require_known,
@@ -174,7 +176,12 @@ class MeasureBinder:
 
     def _is_engine_aggregate(self, call: exp.Expression, argument: exp.Expression) -> bool:
         """Whether the engine computes the aggregate; otherwise it returns the rows, and Spark computes it."""
-        if type(call) not in (exp.Avg, *_FUNCTIONS) or call.expressions or isinstance(argument, exp.Distinct):
+        if (
+            is_marked(call)
+            or type(call) not in (exp.Avg, *_FUNCTIONS)
+            or call.expressions
+            or isinstance(argument, exp.Distinct)
+        ):
             return False
         if _is_star(argument):
             return True
@@ -189,10 +196,13 @@ class MeasureBinder:
     def _folded(self, node: exp.Expression, running: bool) -> str:
         """Any other Spark aggregate, over the rows that the engine returns as an array."""
         call = innermost_call(node)
-        if function_name(call, self.inputs.source) not in SPARK_AGGREGATES:
+        if not is_marked(call) and not is_listed(call, self.inputs.source):
             raise _unsupported_aggregate(call)
         fold = self.folds.of(self.inputs.members(node, aggregate=True), running)
-        self.inputs.relation.types_of([(self._over_input(node), span_of(node))])
+        over_input = input_text(node, self.inputs.variables, self.inputs.source)
+        self.inputs.relation.types_of([(over_input, span_of(node))])
+        if is_apart(node):
+            return self.folds.result(fold, self._exploded(node, fold), apart=True)
         condition, behind = None, ""
         if isinstance(node, exp.IgnoreNulls | exp.RespectNulls):
             behind = self.inputs.source.sql[span_of(node.this).end : span_of(node).end]
@@ -202,17 +212,6 @@ class MeasureBinder:
             condition = self._exploded(where.this if isinstance(where, exp.Where) else where, fold)
             node = node.this
         return self.folds.result(fold, over_exploded(self._exploded(node, fold), condition, behind))
-
-    def _over_input(self, node: exp.Expression) -> str:
-        """``node`` as SQL over the input, for Spark to check."""
-
-        def part(inner: exp.Expression) -> str | None:
-            found = reference(inner, self.inputs.variables)
-            if isinstance(inner, Classifier | MatchNumber):
-                return "''" if isinstance(inner, Classifier) else "1L"
-            return None if found is None else self.inputs.source.text(found.rest)
-
-        return self.inputs.source.splice(span_of(node), replaced(node, part))
 
     def _exploded(self, node: exp.Expression, fold: Fold) -> str:
         """``node`` as SQL over one exploded row."""

@@ -13,6 +13,7 @@ from rewrites.bind.closures import kleene_path
 from rewrites.bind.relation import Relation, suggestion
 from rewrites.dialect import column_path, span_of
 from rewrites.dialect.clause import Expr, Name
+from rewrites.dialect.nodes import Classifier, MatchNumber, MatchSequenceNumber, Navigation, Semantics
 from rewrites.sql.source import Source, lambda_names, replaced
 from sparkcep.errors import CepAnalysisError, Span
 from sparkcep.spec.expression import Place
@@ -104,14 +105,35 @@ def row_text(expr: Expr | exp.Expression, variables: Variables, source: Source) 
     return source.splice(span_of(node), replaced(node, column))
 
 
+def input_text(node: exp.Expression, variables: Variables, source: Source) -> str:
+    """An expression as SQL over the input, for Spark to check: as ``row_text``, with constants for what only an engine knows."""
+
+    def part(inner: exp.Expression) -> str | None:
+        if isinstance(inner, Classifier):
+            return "''"
+        if isinstance(inner, MatchNumber | MatchSequenceNumber):
+            return "1L"
+        if isinstance(inner, Navigation | Semantics):
+            return f"({input_text(inner.this, variables, source)})"
+        found = reference(inner, variables)
+        return None if found is None else source.text(found.rest)
+
+    return source.splice(span_of(node), replaced(node, part))
+
+
 def has_query(node: exp.Expression) -> bool:
     """Whether ``node`` contains a subquery."""
     return any(isinstance(part, exp.Query) or is_exists(part) for part in node.walk())
 
 
+def is_early(node: exp.Expression) -> bool:
+    """Whether a subquery or a window function stands anywhere in ``node``: it is computed before the clause's own windows."""
+    return has_query(node) or node.find(exp.Window) is not None
+
+
 def outside_queries(node: exp.Expression) -> Iterator[exp.Expression]:
-    """``node`` and its descendants, except those inside a subquery."""
-    yield from node.walk(prune=lambda part: isinstance(part, exp.Query))
+    """``node`` and its descendants, except those inside a subquery or a window function."""
+    yield from node.walk(prune=lambda part: isinstance(part, exp.Query | exp.Window))
 
 
 def is_exists(node: exp.Expression) -> bool:

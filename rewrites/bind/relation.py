@@ -25,6 +25,9 @@ from sparkcep.spec.expression import Constant, SparkFunction
 _OUR_COLUMN = re.compile(r", (`__cep`\.)?`__cep_\w+`|(`__cep`\.)?`__cep_\w+`, ")
 """One of our internal columns among Spark's suggestions."""
 
+_JAVA_CLASS = re.compile(r"^(\w+\.)+\w+: (?=\[)")
+"""What stands before the message of an exception that PySpark has no class for."""
+
 Describe = Callable[[str], StructType]
 
 
@@ -135,8 +138,20 @@ def relation(site: Site, source: Source, describe: Describe) -> Relation:
             span=site.input,
             hint="join the two inputs first and put the clause over the result",
         ) from None
+    _refuse_stream(site, describe, scope(query))
     known = (getattr(describe, name, None) for name in ("expression", "resources"))
     return Relation(text, schema, scoped, scope, *known)
+
+
+def _refuse_stream(site: Site, describe: Describe, query: str) -> None:
+    streaming: Callable[[str], bool] | None = getattr(describe, "streaming", None)
+    if streaming is not None and streaming(query):
+        raise CepUnsupportedError(
+            "a pattern clause over a streaming relation",
+            code="STREAM",
+            span=site.input,
+            hint="write the stream to a table and put the clause over that, or run the query on each batch in foreachBatch",
+        )
 
 
 def in_scope(query: str, site: Site, source: Source) -> str:
@@ -163,5 +178,7 @@ def suggestion(name: str, candidates: Iterable[str]) -> str:
 def spark_message(error: PySparkException) -> str:
     """Spark's message without the query plan and position, which refer to SQL that the user never wrote."""
     message = str(error.getMessage() or error)
-    message = message.split(";\n")[0].split("\n\nJVM stacktrace")[0].split("; line ")[0].strip()
+    for mark in (";\n", "\n\nJVM stacktrace", "; line ", "\n== SQL "):
+        message = message.split(mark)[0].strip()
+    message = _JAVA_CLASS.sub("", message)
     return _OUR_COLUMN.sub("", message).replace("`__cep`.", "")

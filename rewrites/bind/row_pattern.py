@@ -8,14 +8,18 @@ from dataclasses import dataclass, replace
 from pyspark.sql.types import BooleanType, DataType
 from sqlglot import exp
 
+from rewrites.bind.aggregate_calls import mark_aggregates, refuse_marked
 from rewrites.bind.aggregates import Fold, Folds
 from rewrites.bind.arguments import Arguments
+from rewrites.bind.classifiers import check_spellings
 from rewrites.bind.conditions import Columns, Condition, ConditionBinder
 from rewrites.bind.match_conditions import MatchConditionTranslator
 from rewrites.bind.match_leaves import CURRENT
 from rewrites.bind.measures import MeasureBinder, Outputs
 from rewrites.bind.names import Variables, same_name
 from rewrites.bind.relation import Relation, suggestion
+from rewrites.bind.result_names import check_result_names
+from rewrites.bind.windows import with_windows
 from rewrites.bind.within import NOT_POSITIVE, bind_window
 from rewrites.dialect import column_path
 from rewrites.dialect.clause import Expr, MatchRecognizeClause, Name, OrderItem, PartitionItem, Within
@@ -75,11 +79,17 @@ def bind_row_pattern(clause: MatchRecognizeClause, relation: Relation, source: S
     """Resolve a MATCH_RECOGNIZE clause. Raises CepAnalysisError and CepUnsupportedError with spans."""
     variables = _variables(clause)
     _check(clause, relation)
+    source = with_windows(clause, variables, source)
+    check_spellings(clause, variables)
+    mark_aggregates(clause, variables, relation, source)
+    refuse_marked(clause, source)
     order = tuple(order_item(item, source) for item in clause.order_by)
     relation.types_of((text, item.expr.span) for (text, _), item in zip(order, clause.order_by, strict=True))
     neighbours, early, arguments = Columns("__cep_n"), Columns("__cep_e"), Columns("__cep_v")
     binder = ConditionBinder(variables, source, relation, neighbours, early)
     conditions = {variables.require(define.variable)[0]: binder.bind(define) for define in clause.defines}
+    keys = bind_keys(clause.partition_by, relation, source)
+    check_result_names(clause, relation, source, [(key.name, key.span) for key in keys])
     outputs = Outputs()
     running = clause.rows_per_match != "one"
     folds = Folds()
@@ -92,7 +102,7 @@ def bind_row_pattern(clause: MatchRecognizeClause, relation: Relation, source: S
     defines = _within(clause, defines, variables, relation, source, arguments)
     return BoundRowPattern(
         relation=relation,
-        keys=bind_keys(clause.partition_by, relation, source),
+        keys=keys,
         order=order,
         order_columns=_order_columns(clause, relation),
         variables=variables.primary,

@@ -61,4 +61,4 @@ def parse_clause(sql: str, site: Site) -> Clause:
         return parse_match_recognize(sql, site) if row_pattern else parse_match_pattern(sql, site)
     except CepSyntaxError as error:
         grammar = match_recognize.GRAMMAR if row_pattern else match_pattern.GRAMMAR
-        raise guessed(error, sql, grammar) from error
+        raise guessed(error, sql, site.body, grammar) from error

@@ -69,7 +69,11 @@ class Cursor:
         """The identifier that must come next."""
         token = self.peek()
         if token is None or not token.is_name:
-            self.fail(f"expected {what}")
+            quoted = token is not None and token.kind == "string"
+            self.fail(
+                f"expected {what}",
+                hint=f"a quoted name stands in backticks: `{token.text}`" if token and quoted else None,
+            )
         return self.take()
 
     def adjacent(self) -> bool:
@@ -91,5 +95,6 @@ class Cursor:
         token = self.peek()
         if span is None:
             message += f", found {self.sql[token.span.start : token.span.end]!r}" if token else ", but it ends here"
-            span = token.span if token else Span(self.span.end, self.span.end + 1)
+            end = self.span.end if self._tokens else self.span.start
+            span = token.span if token else Span(end, end + 1)
         raise CepSyntaxError(message, code=code, sql=self.sql, span=span, hint=hint)

@@ -42,7 +42,7 @@ def _item(cursor: Cursor) -> EventItem:
         return _pattern(cursor)
     start = cursor.take().span
     if cursor.key() in _NEGATIONS:
-        cursor.fail("a negation of a negation has no meaning")
+        cursor.fail("a negation of a negation has no meaning", hint="write NOT once, or not at all")
     item = _pattern(cursor)
     return Not(item, start.to(_place(item)))
 
@@ -69,7 +69,7 @@ def _operator(cursor: Cursor) -> EventPattern:
     word = cursor.take()
     cursor.expect("(")
     if cursor.key() == ")":
-        cursor.fail(f"{word.key} needs at least one item")
+        cursor.fail(f"{word.key} needs at least one item", hint=f"for example {word.key}(A a, B b)")
     items = [_item(cursor)]
     while cursor.accept(","):
         items.append(_item(cursor))
@@ -199,10 +199,14 @@ def _check_distinct(sql: str, pattern: EventPattern) -> None:
 
 def _refuse_named_pattern(cursor: Cursor) -> None:
     name = cursor.peek(1)
-    if cursor.key() == "PATTERN" and name and name.is_name and cursor.key(2) in ("", ",", ")"):
+    if cursor.key() != "PATTERN" or name is None or not name.is_name:
+        return
+    if cursor.key(2) in ("+", "*", "?", "{"):
+        cursor.fail("a named pattern does not repeat", span=name.span, hint="only an event type does: Type+ variable")
+    if cursor.key(2) in ("", ",", ")"):
         span = cursor.take().span.to(name.span)
         raise CepUnsupportedError(
-            "named patterns are not supported yet",
+            "a named pattern outside a session",
             code="NAMED_PATTERN",
             sql=cursor.sql,
             span=span,

@@ -12,7 +12,13 @@ from rewrites.dialect.nodes import Classifier, Navigation, Semantics
 from rewrites.dialect.sections import Section
 from rewrites.dialect.spans import set_span, span_of
 from rewrites.dialect.tokens import Token, cover, split_commas
-from sparkcep.errors import CepSyntaxError, Span
+from sparkcep.errors import CepSyntaxError, CepUnsupportedError, Span
+
+PARTITION_FORM = "PARTITION BY expression, …"
+ORDER_FORM = "ORDER BY expression [ASC | DESC] [NULLS FIRST | NULLS LAST], …"
+MEASURES_FORM = "MEASURES expression AS name, …"
+WITHIN_FORM = "WITHIN INTERVAL 1 HOUR, WITHIN 1 hour, or WITHIN 10 for a numeric time"
+"""How the sections are written, for hints."""
 
 _NO_NAME = {"AS", "NULL", "TRUE", "FALSE", "UNKNOWN", "END", "ASC", "DESC"}
 _UNITS = ["YEAR", "MONTH", "WEEK", "DAY", "HOUR", "MINUTE", "SECOND", "MILLISECOND", "MICROSECOND"]
@@ -85,8 +91,24 @@ def refuse_semantics(sql: str, expr: Expr, where: str, *, running: bool = False)
             code="SEMANTICS",
             sql=sql,
             span=Span(start, start + len(word)),
-            hint="a condition is tested while the match is built, so it is RUNNING by nature" if running else None,
+            hint="a condition is tested while the match is built, so it is RUNNING by nature"
+            if running
+            else f"leave {word} out",
         )
+
+
+def refuse_windows(sql: str, expr: Expr) -> None:
+    """CepUnsupportedError where a measure has a window function of its own, outside subqueries."""
+    for node in expr.node.walk(prune=lambda part: isinstance(part, exp.Query)):
+        if isinstance(node, exp.Window):
+            raise CepUnsupportedError(
+                "a window function in MEASURES: a measure is computed from the rows of one match",
+                code="WINDOW_IN_MEASURES",
+                sql=sql,
+                span=span_of(node),
+                hint="leave OVER out, or put the window function into the query over the clause: "
+                "SELECT …, f(…) OVER (…) FROM t MATCH_RECOGNIZE (…)",
+            )
 
 
 def _partition_item(sql: str, item: tuple[Token, ...], named: bool) -> PartitionItem:
@@ -137,6 +159,16 @@ def _named(sql: str, item: tuple[Token, ...]) -> tuple[tuple[Token, ...], Name]:
     if len(item) > 1 and item[-1].is_name and item[-1].key not in _NO_NAME and _ends_operand(item[-2]):
         return item[:-1], item[-1].name
     text = sql[item[0].span.start : item[-1].span.end]
+    if item[-1].kind == "string" and len(item) > 1:
+        body = item[:-2] if item[-2].key == "AS" else item[:-1]
+        text = sql[item[0].span.start : body[-1].span.end] if body else "expression"
+        raise CepSyntaxError(
+            "a measure's name stands in backticks; quotes make a string",
+            code="MEASURE_NAME",
+            sql=sql,
+            span=item[-1].span,
+            hint=f"write {text} AS `{item[-1].text}`",
+        )
     raise CepSyntaxError(
         "a measure needs a name",
         code="MEASURE_NAME",
@@ -167,4 +199,4 @@ def _stray_comma(sql: str, section: Section, items: list[tuple[Token, ...]], i: 
     before = sum(1 for item in items[:i] for token in item if token.key == ",") + max(0, i - 1 if last else i)
     span = commas[min(before, len(commas) - 1)].span
     message = f"{section.name} ends with a comma" if last else f"{section.name} has nothing before this comma"
-    return CepSyntaxError(message, code="COMMA", sql=sql, span=span, hint="remove the comma" if last else None)
+    return CepSyntaxError(message, code="COMMA", sql=sql, span=span, hint="remove the comma")

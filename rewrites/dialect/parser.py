@@ -61,6 +61,9 @@ _SPECIAL_CALLS = [
     "PERCENTILE_APPROX",
     "APPROX_PERCENTILE",
 ]
+_ARROWS = (TokenType.ARROW, TokenType.DARROW, TokenType.HASH_ARROW, TokenType.DHASH_ARROW)
+"""Other systems' ways into JSON; in Spark the first makes a lambda, the others are nothing."""
+LAMBDA_HINT = "a lambda is an argument of a function: transform(array, x -> x + 1)"
 _INDEX_HINT = "write v[i], v[i-1], v[1], v[FIRST] or v[LAST] for an event of a closure, v[..i-1] for those before"
 
 
@@ -101,6 +104,7 @@ class CepParser(SpanParser):
         name: parse for name, parse in SparkParser.NO_PAREN_FUNCTION_PARSERS.items() if name in ("ANY", "CASE", "IF")
     }
     UNARY_PARSERS = {**SparkParser.UNARY_PARSERS, TokenType.PLUS: lambda self: self._parse_plus()}
+    COLUMN_OPERATORS = {mark: build for mark, build in SparkParser.COLUMN_OPERATORS.items() if mark not in _ARROWS}
     FUNC_TOKENS = SparkParser.FUNC_TOKENS - {TokenType.AND, TokenType.OR, TokenType.DIV}
     COLON_IS_VARIANT_EXTRACT = True
     STRICT_CAST = True
@@ -145,7 +149,11 @@ class CepParser(SpanParser):
             )
         else:
             message = f"the expression does not parse: {reason}"
-        return CepSyntaxError(message, code="EXPRESSION", sql=self.sql, span=Span(token.start, token.end + 1))
+        hint = f"a quoted name stands in backticks: `{text[1:-1]}`" if text.startswith('"') else None
+        hint = LAMBDA_HINT if text == "->" else hint
+        return CepSyntaxError(
+            message, code="EXPRESSION", sql=self.sql, span=Span(token.start, token.end + 1), hint=hint
+        )
 
     def _parse_select(self, *args: Any, **kwargs: Any) -> exp.Expr | None:
         self._queries += 1

@@ -24,6 +24,8 @@ class Header:
     """If not empty, the next word must be one of these for the header to count."""
     unless: tuple[str, ...] = ()
     """Next words after which it is not a header (``WITHIN GROUP``)."""
+    form: str = ""
+    """How the section is written, for errors in it that say nothing better."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,6 +54,8 @@ class Grammar:
 
     clause: str
     headers: tuple[Header, ...]
+    lead: str = ""
+    """How what stands before the first header is written."""
 
     @property
     def order(self) -> str:
@@ -87,13 +91,21 @@ def guess(word: str, grammar: Grammar) -> str | None:
     return f"did you mean {headers[near[0]]}?" if near and headers[near[0]] != word.upper() else None
 
 
-def guessed(error: CepSyntaxError, sql: str, grammar: Grammar) -> CepSyntaxError:
-    """``error`` with a hint, if it has none and points at a word that may be a misspelt header."""
+def guessed(error: CepSyntaxError, sql: str, body: Span, grammar: Grammar) -> CepSyntaxError:
+    """``error`` with a hint, where it has none: the header that its word may be misspelt for, or how its section is written."""
     if error.hint or error.span is None:
         return error
     code = error.code.removeprefix(error.kind).removeprefix("_")
-    hint = guess(sql[error.span.start : error.span.end], grammar)
+    hint = guess(sql[error.span.start : error.span.end], grammar) or _form(error.span, sql, body, grammar)
     return CepSyntaxError(error.message, code=code, sql=sql, span=error.span, hint=hint)
+
+
+def _form(place: Span, sql: str, body: Span, grammar: Grammar) -> str | None:
+    """``write ORDER BY expression [ASC | DESC], …`` for a place behind ORDER BY."""
+    tokens = tokenize(sql).inside(body)
+    before = [header for start, header in _starts(tokens, grammar) if tokens[start].span.start <= place.start]
+    form = before[-1].form if before else grammar.lead
+    return f"write {form}" if form else None
 
 
 def _starts(tokens: tuple[Token, ...], grammar: Grammar) -> list[tuple[int, Header]]:
@@ -127,7 +139,11 @@ def _checked(sql: str, sections: list[Section], grammar: Grammar) -> dict[str, S
     for section in sections:
         if section.name in found:
             raise CepSyntaxError(
-                f"{section.name} is given twice", code="DUPLICATE_CLAUSE", sql=sql, span=section.keyword
+                f"{section.name} is given twice",
+                code="DUPLICATE_CLAUSE",
+                sql=sql,
+                span=section.keyword,
+                hint=_once(section, grammar),
             )
         if highest and section.rank < highest.rank:
             raise CepSyntaxError(
@@ -140,6 +156,11 @@ def _checked(sql: str, sections: list[Section], grammar: Grammar) -> dict[str, S
         found[section.name] = section
         highest = section if highest is None or section.rank >= highest.rank else highest
     return found
+
+
+def _once(section: Section, grammar: Grammar) -> str:
+    form = next(header.form for header in grammar.headers if header.name == section.name)
+    return f"write it once: {form}" if form.endswith("…") else "write it once"
 
 
 def _unknown(sql: str, token: Token, grammar: Grammar) -> CepSyntaxError:

@@ -31,7 +31,7 @@ _KINDS: dict[str, ClauseKind] = {
     "PATTERNS": "MATCH PATTERNS",
     "AUTOMATON": "MATCH AUTOMATON",
 }
-_NO_ALIAS = {
+NO_ALIAS = {
     "WHERE",
     "GROUP",
     "ORDER",
@@ -83,7 +83,7 @@ def find_sites(sql: str) -> tuple[Site, ...]:
     Raises CepUnsupportedError for what is refused by name (named patterns, MATCH AUTOMATON, patterns in
     windows) and CepSyntaxError for a clause that follows a condition or is never closed.
     """
-    if not _MAY_MATCH.search(sql) or not _CANDIDATE.search(_NOT_CODE.sub(" ", sql)):
+    if not may_have_clause(sql):
         return ()
     tokens = tokenize(sql)
     refused.check_statement(tokens)
@@ -92,15 +92,20 @@ def find_sites(sql: str) -> tuple[Site, ...]:
     return sites
 
 
+def may_have_clause(sql: str) -> bool:
+    """Whether the words of a clause stand somewhere in ``sql`` (cheap)."""
+    return bool(_MAY_MATCH.search(sql) and _CANDIDATE.search(_NOT_CODE.sub(" ", sql)))
+
+
 def _site(tokens: Tokens, i: int) -> Site | None:
     """The clause whose keyword begins at item ``i``."""
-    kind, behind = _kind(tokens, i)
+    kind, behind = clause_kind(tokens, i)
     if kind is None or behind >= len(tokens.items):
         return None
     start = table_start(tokens, i)
     if tokens.items[behind].key != "(":
         if start is not None:
-            refused.check_named(tokens, i, behind, kind, _NO_ALIAS)
+            refused.check_named(tokens, i, behind, kind, NO_ALIAS)
         return None
     if kind == "MATCH_RECOGNIZE" and _is_column_list(tokens, behind):
         return None
@@ -111,7 +116,7 @@ def _site(tokens: Tokens, i: int) -> Site | None:
     return _built(tokens, kind, start, i, behind)
 
 
-def _kind(tokens: Tokens, i: int) -> tuple[ClauseKind | None, int]:
+def clause_kind(tokens: Tokens, i: int) -> tuple[ClauseKind | None, int]:
     """The kind of clause that begins at item ``i``, and the item after its keywords."""
     if tokens.items[i].key == "MATCH_RECOGNIZE":
         return "MATCH_RECOGNIZE", i + 1
@@ -149,7 +154,7 @@ def _alias(tokens: Tokens, i: int) -> Name | None:
     """``AS x`` or a bare ``x`` after the clause."""
     if i < len(tokens.items) and tokens.items[i].key == "AS":
         i += 1
-    elif i < len(tokens.items) and (tokens.items[i].key in _NO_ALIAS or _kind(tokens, i)[0]):
+    elif i < len(tokens.items) and (tokens.items[i].key in NO_ALIAS or clause_kind(tokens, i)[0]):
         return None
     return tokens.items[i].name if i < len(tokens.items) and tokens.items[i].is_name else None
 

@@ -189,14 +189,10 @@ def _close(items: tuple[Token, ...], stack: list[int], partner: list[int], i: in
 def _reason(error: TokenError) -> str:
     cause = error.__cause__
     missing = re.match(r"Missing (\S+) from", str(cause))
-    return (
-        f"the {missing.group(1)} that opens here is never closed"
-        if missing
-        else "a string, comment or name does not end"
-    )
+    return f"the {missing.group(1) if missing else '/*'} that opens here is never closed"
 
 
 def _place(error: TokenError, sql: str) -> Span:
     cause = re.search(r"from \d+:(\d+)", str(error.__cause__))
-    start = min(int(cause.group(1)) if cause else 0, len(sql))
+    start = min(int(cause.group(1)) if cause else max(sql.rfind("/*"), 0), len(sql))
     return Span(start, min(start + 1, len(sql)))

@@ -14,6 +14,7 @@ from rewrites.sql.builder import named, quoted, raw, select, subquery, text_of
 from sparkcep.spec.row import RowPatternSpec
 
 _ID, _VIEW = "__cep_i", "__cep_z"
+_WHOLE = "ROWS BETWEEN UNBOUNDED PRECEDING AND UNBOUNDED FOLLOWING"
 
 
 def folded(matches: exp.Expression, bound: BoundRowPattern, spec: RowPatternSpec) -> exp.Expression:
@@ -23,8 +24,12 @@ def folded(matches: exp.Expression, bound: BoundRowPattern, spec: RowPatternSpec
     numbered = exp.select(exp.Star(), named("monotonically_increasing_id()", _ID)).from_(matches)
     columns = [output.name for output in spec.outputs]
     for fold in bound.folds:
-        numbered = _grouped(numbered, fold, columns, outside=bound.rows_per_match == "all_with_unmatched")
+        if fold.calls:
+            numbered = _grouped(numbered, fold, columns, outside=bound.rows_per_match == "all_with_unmatched")
         columns += fold.calls.values()
+        if fold.apart:
+            numbered = _over_windows(numbered, fold, columns)
+        columns += fold.apart.values()
     return subquery(numbered)
 
 
@@ -32,9 +37,24 @@ def _grouped(rows: exp.Expression, fold: Fold, columns: list[str], *, outside: b
     """``outside``: rows may lie outside of all matches; then the array, and every aggregate over it, is NULL."""
     kept = [named(f"any_value({quoted(name)})", name) for name in columns]
     calls = [named(_unless_outside(text, fold) if outside else text, name) for text, name in fold.calls.items()]
+    return select([raw(quoted(_ID)), *kept, *calls], _exploded(rows, fold)).group_by(raw(quoted(_ID)))
+
+
+def _over_windows(rows: exp.Expression, fold: Fold, columns: list[str]) -> exp.Select:
+    """Python aggregates, which Spark runs over a window beside whatever there is. Over no row they are NULL."""
+    kept = [raw(quoted(name)) for name in (_ID, *columns)]
+    window = f"OVER (PARTITION BY {quoted(_ID)} ORDER BY {quoted(POSITION)} {_WHOLE})"
+    calls = [named(f"{text} {window}", name) for text, name in fold.apart.items()]
+    windowed = select([*kept, raw(quoted(POSITION)), *calls], _exploded(rows, fold))
+    there = f"{quoted(POSITION)} IS NOT NULL"
+    results = [named(f"CASE WHEN {there} THEN {quoted(name)} END", name) for name in fold.apart.values()]
+    return select([*kept, *results], windowed).where(raw(f"COALESCE({quoted(POSITION)}, 0) = 0"))
+
+
+def _exploded(rows: exp.Expression, fold: Fold) -> str:
+    """A row for each row of the array, with a row for an empty one."""
     view = f"LATERAL VIEW OUTER posexplode({fold.rows_text}) {quoted(_VIEW)} AS {quoted(POSITION)}, {quoted(ROW)}"
-    exploded = f"{text_of(subquery(rows))} {view}"
-    return select([raw(quoted(_ID)), *kept, *calls], exploded).group_by(raw(quoted(_ID)))
+    return f"{text_of(subquery(rows))} {view}"
 
 
 def _unless_outside(text: str, fold: Fold) -> str:

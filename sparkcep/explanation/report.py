@@ -29,6 +29,7 @@ BINDING = "binding"
 
 COUNTED = "rarest or cheapest first, counted in each task"
 
+_EXPANDED = "== with the named patterns in their places =="
 _STRATEGIES = {
     "any": "SKIP TILL ANY MATCH",
     "next": "SKIP TILL NEXT MATCH",
@@ -45,7 +46,8 @@ _ROWS = {
 
 def explain_lines(rewritten: Rewritten) -> list[str]:
     """The report, line by line."""
-    lines = [line for part in rewritten.clauses for line in _clause_lines(rewritten.text, part)]
+    lines = [_EXPANDED, *rewritten.text.rstrip().lstrip(" ").splitlines()] if rewritten.expanded else []
+    lines += [line for part in rewritten.clauses for line in _clause_lines(rewritten.text, part)]
     if rewritten.functions:
         lines.append(
             f"aseq_functions: {rewritten.functions} calls over lists, which Spark's own aggregates may stand beside"
@@ -108,7 +110,9 @@ def _row_lines(bound: BoundRowPattern, spec: RowPatternSpec) -> Iterator[str]:
     yield from _table("conditions", list(_row_conditions(bound, spec)))
     measures = {name: source for source, name in bound.outputs.sources.items()}
     yield from _table("engine gives", [f"{name}: {source}" for name, source in measures.items()])
-    yield from _table("Spark folds", [f"{name} = {text}" for fold in bound.folds for text, name in fold.calls.items()])
+    yield from _table(
+        "Spark folds", [f"{name} = {text}" for fold in bound.folds for text, name in (fold.calls | fold.apart).items()]
+    )
     yield from _table("Spark gives", [f"{name} = {text}" for text, name in bound.measures])
 
 

@@ -22,10 +22,11 @@ from rewrites import InputError, Rewritten, positional_name
 from sparkcep.errors import CepError, CepInternalError
 from sparkcep.session.aggregate_functions import counted_pattern
 from sparkcep.session.config import PREFIX, options, point_workers
+from sparkcep.session.patterns import SessionPatterns
 from sparkcep.session.raising import remember, translate_errors
 from sparkcep.session.statement import analysed as analysed_statement
 from sparkcep.session.statement import concerns, spark_sql
-from sql_functions.catalog import classic_describe, dataset_of_plan
+from sql_functions.catalog import ClassicDescribe, classic_describe, dataset_of_plan
 from sql_functions.register import register_builtin, register_in_session
 from sql_functions.register_aggregates import builtin_functions, register_aggregates
 
@@ -130,13 +131,17 @@ class PatternParser:
         """The SQL that Spark gets for ``text``; ``parse`` makes plans of queries whose schemas are needed."""
         jsession = self._session.get()
         describe = classic_describe(self.injection.of_rows, jsession, parse)
-        return spark_sql(text, describe, options(self._setting(jsession)))
+        return spark_sql(text, describe, options(self._setting(jsession)), self._patterns(jsession, describe))
 
     def analysed(self, text: str, **changes: Any) -> Rewritten:
         """All stages of rewriting ``text``."""
         jsession = self._session.get()
         describe = classic_describe(self.injection.of_rows, jsession, self.parse_plain)
-        return analysed_statement(text, describe, replace(options(self._setting(jsession)), **changes))
+        found = replace(options(self._setting(jsession)), **changes)
+        return analysed_statement(text, describe, found, self._patterns(jsession, describe))
+
+    def _patterns(self, jsession: Any, describe: ClassicDescribe) -> SessionPatterns:
+        return SessionPatterns(jsession.catalog, describe.rows, jsession.conf().get)
 
     def _setting(self, jsession: Any) -> Setting:
         """A look-up of session settings. It saves calls into the JVM, because most sessions have none of our settings."""

@@ -13,9 +13,10 @@ from rewrites import InputError, Rewritten, positional_name
 from sparkcep.errors import CepUnsupportedError
 from sparkcep.session.aggregate_functions import connect_function as aggregate_function
 from sparkcep.session.config import options
+from sparkcep.session.patterns import SessionPatterns
 from sparkcep.session.server_packages import require_packages
 from sparkcep.session.statement import analysed as analysed_statement
-from sparkcep.session.statement import concerns, lasting_view, only_explains, spark_sql
+from sparkcep.session.statement import concerns, lasting_view, runs_no_pattern, spark_sql
 from sql_functions.catalog import connect_describe
 from sql_functions.register import connect_expand, connect_function
 
@@ -35,7 +36,7 @@ def install(spark: Any) -> None:
         run = _over(frames, original)
         named = named_arguments(args)
         query = _rewritten(spark, formatted, lambda query: run(query, named))
-        if not only_explains(formatted):
+        if not runs_no_pattern(formatted):
             _refuse_lasting_view(formatted)
             require_packages(spark)
         return run(query, named)
@@ -63,7 +64,8 @@ def analysed(spark: Any, text: str, **changes: Any) -> Rewritten:
     function = lambda spec_json: connect_function(spark, spec_json)  # noqa: E731
     sql = getattr(spark, _ORIGINAL, spark.sql)
     try:
-        return analysed_statement(text, connect_describe(sql), replace(found, function=function, **changes))
+        found = replace(found, function=function, **changes)
+        return analysed_statement(text, connect_describe(sql), found, _patterns(spark, sql))
     except InputError as error:
         raise error.cause from None
 
@@ -118,6 +120,12 @@ def _rewritten(spark: Any, text: str, sql: Any) -> str:
     function = lambda spec_json: connect_function(spark, spec_json)  # noqa: E731
     aggregate = partial(aggregate_function, spark, sql)
     try:
-        return spark_sql(text, connect_describe(sql), replace(found, function=function, aggregate_function=aggregate))
+        found = replace(found, function=function, aggregate_function=aggregate)
+        return spark_sql(text, connect_describe(sql), found, _patterns(spark, sql))
     except InputError as error:
         raise error.cause from None
+
+
+def _patterns(spark: Any, sql: Any) -> SessionPatterns:
+    rows = lambda query: [row.asDict() for row in sql(query).collect()]  # noqa: E731
+    return SessionPatterns(lambda: spark.catalog, rows, spark.conf.get)

@@ -111,6 +111,12 @@ class _Asked:
         return asked
 
     @property
+    def streaming(self) -> Callable[[str], bool] | None:
+        """Whether a query reads a stream. What does is refused, and no refusal is kept."""
+        found: Callable[[str], bool] | None = getattr(self._describe, "streaming", None)
+        return found
+
+    @property
     def resources(self) -> Callable[[str], Any] | None:
         """What Spark knows of a query's cost. It does not affect the answer, so it does not invalidate a rewrite."""
         found: Callable[[str], Any] | None = getattr(self._describe, "resources", None)
