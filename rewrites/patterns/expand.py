@@ -106,7 +106,7 @@ class _Expansion:
                 f"the pattern {version.pattern} is a body of {version.clause}, not of {kind}",
                 code="PATTERN_CLAUSE",
                 span=name.span,
-                hint=f"write {version.clause} {version.pattern} behind a table",
+                hint=f"write {version.clause} {version.pattern} after a table",
             )
         self._found[key] = version
         return version
