@@ -1,4 +1,4 @@
--- question: When did A, B and C tick within five minutes, in any order, with prices ascending in alphabetical order?
+-- question: When did A, B and C tick within five minutes, in any order, with B at the highest price?
 --
 -- Pattern 2 of the lazy NFA paper: the conjunction.
 --
