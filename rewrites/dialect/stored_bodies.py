@@ -59,7 +59,7 @@ def _check(body: str, kind: ClauseKind) -> None:
     try:
         place = _check_row_body(body, site) if row_pattern else _check_event_body(_without_inclusions(body, site), site)
     except CepSyntaxError as error:
-        raise guessed(error, body, grammar) from None
+        raise guessed(error, body, site.body, grammar) from None
     _refuse_positional(body, place)
 
 
