@@ -1,7 +1,7 @@
 """A statement, clause by clause: inner ones first, each replaced by the query that answers it.
 
-Text → ``dialect`` (clauses found and parsed) → ``bind`` (names resolved, expressions divided) → ``rules`` → ``emit`` (SQL and MatchSpec) →
-``pushdown`` (aggregates instead of matches). The text around the clauses is kept byte for byte; a statement without a clause comes back as it is.
+Text → ``dialect`` (clauses found and parsed) → ``bind`` (names resolved, expressions split) → ``rules`` → ``emit`` (SQL and MatchSpec) →
+``pushdown`` (aggregates instead of matches). The text around the clauses is kept byte for byte; a statement without a clause is returned unchanged.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ RULES = (ASEQ_FUNCTIONS, *(name for name, _ in event_pattern.RULES), AGGREGATE_P
 
 
 def has_clause(text: str) -> bool:
-    """Whether a statement has a pattern clause (cheap where it has none)."""
+    """Whether a statement has a pattern clause (cheap if it has none)."""
     return bool(find_sites(text))
 
 

@@ -67,7 +67,7 @@ def hinted(base: Evaluation, hints: Iterable[Hint]) -> Evaluation:
                 f"there is no hint {hint.name.value} for MATCH PATTERN",
                 code="HINT",
                 span=hint.name.span,
-                hint=f"did you mean {near[0]}?" if near else f"there are: {', '.join(_HINTS)}",
+                hint=f"did you mean {near[0]}?" if near else f"available: {', '.join(_HINTS)}",
             )
         try:
             base = replace(base, **{known.field: _value(known, hint.value, known.hint)})

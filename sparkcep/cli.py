@@ -47,9 +47,9 @@ def main() -> None:
     "-f", "--file", "path", type=click.Path(exists=True, dir_okay=False, path_type=Path), help="A file of SQL."
 )
 @click.option("--master", default="local[*]", show_default=True, help="The Spark master.")
-@click.option("--conf", multiple=True, metavar="KEY=VALUE", help="A Spark setting; may be repeated.")
+@click.option("--conf", multiple=True, metavar="KEY=VALUE", help="A Spark setting; repeatable.")
 @click.option("--rows", default=100, show_default=True, help="Rows shown of each result.")
-@click.option("--rewritten", is_flag=True, help="Show the SQL that Spark gets, and do not run it.")
+@click.option("--rewritten", is_flag=True, help="Show the SQL that Spark gets, without running it.")
 def sql(text: str | None, path: Path | None, master: str, conf: tuple[str, ...], rows: int, rewritten: bool) -> None:
     """Run SQL statements and print their results as tables."""
     if (text is None) == (path is None):
@@ -67,11 +67,9 @@ def sql(text: str | None, path: Path | None, master: str, conf: tuple[str, ...],
 
 @main.command()
 @click.option("--host", default="127.0.0.1", show_default=True, help="The address to listen on.")
-@click.option("--port", default=10000, show_default=True, type=click.IntRange(0, 65535), help="0 takes a free one.")
+@click.option("--port", default=10000, show_default=True, type=click.IntRange(0, 65535), help="0 picks a free one.")
 @click.option("--master", default="local[*]", show_default=True, help="The Spark master.")
-@click.option(
-    "--conf", multiple=True, metavar="KEY=VALUE", help="A setting of Spark or Hive (hive.…); may be repeated."
-)
+@click.option("--conf", multiple=True, metavar="KEY=VALUE", help="A setting of Spark or Hive (hive.…); repeatable.")
 @click.option(
     "--warehouse",
     type=click.Path(file_okay=False, path_type=Path),
@@ -87,7 +85,7 @@ def thriftserver(
     except CepError as error:
         raise click.ClickException(str(error)) from None
     except Py4JJavaError as error:
-        raise click.ClickException(f"the Thrift server does not start: {thrift.start_error(error)}") from None
+        raise click.ClickException(f"the Thrift server did not start: {thrift.start_error(error)}") from None
     told_to_stop = thrift.stop_on_signals()
     click.echo(f"sparkcep thriftserver is ready: jdbc:hive2://{host}:{server.port}")
     alive = server.wait(told_to_stop)

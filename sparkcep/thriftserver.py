@@ -119,7 +119,7 @@ def require_authentication(host: str, authentication: str) -> None:
     raise CepUnsupportedError(
         f"a Thrift server on {host} without authentication: everybody who reaches it can read and drop the tables",
         code="INSECURE_SERVER",
-        hint="set --conf hive.server2.authentication=LDAP (or KERBEROS, CUSTOM), or say --insecure",
+        hint="set --conf hive.server2.authentication=LDAP (or KERBEROS, CUSTOM), or pass --insecure",
     )
 
 

@@ -150,7 +150,7 @@ def _times(ts: pa.Array) -> NDArray[Any]:
         raise CepDataError(
             "the event time of aseq_count, aseq_sum, aseq_avg, aseq_min or aseq_max is NULL",
             code="NULL_EVENT_TIME",
-            hint="leave such events out: WHERE ts IS NOT NULL",
+            hint="filter such events out: WHERE ts IS NOT NULL",
         )
     if pa.types.is_date(ts.type):
         ts = ts.cast(pa.timestamp("us"))

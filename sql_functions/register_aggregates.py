@@ -101,7 +101,7 @@ def function_spec(
     length = None if months is not None else _length(name, within, within_type, ts_type)
     if length is None and months is None and any(sequence.open_ended for sequence in sequences(parsed)):
         raise CepAnalysisError(
-            f"the pattern of {name} begins or ends with NOT, and only within says how far that reaches",
+            f"the pattern of {name} begins or ends with NOT, and only within bounds how far that reaches",
             code="NEGATION_WITHOUT_WITHIN",
             hint="give it a within: INTERVAL 1 HOUR, or a number",
         )

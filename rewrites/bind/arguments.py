@@ -52,7 +52,7 @@ class Arguments:
         )
         if mixed is not None:
             raise CepAnalysisError(
-                "one navigation or aggregate may look at one variable only",
+                "a navigation or aggregate can refer to only one variable",
                 code="MIXED_VARIABLES",
                 span=span_of(node),
                 hint="write a navigation for each: LAST(A.x) + LAST(B.x)",

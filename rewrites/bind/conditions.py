@@ -182,7 +182,7 @@ def offset_of(node: Navigation) -> int | None:
         return None
     if not isinstance(offset, exp.Literal) or offset.is_string or not offset.name.isdigit():
         raise CepAnalysisError(
-            f"the offset of {node.function} must be a whole number, zero or more",
+            f"the offset of {node.function} must be a non-negative integer",
             code="NAVIGATION_OFFSET",
             span=span_of(offset),
             hint=f"write {node.function}(…, 1)",
@@ -193,10 +193,10 @@ def offset_of(node: Navigation) -> int | None:
 def nested(node: exp.Expression) -> CepAnalysisError:
     """The error for a nesting that the standard forbids."""
     return CepAnalysisError(
-        "navigation, CLASSIFIER, MATCH_NUMBER and aggregates may not stand here inside a navigation",
+        "navigation, CLASSIFIER, MATCH_NUMBER and aggregates cannot be nested like this inside a navigation",
         code="NESTED_NAVIGATION",
         span=span_of(node),
-        hint="allowed is PREV or NEXT around FIRST or LAST: PREV(LAST(A.x, 1), 2)",
+        hint="only PREV or NEXT around FIRST or LAST is allowed: PREV(LAST(A.x, 1), 2)",
     )
 
 

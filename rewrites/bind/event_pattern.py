@@ -272,7 +272,7 @@ def _type_column(clause: MatchPatternClause, relation: Relation, elements: tuple
             "the input has no column event_type or type",
             code="EVENT_TYPE",
             span=clause.site.input,
-            hint=f"say which column holds the event type: EVENT TYPE column; {suggestion('event_type', relation.schema.names)}",
+            hint=f"name the column that holds the event type: EVENT TYPE column; {suggestion('event_type', relation.schema.names)}",
         )
     return found
 

@@ -174,7 +174,7 @@ class MatchLeaves(OperandBuilder):
         members = found[0].members if found else None
         if any(ref.members != members for ref in found):
             raise CepAnalysisError(
-                "one navigation may look at one variable only", code="MIXED_VARIABLES", span=span_of(node)
+                "a navigation can refer to only one variable", code="MIXED_VARIABLES", span=span_of(node)
             )
         return members, members is None or self.own in members
 

@@ -322,5 +322,5 @@ def _unsupported_aggregate(call: exp.Expression) -> CepUnsupportedError:
         f"the aggregate {call.sql_name()} in MEASURES",
         code="AGGREGATE",
         span=span_of(call),
-        hint="it is none of Spark's aggregate functions; window functions belong into a query over the clause",
+        hint="it is not one of Spark's aggregate functions; window functions belong in a query around the clause",
     )

@@ -47,7 +47,7 @@ def _own_last(clause: MatchRecognizeClause) -> Iterator[Notice]:
                 yield Notice(
                     f"LAST over {name} in the condition of {name} is the row under test itself",
                     span_of(node),
-                    f"for the row of {name} before it write LAST(…, 1), for the row before it PREV(…)",
+                    f"for the row of {name} before it write LAST(…, 1), for the partition's row before it PREV(…)",
                 )
 
 
@@ -76,7 +76,7 @@ def _swallowing(clause: MatchRecognizeClause) -> Iterator[Notice]:
 def _no_order(clause: MatchRecognizeClause) -> Iterator[Notice]:
     if not clause.order_by:
         yield Notice(
-            "without ORDER BY the rows come in no defined order, and the answer may change from run to run",
+            "without ORDER BY the order of rows is undefined, and the answer may change from run to run",
             clause.site.keyword,
             "say ORDER BY",
         )
@@ -89,7 +89,7 @@ def _all_tie(clause: MatchRecognizeClause) -> Iterator[Notice]:
         yield Notice(
             "all rows of a partition tie in ORDER BY, so the answer may change from run to run",
             clause.order_by[0].span,
-            "order by a column that tells the rows of a partition apart",
+            "order by columns that distinguish the rows of a partition",
         )
 
 

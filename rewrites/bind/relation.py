@@ -172,7 +172,7 @@ def suggestion(name: str, candidates: Iterable[str]) -> str:
     close = get_close_matches(name.lower(), [candidate.lower() for candidate in known], n=1)
     if close:
         return f"did you mean {next(candidate for candidate in known if candidate.lower() == close[0])}?"
-    return f"there are: {', '.join(known)}"
+    return f"available: {', '.join(known)}"
 
 
 def spark_message(error: PySparkException) -> str:

@@ -207,8 +207,8 @@ def _check(clause: MatchRecognizeClause, relation: Relation) -> None:
 def _violations(clause: MatchRecognizeClause, relation: Relation) -> Iterator[tuple[str, str, Span | None, str | None]]:
     excluded = next((part for part in pattern.walk(clause.pattern) if isinstance(part, pattern.Excluded)), None)
     if excluded is not None and clause.rows_per_match == "all_with_unmatched":
-        hint = "leave out {- -}, or WITH UNMATCHED ROWS"
-        yield "exclusion and WITH UNMATCHED ROWS exclude each other", "EXCLUSION", excluded.span, hint
+        hint = "drop {- -} or WITH UNMATCHED ROWS"
+        yield "{- -} and WITH UNMATCHED ROWS cannot be combined", "EXCLUSION", excluded.span, hint
     names = [name.lower() for name in relation.schema.names]
     twice = sorted({name for name in names if names.count(name) > 1})
     if twice and clause.rows_per_match != "one":
@@ -230,7 +230,7 @@ def _skip(clause: MatchRecognizeClause, variables: Variables) -> row.Skip:
     members = variables.members(name.value)
     if members is None:
         raise CepAnalysisError(
-            f"AFTER MATCH SKIP TO names {name.value}, which the pattern has not",
+            f"AFTER MATCH SKIP TO names {name.value}, which is not in the pattern",
             code="UNKNOWN_VARIABLE",
             span=name.span,
             hint=suggestion(name.value, [*variables.primary, *variables.subsets]),

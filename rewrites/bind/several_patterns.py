@@ -68,5 +68,5 @@ def _conflict(element: Element, span: Span, reason: str) -> CepAnalysisError:
         f"the variable {element.variable} is {reason}",
         code="DUPLICATE_VARIABLE",
         span=span,
-        hint="patterns share a variable if they name it alike: give it another name where it is another one",
+        hint="patterns share variables of equal name: rename it if it is meant to be another one",
     )

@@ -59,7 +59,7 @@ def _refusal(node: exp.Expression, translator: MatchLeaves, why: str = "") -> Ce
         f"the condition of {translator.own} computes this from several rows of the match",
         code="MATCH_DEPENDENT_CONDITION",
         span=span_of(node),
-        hint=f"{why + '; ' if why else ''}compute in a subquery what looks at one row only, or compare values of different rows with "
+        hint=f"{why + '; ' if why else ''}compute in a subquery whatever reads only one row, or combine values of different rows with "
         "comparison, +, -, *, ABS, IS NULL, AND, OR, NOT and, for a closure, COUNT, SUM, AVG, MIN and MAX",
     )
 

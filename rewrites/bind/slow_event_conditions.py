@@ -54,7 +54,7 @@ def refusal(node: exp.Expression, why: str = "") -> CepUnsupportedError:
         "a condition of this form over several events, where it decides which are selected",
         code="CONDITION",
         span=span_of(node),
-        hint=f"{why + '; ' if why else ''}compute in a subquery what looks at one event only, or use comparison, +, -, *, ABS, IS NULL, AND, OR, "
+        hint=f"{why + '; ' if why else ''}compute in a subquery whatever reads only one event, or use comparison, +, -, *, ABS, IS NULL, AND, OR, "
         "NOT and, of closures, COUNT, SUM, AVG, MIN and MAX",
     )
 

@@ -30,7 +30,7 @@ from sparkcep.spec import AnalyzeSpec, EventPatternSpec, MatchSpec
 class _Plan:
     """A bound clause and what the rules decided so far.
 
-    ``shards``: how its time line is cut, or why it is not. ``shown``: what the result carries; None: every column.
+    ``shards``: how its timeline is cut, or why it is not. ``shown``: what the result carries; None: every column.
     """
 
     bound: BoundEventPattern
@@ -45,7 +45,7 @@ class _Plan:
 
 @dataclass(frozen=True, slots=True)
 class _Context:
-    """What the rules may look at beside the plan."""
+    """What the rules may use in addition to the plan."""
 
     clause: MatchPatternClause
     source: Source
@@ -69,7 +69,7 @@ def event_pattern(
 
 
 def _key_filters(plan: _Plan, context: _Context) -> _Plan:
-    """Partitions that the WHERE around the clause leaves out are not read; EXPLAIN ANALYZE PATTERN is about all of them."""
+    """Partitions that the WHERE around the clause excludes are not read; EXPLAIN ANALYZE PATTERN covers all of them."""
     if context.options.analyze:
         return plan
     filters = key_filters.key_filters(plan.bound, context.clause.site, context.source)
@@ -84,7 +84,7 @@ def _inferred_equalities(plan: _Plan, context: _Context) -> _Plan:
 
 
 def _time_shards(plan: _Plan, context: _Context) -> _Plan:
-    """A time line that nothing partitions is cut; not where it is analysed, so that nothing is counted twice."""
+    """A timeline that nothing partitions is cut, except under EXPLAIN ANALYZE, so that nothing is counted twice."""
     shards = time_shards.time_shards(plan.bound, plan.evaluation, place=context.clause.site.keyword)
     analysed = "so that nothing is counted twice" if context.options.analyze and shards else shards
     return replace(plan, shards=analysed)
@@ -105,7 +105,7 @@ RULES: tuple[tuple[str, Callable[[_Plan, _Context], _Plan]], ...] = (
     (time_shards.NAME, _time_shards),
     (prune_fields.NAME, _prune_fields),
 )
-"""The rules in the order in which they are applied; each returns the plan as it is where it does not apply."""
+"""The rules in the order in which they are applied; each returns the plan unchanged if it does not apply."""
 
 
 def _planned(bound: BoundEventPattern, context: _Context) -> _Plan:
@@ -135,7 +135,7 @@ def _emitted(planned: _Plan, context: _Context) -> EmittedClause:
 
 
 def _pushed(part: EmittedClause, source: Source, options: Options) -> tuple[str, Pushdown | str]:
-    """The query that stands in the clause's place, and how A-Seq answers in the matches' stead, or why it does not."""
+    """The query that replaces the clause, and how A-Seq answers instead of the matches, or why it does not."""
     off, session = _pushdown_off(part, options), _pushdown_session(options)
     if part.bound.measures:
         answer = measured(part, source, session, off)
@@ -146,7 +146,7 @@ def _pushed(part: EmittedClause, source: Source, options: Options) -> tuple[str,
 
 
 def _pushdown_off(part: EmittedClause, options: Options) -> str:
-    """Why no aggregate of the clause is pushed down, whatever it is."""
+    """Why pushdown is disabled for the whole clause (empty: it is not)."""
     if options.check is None or aggregate_pushdown.NAME in options.disabled:
         return f"{aggregate_pushdown.NAME} is switched off"
     return "" if part.spec.engine == "auto" else f"the engine {part.spec.engine} was asked for"

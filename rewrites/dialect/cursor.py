@@ -94,7 +94,9 @@ class Cursor:
         """Raise a CepSyntaxError at ``span`` or the next token, saying what was found there."""
         token = self.peek()
         if span is None:
-            message += f", found {self.sql[token.span.start : token.span.end]!r}" if token else ", but it ends here"
+            message += (
+                f", found {self.sql[token.span.start : token.span.end]!r}" if token else ", but the text ends here"
+            )
             end = self.span.end if self._tokens else self.span.start
             span = token.span if token else Span(end, end + 1)
         raise CepSyntaxError(message, code=code, sql=self.sql, span=span, hint=hint)

@@ -42,7 +42,7 @@ def _item(cursor: Cursor) -> EventItem:
         return _pattern(cursor)
     start = cursor.take().span
     if cursor.key() in _NEGATIONS:
-        cursor.fail("a negation of a negation has no meaning", hint="write NOT once, or not at all")
+        cursor.fail("a double negation has no meaning", hint="write NOT once, or not at all")
     item = _pattern(cursor)
     return Not(item, start.to(_place(item)))
 
@@ -61,7 +61,7 @@ def _group(cursor: Cursor) -> EventPattern:
     start = cursor.expect("(")
     pattern = _item(cursor)
     if isinstance(pattern, Not):
-        cursor.fail("a negation cannot stand in parentheses of its own", span=pattern.span)
+        cursor.fail("a negation cannot be parenthesised by itself", span=pattern.span)
     return replace(pattern, span=start.to(cursor.expect(")")))
 
 
@@ -85,9 +85,9 @@ def _element(cursor: Cursor) -> Element:
     variable = cursor.take() if (token := cursor.peek()) and token.is_name else None
     if quantifier is None and variable and read_quantifier(cursor):
         cursor.fail(
-            "the quantifier stands behind the variable",
+            "the quantifier must follow the type, not the variable",
             span=Span(first.span.start, cursor.end()),
-            hint=f"write it behind the type: {first.text}+ {variable.text}",
+            hint=f"write {first.text}+ {variable.text}",
         )
     low, high = (quantifier.low, quantifier.high) if quantifier else (1, 1)
     _closure_brackets(cursor, variable, kleene=(low, high) not in ((1, 1), (0, 1)))
@@ -117,14 +117,14 @@ def _type(cursor: Cursor) -> str:
         cursor.fail("expected an event type", hint=_ELEMENT_HINT)
     if token.kind == "word" and cursor.key(1) == "(":
         cursor.fail(
-            f"{token.text} is no pattern operator", span=token.span, hint="the operators are SEQ, AND, OR and NOT"
+            f"{token.text} is not a pattern operator", span=token.span, hint="the operators are SEQ, AND, OR and NOT"
         )
     text = cursor.take().text
     while token.kind == "string" and cursor.adjacent() and (more := cursor.peek()) and more.kind == "string":
         text += "'" + cursor.take().text  # 'O''Brien' is tokenised as two strings
     if cursor.key() == "-" and cursor.adjacent():
         cursor.fail(
-            "an event type that is no identifier must be quoted", span=token.span, hint=f"write '{text}-…' variable"
+            "an event type that is not an identifier must be quoted", span=token.span, hint=f"write '{text}-…' variable"
         )
     return text
 
@@ -192,7 +192,7 @@ def _check_distinct(sql: str, pattern: EventPattern) -> None:
                 code="DUPLICATE_VARIABLE",
                 sql=sql,
                 span=element.span,
-                hint="variables become columns, so their names must differ (upper and lower case do not count)",
+                hint="variables become columns, so their names must differ (case is ignored)",
             )
         seen.add(element.variable.lower())
 
@@ -220,7 +220,7 @@ def _trailing_hint(cursor: Cursor) -> str:
     if cursor.key() in ("AND", "OR"):
         return f"{cursor.key()} is written as a function: {cursor.key()}(A a, B b)"
     if cursor.key() == "-":
-        return "an event type that is no identifier must be quoted: 'SHELF-READING' s"
+        return "an event type that is not an identifier must be quoted: 'SHELF-READING' s"
     return _ELEMENT_HINT
 
 

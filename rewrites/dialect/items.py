@@ -91,7 +91,7 @@ def refuse_semantics(sql: str, expr: Expr, where: str, *, running: bool = False)
             code="SEMANTICS",
             sql=sql,
             span=Span(start, start + len(word)),
-            hint="a condition is tested while the match is built, so it is RUNNING by nature"
+            hint="a condition is tested while the match is built, so it is always RUNNING"
             if running
             else f"leave {word} out",
         )

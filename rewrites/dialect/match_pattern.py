@@ -131,11 +131,11 @@ def _strategy(sql: str, section: Section | None, where: Where | None) -> tuple[S
     if published and published != strategy:
         assert where is not None
         raise CepSyntaxError(
-            f"WHERE names another selection strategy than {sql[section.span.start : section.span.end]}",
+            f"WHERE names a selection strategy other than {sql[section.span.start : section.span.end]}",
             code="STRATEGY",
             sql=sql,
             span=where.strategy_span,
-            hint="say the strategy once",
+            hint="specify the strategy once",
         )
     return strategy, section.span
 
@@ -170,9 +170,7 @@ def _within(sql: str, section: Section | None) -> Within | None:
     tokens = section.tokens
     if len(tokens) == 2 and tokens[1].key in ("EVENT", "EVENTS"):
         if not tokens[0].text.isdigit():
-            raise CepSyntaxError(
-                "the number of events must be a whole number", code="WITHIN", sql=sql, span=tokens[0].span
-            )
+            raise CepSyntaxError("the number of events must be an integer", code="WITHIN", sql=sql, span=tokens[0].span)
         return Within(section.span, events=int(tokens[0].text))
     return Within(section.span, length=length(sql, section))
 
@@ -225,4 +223,4 @@ def _ended(cursor: Cursor, behind: str) -> None:
         return
     hint = guess(token.text, GRAMMAR) or f"the order is pattern, {GRAMMAR.order}"
     found = cursor.sql[token.span.start : token.span.end]
-    cursor.fail(f"unexpected {found!r} behind {behind}", span=token.span, code="CLAUSE", hint=hint)
+    cursor.fail(f"unexpected {found!r} after {behind}", span=token.span, code="CLAUSE", hint=hint)

@@ -36,9 +36,7 @@ GRAMMAR = Grammar(
         Header("AFTER MATCH SKIP", ("AFTER", "MATCH"), 4),
         Header("INITIAL", ("INITIAL",), 5, behind=("PATTERN",)),
         Header("INITIAL", ("SEEK",), 5, behind=("PATTERN",)),
-        Header(
-            "PATTERN", ("PATTERN",), 6, behind=("(",), form="variables one behind the other: PATTERN (A B+ (C | D)?)"
-        ),
+        Header("PATTERN", ("PATTERN",), 6, behind=("(",), form="variables in sequence: PATTERN (A B+ (C | D)?)"),
         Header("WITHIN", ("WITHIN",), 7, unless=("GROUP",), form=WITHIN_FORM),
         Header("SUBSET", ("SUBSET",), 7, form="SUBSET name = (variable, …), …"),
         Header("DEFINE", ("DEFINE",), 7, form="DEFINE variable AS condition, …"),
@@ -206,7 +204,7 @@ def _define(sql: str, item: tuple[Token, ...]) -> Define:
 
 def _leftover(sql: str, tokens: tuple[Token, ...], behind: str) -> CepSyntaxError:
     return CepSyntaxError(
-        f"unexpected {sql[tokens[0].span.start : tokens[0].span.end]!r} behind {behind}",
+        f"unexpected {sql[tokens[0].span.start : tokens[0].span.end]!r} after {behind}",
         code="CLAUSE",
         sql=sql,
         span=tokens[0].span,

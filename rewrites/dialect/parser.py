@@ -253,7 +253,7 @@ class CepParser(SpanParser):
             node = KleeneRef(this=column.this, index=index[0], offset=index[1])
         elif "I" in texts or texts[:2] == [".", "."]:
             raise CepSyntaxError(
-                f"{self.sql[inner[0].start : inner[-1].end + 1]} is no index of a Kleene closure",
+                f"{self.sql[inner[0].start : inner[-1].end + 1]} is not an index of a Kleene closure",
                 code="KLEENE_INDEX",
                 sql=self.sql,
                 span=Span(inner[0].start, inner[-1].end + 1),
@@ -279,11 +279,11 @@ class CepParser(SpanParser):
         inner = self._bracketed()
         end = inner[-1].end + 2 if inner else self._curr.end + 2
         return CepUnsupportedError(
-            "an equivalence test [attribute] stands under OR, NOT or inside an expression",
+            "an equivalence test [attribute] cannot be used under OR, under NOT or inside an expression",
             code="EQUIVALENCE",
             sql=self.sql,
             span=Span(self._curr.start, end),
-            hint="write it as a condition of its own, joined by AND: WHERE [attribute] AND …",
+            hint="write it as a separate condition, joined by AND: WHERE [attribute] AND …",
         )
 
 

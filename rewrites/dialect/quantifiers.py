@@ -41,7 +41,7 @@ def read_quantifier(cursor: Cursor) -> Quantifier | None:
 def _checked(cursor: Cursor, quantifier: Quantifier) -> Quantifier:
     if quantifier.high is not None and quantifier.high < quantifier.low:
         cursor.fail(
-            f"the quantifier's lower bound {quantifier.low} is above its upper bound {quantifier.high}",
+            f"the quantifier's lower bound {quantifier.low} exceeds its upper bound {quantifier.high}",
             span=quantifier.span,
             code="QUANTIFIER",
             hint=f"write {{{quantifier.high},{quantifier.low}}}",

@@ -103,9 +103,7 @@ def _primary(cursor: Cursor) -> RowPattern:
     if end := cursor.accept("$"):
         return PartitionEnd(end)
     if cursor.key() in ("*", "+", "?", "{"):
-        cursor.fail(
-            "a quantifier stands where a variable should be", hint="a quantifier stands behind what it repeats: A*"
-        )
+        cursor.fail("a quantifier stands where a variable should be", hint="a quantifier follows what it repeats: A*")
     if cursor.key() in _RESERVED:
         cursor.fail(
             f"{cursor.key()} is a keyword here, not a pattern variable",

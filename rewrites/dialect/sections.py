@@ -147,7 +147,7 @@ def _checked(sql: str, sections: list[Section], grammar: Grammar) -> dict[str, S
             )
         if highest and section.rank < highest.rank:
             raise CepSyntaxError(
-                f"{section.name} stands behind {highest.name}; it belongs before it",
+                f"{section.name} must come before {highest.name}",
                 code="CLAUSE_ORDER",
                 sql=sql,
                 span=section.keyword,

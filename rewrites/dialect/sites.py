@@ -130,7 +130,7 @@ def _built(tokens: Tokens, kind: ClauseKind, start: int, keyword: int, opening: 
     closing = tokens.partner[opening]
     if closing < 0:
         raise CepSyntaxError(
-            f"the parenthesis behind {kind} is not closed",
+            f"the parenthesis after {kind} is not closed",
             code="UNBALANCED",
             sql=tokens.sql,
             span=items[opening].span,
@@ -181,9 +181,9 @@ def _check_place(tokens: Tokens, i: int, opening: int) -> None:
     body = tokens.items[opening + 1 : tokens.partner[opening]] if tokens.partner[opening] >= 0 else ()
     if keyword and any(token.key in ("PATTERN", "SEQ", "DEFINE", "MEASURES", "WITHIN") for token in body):
         raise CepSyntaxError(
-            f"a pattern clause follows a table, and this one follows {keyword}",
+            f"a pattern clause must follow a table, but this one follows {keyword}",
             code="PLACE",
             sql=tokens.sql,
             span=tokens.items[i].span.to(tokens.items[opening - 1].span),
-            hint="put it right behind its table, or put what stands before it in a subquery: FROM (SELECT …) MATCH…",
+            hint="put it right after its table, or put the query before it in a subquery: FROM (SELECT …) MATCH…",
         )

@@ -95,7 +95,7 @@ def _predicate(sql: str, tokens: tuple[Token, ...], place: Span) -> tuple[tuple[
     equivalences: list[Equivalence] = []
     for part in split_and(tokens):
         if not part:
-            raise CepSyntaxError("a condition is missing beside AND", code="EXPRESSION", sql=sql, span=place)
+            raise CepSyntaxError("a condition is missing next to AND", code="EXPRESSION", sql=sql, span=place)
         if part[0].key == "[":
             equivalences.append(_equivalence(sql, part))
             continue

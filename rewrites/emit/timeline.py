@@ -109,7 +109,7 @@ def _lane(columns: list[str]) -> str:
 
 def _no_time(site: Site) -> CepUnsupportedError:
     return CepUnsupportedError(
-        "a time line of a clause whose ORDER BY begins with no plain column",
+        "a timeline of a clause whose ORDER BY does not begin with a plain column",
         code="TIMELINE",
         span=site.keyword,
         hint="order by a column of the input; compute it in a subquery",

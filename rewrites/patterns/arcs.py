@@ -1,6 +1,6 @@
-"""ALTER PATTERN … ADD ARC and DROP ARC: the text of an automaton's body with arcs more or less.
+"""ALTER PATTERN … ADD ARC and DROP ARC: the text of an automaton's body with arcs added or removed.
 
-In: a body of MATCH AUTOMATON. Out: its text; whether it is an automaton still, ``check_body`` says.
+In: a body of MATCH AUTOMATON. Out: its text; ``check_body`` checks that it is still an automaton.
 """
 
 from __future__ import annotations

@@ -100,7 +100,7 @@ def _pushdown(block: Block, part: EmittedClause, source: Source, session: Pushdo
     for span, text in edits:
         edited = edited.with_edit(span, text)
     if column_types(_described(block, edited, part)) != column_types(written):
-        raise NotPushed("Spark gives the aggregates other types there")
+        raise NotPushed("Spark gives the aggregates different types there")
     return Pushdown(spec, part.bound, query, tuple(edits))
 
 
@@ -162,7 +162,7 @@ def _described(block: Block, source: Source, part: EmittedClause) -> StructType:
     try:
         return part.bound.relation.describe(source.text(block.span))
     except PySparkException:
-        raise NotPushed("Spark does not accept the block by itself") from None
+        raise NotPushed("Spark does not accept the block on its own") from None
 
 
 def column_types(schema: StructType) -> list[tuple[str, str]]:

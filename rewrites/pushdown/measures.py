@@ -170,5 +170,5 @@ def _pushed(part: EmittedClause, source: Source, session: PushdownSession, schem
     spec, rows = partials_query(part, partials, session)
     query = _query(part, texts, rows, source)
     if column_types(part.bound.relation.describe(f"SELECT * FROM {query}")) != column_types(schema):
-        raise NotPushed("Spark gives the aggregates other types there")
+        raise NotPushed("Spark gives the aggregates different types there")
     return Pushdown(spec, part.bound, query, ())

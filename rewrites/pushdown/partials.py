@@ -42,8 +42,8 @@ _OVERFLOW = (
     "[CEP_DATA_AGGREGATE_OVERFLOW] {} over the matches is outside the range of BIGINT; write CAST({} AS DECIMAL(38,0))"
 )
 _FAILS = (
-    "[CEP_DATA_EXPRESSION] {} has no value for an event of a match: it leaves its type, divides by zero or casts what cannot be "
-    "cast; TRY_ADD, TRY_SUBTRACT, TRY_MULTIPLY, TRY_DIVIDE and TRY_CAST give NULL there"
+    "[CEP_DATA_EXPRESSION] {} has no value for an event of a match: it overflows, divides by zero or casts what cannot be "
+    "cast; TRY_ADD, TRY_SUBTRACT, TRY_MULTIPLY, TRY_DIVIDE and TRY_CAST return NULL instead"
 )
 _MANY_DIGITS = "[CEP_DATA_AGGREGATE_OVERFLOW] {} over the matches has more than 38 digits"
 

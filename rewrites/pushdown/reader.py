@@ -78,9 +78,11 @@ class AggregateReader:
         if self._over_keys(node):
             return
         if isinstance(node, exp.AggFunc):
-            raise NotPushed(f"{self._source.text(span_of(node))} is no aggregate that A-Seq has{self._why_not(node)}")
+            raise NotPushed(
+                f"{self._source.text(span_of(node))} is not an aggregate that A-Seq has{self._why_not(node)}"
+            )
         if isinstance(node, Navigation):
-            raise NotPushed(f"{node.args['function']} is no aggregate that A-Seq has")
+            raise NotPushed(f"{node.args['function']} is not an aggregate that A-Seq has")
         if column_path(node) is not None:
             self._require_key(node, aliases)
             return

@@ -63,7 +63,7 @@ def several_patterns(
 def _check(clause: MatchPatternClause, part: EmittedClause, source: Source, session: PushdownSession) -> None:
     if any(key.name.lower() == PATTERN for key in part.bound.keys):
         raise CepAnalysisError(
-            "the result column pattern names the pattern, and a PARTITION BY column has its name",
+            "the result column pattern names the pattern, but a PARTITION BY column has the same name",
             code="DUPLICATE_NAME",
             span=clause.partition_by[0].expr.span,
             hint="name it: PARTITION BY pattern AS other",

@@ -53,7 +53,7 @@ def explain_lines(rewritten: Rewritten) -> list[str]:
             f"aseq_functions: {rewritten.functions} calls over lists, which Spark's own aggregates may stand beside"
         )
     elif not rewritten.clauses:
-        lines.append("no pattern clause: Spark gets the statement as it is")
+        lines.append("no pattern clause: Spark gets the statement unchanged")
     return [*lines, "== SQL that Spark gets ==", *rewritten.sql.strip().splitlines()]
 
 
@@ -103,7 +103,9 @@ def _row_lines(bound: BoundRowPattern, spec: RowPatternSpec) -> Iterator[str]:
     yield from _table("input", [bound.relation.text])
     yield from _table("partition", [", ".join(key.text for key in bound.keys) or "all rows in one task"])
     yield from _table("partitions", _key_filters(bound))
-    ties = "rows that tie fall as the sort leaves them" if bound.order else "no ORDER BY: rows come in no defined order"
+    ties = (
+        "rows that tie fall as the sort leaves them" if bound.order else "no ORDER BY: the order of rows is undefined"
+    )
     yield from _table("order", [f"{', '.join(map(''.join, bound.order))} ({ties})" if bound.order else ties])
     yield from _table("output", [f"{_ROWS[spec.rows_per_match]}, AFTER MATCH SKIP {_skip(spec)}"])
     yield from _table("pattern", [str(spec.pattern)])

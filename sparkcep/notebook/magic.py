@@ -64,11 +64,11 @@ class SqlMagics(Magics):
     """``%%sql``; the session is the notebook's ``spark``, else the active one, else a new one."""
 
     @magic_arguments()  # type: ignore[untyped-decorator]
-    @argument("name", nargs="?", help="The variable that the DataFrame is kept in.")  # type: ignore[untyped-decorator]
+    @argument("name", nargs="?", help="The variable to which the DataFrame is assigned.")  # type: ignore[untyped-decorator]
     @argument("-r", "--rows", type=int, default=ROWS, help="Rows shown.")  # type: ignore[untyped-decorator]
     @argument("-e", "--explain", action="store_true", help="Draw the automaton instead of running the query.")  # type: ignore[untyped-decorator]
     @argument("-a", "--analyze", action="store_true", help="Count what happens to the rows: EXPLAIN ANALYZE PATTERN.")  # type: ignore[untyped-decorator]
-    @argument("-p", "--plot", action="store_true", help="Draw the matches of the last clause on their time line too.")  # type: ignore[untyped-decorator]
+    @argument("-p", "--plot", action="store_true", help="Also draw the matches of the last clause on a timeline.")  # type: ignore[untyped-decorator]
     @cell_magic  # type: ignore[untyped-decorator]
     def sql(self, line: str, cell: str) -> None:
         """Run the SQL of the cell; statements are separated by semicolons, and the rows of the last one are shown."""

@@ -45,7 +45,7 @@ def draw(text: str, spark: SparkSession, lanes: int = MOST_LANES) -> Timeline:
         from matplotlib.figure import Figure
     except ImportError as error:
         raise CepUnsupportedError(
-            "time lines without matplotlib", code="TIMELINE", hint="pip install 'sparkcep[notebook]'"
+            "timelines without matplotlib", code="TIMELINE", hint="pip install 'sparkcep[notebook]'"
         ) from error
     query, names = timeline(text, spark)
     matches = _matches(spark.sql(query).limit(MOST_EVENTS).collect())

@@ -66,8 +66,8 @@ def _types(sql: Any, call: FunctionCall) -> list[Any]:
         ]
     except Exception:
         raise CepAnalysisError(
-            f"the types of the arguments of aseq_{call.function} cannot be found by themselves",
+            f"the types of the arguments of aseq_{call.function} cannot be determined separately",
             code="ASEQ_FUNCTION",
             span=call.span,
-            hint="over Spark Connect the FROM of the query must stand alone: make a temporary view of the WITH or the outer query",
+            hint="over Spark Connect the FROM of the query must be self-contained: make a temporary view of the WITH or the outer query",
         ) from None

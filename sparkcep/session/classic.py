@@ -65,7 +65,7 @@ def rewritten(spark: SparkSession, text: str) -> str:
     parser = _parser_of(spark.sparkContext, spark._jsparkSession)
     if parser is None:
         raise CepInternalError(
-            "this session has no sparkcep in it", code="NOT_INSTALLED", hint="sparkcep.install(spark)"
+            "sparkcep is not installed in this session", code="NOT_INSTALLED", hint="sparkcep.install(spark)"
         )
     try:
         return parser.rewrite(text, parser.parse_plain)

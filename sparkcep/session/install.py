@@ -42,7 +42,7 @@ def timeline(text: str, spark: SparkSession) -> tuple[str, str]:
     """(SQL that lists the events of the matches of the last clause of ``text`` one by one, the title of its lanes)."""
     rewritten = analysed(text, spark, timeline=True)
     if not rewritten.clauses:
-        raise CepUnsupportedError("a time line of a statement without a pattern clause", code="TIMELINE", sql=text)
+        raise CepUnsupportedError("a timeline of a statement without a pattern clause", code="TIMELINE", sql=text)
     return rewritten.clauses[-1].timeline, lane_names(rewritten.clauses[-1].bound.keys)
 
 

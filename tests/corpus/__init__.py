@@ -21,8 +21,8 @@ class RowCase:
     """A MATCH_RECOGNIZE case.
 
     ``partitions``: the labels (variables that a row satisfies) of each row, by partition. ``columns``: input columns,
-    one value per row over all partitions. ``define``: variables with a condition text; any other variable goes by the
-    labels, or is true where ``labelled`` is False. ``matches``: per partition, (start row from 0, ((variable,
+    one value per row over all partitions. ``define``: variables with a condition text; any other variable is decided by the labels, or is true if
+    ``labelled`` is False. ``matches``: per partition, (start row from 0, ((variable,
     excluded), …)).
     """
 
@@ -81,7 +81,7 @@ def event_cases() -> list[EventCase]:
 
 
 def _entries(folder: str) -> Iterator[tuple[str, dict[str, Any]]]:
-    """(subject, case); the file's ``[all]`` table gives defaults to its cases."""
+    """(subject, case); the file's ``[all]`` table provides defaults for its cases."""
     for path in sorted((FOLDER / folder).glob("*.toml")):
         content = tomllib.loads(path.read_text(encoding="utf-8"))
         for entry in content["case"]:

@@ -1,4 +1,4 @@
-"""The reference matcher answers every case of the corpus as the corpus says."""
+"""The reference matcher gives the corpus's answer for every case."""
 
 import pytest
 

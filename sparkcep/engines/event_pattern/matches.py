@@ -1,4 +1,4 @@
-"""The matches of one branch of a clause: its positive events combined by the search that was asked for, without what negations refute."""
+"""The matches of one branch of a clause: its positive events combined by the requested search, minus what negations refute."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ CHUNK = 1 << 18
 def matches(
     branch_plan: BranchPlan, spec: EventPatternSpec, events: Events, payload: Payload, budget: Budget
 ) -> Iterator[Frame]:
-    """The matches of a branch, frame by frame; work is done as they are asked for."""
+    """The matches of a branch, frame by frame, computed lazily."""
     branch, indexes = branch_plan.branch, _indexes(spec)
     if not all(events.taken_by(indexes[name]).any() for name in branch.variables):
         return

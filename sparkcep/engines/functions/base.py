@@ -86,7 +86,7 @@ def is_true(node: SparkFunction, index: int = 0) -> bool:
 
 def failure(message: str, code: str = "CONDITION_VALUE") -> CepDataError:
     """The error that stands for one of Spark's ANSI errors."""
-    return CepDataError(message, code=code, hint="use the function's try_ form, or test the value before")
+    return CepDataError(message, code=code, hint="use the function's try_ form, or test the value first")
 
 
 def fitted(value: Decimal, type_text: str, how: str) -> Decimal | None:

@@ -89,5 +89,5 @@ def _refused(node: SparkFunction, what: str) -> CepUnsupportedError:
     return CepUnsupportedError(
         f"{what}, computed from several rows of the match",
         code="MATCH_DEPENDENT_FUNCTION",
-        hint="compute it in a subquery where it looks at one row, or write it with functions that the documentation lists",
+        hint="if it reads only one row, compute it in a subquery; else use the functions that the documentation lists",
     )

@@ -131,7 +131,7 @@ class Search:
             raise CepLimitError(
                 f"More than {MAX_RUNS // 2} partial matches are open at once.",
                 code="RUNS",
-                hint="add WITHIN, a narrower one, or conditions that fewer events satisfy",
+                hint="add or shorten WITHIN, or add conditions that fewer events satisfy",
             )
         bigger = _runs(size, self.program.words)
         _copy(self.runs, bigger, len(self.runs.at))
@@ -163,7 +163,7 @@ class Search:
             raise CepLimitError(
                 f"The match buffer holds more than {self.max_nodes} events of partial matches.",
                 code="MATCH_BUFFER",
-                hint="add WITHIN, a narrower one, or conditions that fewer events satisfy",
+                hint="add or shorten WITHIN, or add conditions that fewer events satisfy",
             )
         if size > len(self.nodes.events):
             bigger = _nodes(size)
