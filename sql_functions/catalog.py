@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 import threading
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from py4j.protocol import Py4JJavaError
@@ -65,11 +65,15 @@ def spark_exception(error: Py4JJavaError) -> PySparkException:
 
 @dataclass(frozen=True, slots=True)
 class ClassicDescribe:
-    """What a classic session knows of queries; ``parse`` turns text into a logical plan, with the statement's parameters bound."""
+    """What a classic session knows of queries; ``parse`` turns text into a logical plan, with the statement's parameters bound.
+
+    ``last``: the query analysed last, with its Dataset, for callers that ask several things about it.
+    """
 
     of_rows: Callable[[Any, Any], Any]
     jsession: Any
     parse: Callable[[str], Any]
+    last: dict[str, Any] = field(default_factory=dict)
 
     def __call__(self, query: str) -> StructType:
         """The output columns."""
@@ -109,10 +113,13 @@ class ClassicDescribe:
 
     def _dataset(self, query: str) -> Any:
         """The analysed query. PySpark leaves exceptions that it has no class for (a collation's name, a bare lambda) to Py4J."""
-        try:
-            return self.of_rows(self.jsession, self.parse(query))
-        except Py4JJavaError as error:
-            raise spark_exception(error) from None
+        if query not in self.last:
+            self.last.clear()
+            try:
+                self.last[query] = self.of_rows(self.jsession, self.parse(query))
+            except Py4JJavaError as error:
+                raise spark_exception(error) from None
+        return self.last[query]
 
 
 def classic_describe(of_rows: Callable[[Any, Any], Any], jsession: Any, parse: Callable[[str], Any]) -> ClassicDescribe:

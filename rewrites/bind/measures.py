@@ -60,10 +60,11 @@ _FUNCTIONS: dict[type[exp.Expression], row.AggregateFunction] = {
 
 @dataclass(slots=True)
 class Outputs:
-    """The engine's output columns for measures, one per distinct source, with their Spark types."""
+    """The engine's output columns for measures, one per distinct source, with their Spark types; ``said``: what the user wrote for them."""
 
     sources: dict[row.Source, str] = field(default_factory=dict)
     types: dict[str, DataType] = field(default_factory=dict)
+    said: dict[str, str] = field(default_factory=dict)
 
     def name(self, source: row.Source, data_type: DataType) -> str:
         """The output column for ``source``, added if it is new."""
@@ -90,7 +91,11 @@ class MeasureBinder:
         return self._text(measure.expr.node, running)
 
     def _text(self, node: exp.Expression, running: bool) -> str:
-        return self.inputs.source.splice(span_of(node), replaced(node, lambda part: self._replacement(part, running)))
+        source = self.inputs.source
+        edits = list(replaced(node, lambda part: self._replacement(part, running)))
+        for span, text in edits:
+            self.outputs.said.setdefault(text.strip("`"), source.sql[span.start : span.end])
+        return source.splice(span_of(node), edits)
 
     def _replacement(self, node: exp.Expression, running: bool) -> str | None:
         if isinstance(node, exp.Query):

@@ -15,6 +15,7 @@ from rewrites.bind.classifiers import check_spellings
 from rewrites.bind.conditions import Columns, Condition, ConditionBinder
 from rewrites.bind.match_conditions import MatchConditionTranslator
 from rewrites.bind.match_leaves import CURRENT
+from rewrites.bind.measure_types import check_measures
 from rewrites.bind.measures import MeasureBinder, Outputs
 from rewrites.bind.names import Variables, same_name
 from rewrites.bind.relation import Relation, suggestion
@@ -98,6 +99,7 @@ def bind_row_pattern(clause: MatchRecognizeClause, relation: Relation, source: S
     )
     bound = tuple((measures.bind(measure), measure.name.value) for measure in clause.measures)
     measures.finish()
+    check_measures(clause.measures, [text for text, _ in bound], outputs, relation)
     defines = _match_dependent(conditions, variables, relation, source, arguments, early)
     defines = _within(clause, defines, variables, relation, source, arguments)
     return BoundRowPattern(

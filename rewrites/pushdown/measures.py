@@ -59,9 +59,9 @@ def measured(part: EmittedClause, source: Source, session: PushdownSession, off:
 def used_by_measures(bound: BoundEventPattern) -> Shown:
     """For each positive variable the input columns that measures and residual conditions read of its events (at least one)."""
     names = tuple(bound.relation.schema.names)
-    nodes = [measure.expr.node for measure in bound.measures]
+    nodes = [expr.node for expr in (*(measure.expr for measure in bound.measures), *bound.residual)]
     variables = Variables(bound.variables)
-    found = [ref for node in [*nodes, *(c.node for c in bound.residual)] for ref in references(node, variables)]
+    found = [ref for node in nodes for ref in references(node, variables)]
     whole = {name for node in nodes for name in _taken_whole(node, variables)}
     used: dict[str, tuple[str, ...]] = {}
     for variable in (element.variable for element in elements(bound.pattern, negated=False)):
@@ -72,7 +72,7 @@ def used_by_measures(bound: BoundEventPattern) -> Shown:
 
 
 def _taken_whole(node: exp.Expression, variables: Variables) -> set[str]:
-    """Variables whose events a measure uses as a whole: ``COLLECT_LIST(a)``."""
+    """Variables whose events an expression uses as a whole: ``COLLECT_LIST(a)``."""
     paths = [part.name for part in node.find_all(exp.Column) if not part.table and not isinstance(part.this, exp.Star)]
     return {members[0] for name in paths if (members := variables.members(name)) is not None}
 

@@ -1,8 +1,8 @@
 """prune_fields: a clause's result carries only what the statement uses.
 
 ``SELECT a.airport FROM t MATCH PATTERN (SEQ(arrival a, departure d) …)`` → ``a`` is a STRUCT of ``airport`` alone, and it is the only column.
-Reads the statement's tokens outside the clause: a column or variable that they do not mention is dropped. A variable keeps all its columns unless
-every mention is ``v.col``, ``v[…].col`` or ``size(v)``; if there is a ``*`` or a second clause, everything is kept.
+Reads the statement's tokens outside the clause, and those of residual conditions: a column or variable that they do not mention is dropped.
+A variable keeps all its columns unless every mention is ``v.col``, ``v[…].col`` or ``size(v)``; if there is a ``*`` or a second clause, everything is kept.
 """
 
 from __future__ import annotations
@@ -12,7 +12,6 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 from rewrites.bind.event_pattern import BoundEventPattern
-from rewrites.bind.names import Variables, references
 from rewrites.dialect.clause import Site
 from rewrites.dialect.tokens import Token, Tokens, tokenize
 from sparkcep.errors import CepAnalysisError
@@ -41,6 +40,7 @@ def used_columns(bound: BoundEventPattern, site: Site, sql: str, *, only_clause:
     variables = [element.variable for element in elements(bound.pattern, negated=False)]
     if not only_clause or _shows_everything(tokens, outside, site):
         return every_column(bound, site)
+    outside += _in_residual(tokens, bound)
     mentioned = {tokens.items[i].text.lower() for i in outside if tokens.items[i].is_name}
     keys = [key.name for key in bound.keys]
     columns = frozenset(name for name in (*keys, "match_start", "match_end") if name.lower() in mentioned)
@@ -84,7 +84,7 @@ def _renamed(tokens: Tokens, outside: list[int], site: Site) -> bool:
 def _columns(variable: str, tokens: Tokens, outside: list[int], bound: BoundEventPattern) -> tuple[str, ...]:
     """The variable's used columns; none if it is not mentioned."""
     names = bound.relation.schema.names
-    used = {name.lower() for name in _residual_columns(variable, bound)}
+    used: set[str] = set()
     for i in outside:
         token = tokens.items[i]
         if token.is_name and token.text.lower() == variable.lower():
@@ -108,10 +108,10 @@ def _column_behind(tokens: Tokens, i: int) -> str | None:
     return "" if call == ["SIZE", "(", ")"] else None
 
 
-def _residual_columns(variable: str, bound: BoundEventPattern) -> list[str]:
-    variables = Variables(bound.variables)
-    found = [ref for conjunct in bound.residual for ref in references(conjunct.node, variables)]
-    return [ref.column.value for ref in found if ref.members == (variable,)]
+def _in_residual(tokens: Tokens, bound: BoundEventPattern) -> list[int]:
+    """The tokens of the conditions that Spark tests on the result: they use its columns as the statement does."""
+    spans = [conjunct.span for conjunct in bound.residual]
+    return [i for span in spans for i in range(tokens.index(span.start), tokens.index(span.end))]
 
 
 def _require_distinct(names: list[str], site: Site) -> None:

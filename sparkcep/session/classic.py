@@ -14,18 +14,19 @@ from typing import Any
 from weakref import WeakValueDictionary
 
 from py4j.protocol import Py4JJavaError
-from pyspark.errors.exceptions.captured import CapturedException
+from pyspark.errors.exceptions.captured import CapturedException, ParseException
 from pyspark.java_gateway import ensure_callback_server_started
 from pyspark.sql import SparkSession
 
 from rewrites import InputError, Rewritten, positional_name
+from rewrites.bind.relation import spark_message
 from sparkcep.errors import CepError, CepInternalError
 from sparkcep.session.aggregate_functions import counted_pattern
 from sparkcep.session.config import PREFIX, options, point_workers
 from sparkcep.session.patterns import SessionPatterns
 from sparkcep.session.raising import remember, translate_errors
 from sparkcep.session.statement import analysed as analysed_statement
-from sparkcep.session.statement import concerns, spark_sql
+from sparkcep.session.statement import concerns, not_parsed, spark_sql, without_clauses
 from sql_functions.catalog import ClassicDescribe, classic_describe, dataset_of_plan
 from sql_functions.register import register_builtin, register_in_session
 from sql_functions.register_aggregates import builtin_functions, register_aggregates
@@ -111,11 +112,31 @@ class PatternParser:
 
     def _parse(self, text: str, parse: Parse, parse_rewritten: Parse) -> Any:
         try:
-            return parse_rewritten(self._rewritten(text, parse_rewritten)) if self._is_ours(text) else parse(text)
+            return self._parse_ours(text, parse, parse_rewritten) if self._is_ours(text) else parse(text)
         except CepError as error:
             raise _java_error(self.injection.context, error.in_sql(text)) from None
         except CapturedException as error:
             raise Py4JJavaError(str(error), error._origin) from None
+
+    def _parse_ours(self, text: str, parse: Parse, parse_rewritten: Parse) -> Any:
+        """The plan of the rewritten statement; where Spark cannot parse that, its complaint is about ``text``."""
+        sql = self._rewritten(text, parse_rewritten)
+        try:
+            return parse_rewritten(sql)
+        except ParseException as error:
+            raise self._about(text, parse, error) from None
+
+    def _about(self, text: str, parse: Parse, error: ParseException) -> Exception:
+        """What Spark says of ``text`` with its clauses blanked out; where it has nothing to say, what it cannot parse stands in a clause."""
+        around = without_clauses(text)
+        if around is None:
+            return error
+        try:
+            parse(around)
+        except ParseException as own:
+            java = own._origin.withCommand(text)
+            return Py4JJavaError(str(own), java)
+        return not_parsed(text, spark_message(error))
 
     def _is_ours(self, text: str) -> bool:
         return self.active and concerns(text)

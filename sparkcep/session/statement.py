@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import logging
+import re
 from dataclasses import replace
 
 from rewrites import Options, Rewritten, analyse, guarded, has_clause, has_function
 from rewrites.bind.relation import Describe
-from rewrites.dialect import ExplainPrefix, explain_prefix
+from rewrites.dialect import ExplainPrefix, explain_prefix, find_sites
 from rewrites.dialect.pattern_names import uses
 from rewrites.dialect.pattern_statements import is_pattern_statement, parse_pattern_statement
 from rewrites.dialect.tokens import tokenize
 from rewrites.patterns import Expanded, FixedPatterns, PatternStore, expand, statement_sql
-from sparkcep.errors import CepNotice, Span
+from sparkcep.errors import CepNotice, CepSyntaxError, Span
 from sparkcep.explanation import analyze_query, explain_query
 from sparkcep.session.replay import Rewriter
 
@@ -78,6 +79,27 @@ def analysed(text: str, describe: Describe, options: Options, patterns: PatternS
 def _analysed(expanded: Expanded, describe: Describe, options: Options) -> Rewritten:
     with expanded.locating():
         return replace(analyse(expanded.text, describe, options), expanded=expanded.changed)
+
+
+def without_clauses(text: str) -> str | None:
+    """``text`` with blanks for its clauses, so that all places stay the same; None for EXPLAIN PATTERN, which Spark does not know."""
+    if explain_prefix(text) is not None:
+        return None
+    for site in find_sites(text):
+        start, end = site.keyword.start, site.span.end
+        text = text[:start] + re.sub(r"[^\n]", " ", text[start:end]) + text[end:]
+    return text
+
+
+def not_parsed(text: str, message: str) -> CepSyntaxError:
+    """Spark cannot parse an expression of a clause: ``message`` is what it says."""
+    sites = find_sites(text)
+    return CepSyntaxError(
+        f"Spark cannot parse what stands in the clause: {message}",
+        code="SPARK",
+        sql=text,
+        span=sites[-1].keyword if sites else Span(0, len(text)),
+    )
 
 
 def _rewritten(expanded: Expanded, describe: Describe, options: Options) -> str:

@@ -91,6 +91,7 @@ assert str(plot) == "time line of 2 matches"
 assert plot._repr_png_().startswith(b"\x89PNG")
 assert sorted(row.ts for row in shell.user_ns["found"].collect()) == [1, 3]
 
+spark.readStream.format("rate").load().createOrReplaceTempView("rates")
 SLOW = "MATCH_RECOGNIZE (ORDER BY ts MEASURES LAST(ts) AS t PATTERN (a b) DEFINE b AS array_join(array_agg(CLASSIFIER()), '') = 'ab')"
 for sql, kind in (
     (f"SELECT * FROM t {ROW.format('nope.x')}", CepAnalysisError),
@@ -98,6 +99,7 @@ for sql, kind in (
     ("SELECT * FROM t MATCH PATTERN (SEQ(A a, NOT SEQ(NOT A c, A d), B b) ORDER BY ts)", CepUnsupportedError),
     ("SELECT * FROM t MATCH AUTOMATON (START s FINAL s)", CepUnsupportedError),
     (f"SELECT * FROM t {SLOW}", CepUnsupportedError),
+    ("SELECT * FROM rates MATCH_RECOGNIZE (ORDER BY timestamp PATTERN (a b))", CepUnsupportedError),
     (f"CREATE OR REPLACE VIEW lasting AS SELECT * FROM t {ROW.format(0)}", CepUnsupportedError),
     (f"CREATE GLOBAL TEMPORARY VIEW lasting AS SELECT * FROM t {ROW.format(0)}", CepUnsupportedError),
     (f"CREATE VIEW lasting AS SELECT {COUNT.format(9)} AS n FROM t", CepUnsupportedError),
