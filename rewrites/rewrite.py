@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 
 from rewrites.bind.event_pattern import BoundEventPattern, bind_event_pattern
 from rewrites.bind.notices import Notice, notices
+from rewrites.bind.parameter_values import quantifier_bound
 from rewrites.bind.relation import Describe, Relation, in_scope, relation
 from rewrites.bind.row_pattern import BoundRowPattern, bind_row_pattern
 from rewrites.bind.several_patterns import joined
@@ -128,7 +129,8 @@ def _rewrite(text: str, describe: Describe, options: Options) -> Rewritten:
         return Rewritten(text, text)
     for span, edit in calls:
         source = source.with_edit(span, edit)
-    clauses = [parse_clause(text, site) for site in sorted(sites, key=lambda site: site.span.end)]
+    parameter = quantifier_bound(source, describe)
+    clauses = [parse_clause(text, site, parameter) for site in sorted(sites, key=lambda site: site.span.end)]
     done = []
     for clause in clauses:
         rows = relation(clause.site, source, describe)
@@ -137,7 +139,7 @@ def _rewrite(text: str, describe: Describe, options: Options) -> Rewritten:
             done[-1] = replace(done[-1], counts=in_scope(_counts(done[-1], source, options), clause.site, source))
         if options.timeline and len(done) == len(clauses):
             done[-1] = replace(done[-1], timeline=in_scope(_timeline(done[-1], source, options), clause.site, source))
-        source = source.with_edit(clause.site.span, done[-1].query)
+        source = source.with_edit(clause.site.span, f"{'FROM ' if clause.site.pipe else ''}{done[-1].query}")
         for span, edit in () if isinstance(done[-1].pushdown, str) else done[-1].pushdown.edits:
             source = source.with_edit(span, edit)
     return Rewritten(text, source.text(Span(0, len(text))), tuple(done), len(calls))

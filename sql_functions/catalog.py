@@ -72,6 +72,12 @@ class ClassicDescribe:
         check(tree)
         return tree
 
+    def value(self, query: str) -> Any:
+        """The one column, a constant."""
+        with _quiet:
+            tree = expression_tree(self.jsession, self._dataset(query).queryExecution().analyzed())
+        return tree.value if isinstance(tree, Constant) else None
+
     def resources(self, query: str) -> Resources:
         """What Spark knows of the query's cost."""
         with _quiet:
@@ -119,6 +125,21 @@ class _Quiet:
 _quiet = _Quiet()
 
 
+@dataclass(frozen=True, slots=True)
+class ConnectDescribe:
+    """What a Spark Connect session knows of queries; ``sql`` makes a DataFrame of text."""
+
+    sql: Callable[[str], Any]
+
+    def __call__(self, query: str) -> StructType:
+        """The output columns."""
+        return self.sql(query).schema  # type: ignore[no-any-return]
+
+    def value(self, query: str) -> Any:
+        """The one column of the one row: a constant."""
+        return self.sql(query).collect()[0][0]
+
+
 def connect_describe(sql: Callable[[str], Any]) -> Describe:
     """Describe queries in a Spark Connect session; ``sql`` makes a DataFrame of text."""
-    return lambda query: sql(query).schema  # type: ignore[no-any-return]
+    return ConnectDescribe(sql)

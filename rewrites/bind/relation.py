@@ -17,6 +17,7 @@ from pyspark.errors import PySparkException
 from pyspark.sql.types import DataType, StructType
 
 from rewrites.dialect.clause import Name, Site
+from rewrites.dialect.tokens import tokenize
 from rewrites.sql.builder import quoted
 from rewrites.sql.source import Source
 from sparkcep.errors import CepAnalysisError, CepUnsupportedError, Span
@@ -24,6 +25,12 @@ from sparkcep.spec.expression import Constant, SparkFunction
 
 _OUR_COLUMN = re.compile(r", (`__cep`\.)?`__cep_\w+`|(`__cep`\.)?`__cep_\w+`, ")
 """A column of ours among Spark's suggestions."""
+
+_NOT_ONE_TABLE = {
+    *("|", ",", "JOIN", "SELECT", "WHERE", "GROUP", "ORDER", "LATERAL", "UNION", "EXCEPT", "INTERSECT", "MINUS"),
+    "LIMIT",
+}
+"""What may stand behind FROM where it is followed by more than a table."""
 
 Describe = Callable[[str], StructType]
 
@@ -120,7 +127,7 @@ class InputError(Exception):
 
 def relation(site: Site, source: Source, describe: Describe) -> Relation:
     """The input of the clause at ``site``. Raises InputError where Spark cannot read it, CepUnsupportedError for a correlated one."""
-    text = source.text(site.input)
+    text = _input(site, source)
     scope = partial(in_scope, site=site, source=source)
     scoped = lru_cache(lambda query: describe(scope(query)))
     query = f"SELECT * FROM {text}\n"
@@ -137,6 +144,18 @@ def relation(site: Site, source: Source, describe: Describe) -> Relation:
         ) from None
     known = (getattr(describe, name, None) for name in ("expression", "resources"))
     return Relation(text, schema, scoped, scope, *known)
+
+
+def _input(site: Site, source: Source) -> str:
+    """The input as a table reference; a query before a pipe stands in parentheses, but for a mere ``FROM t``."""
+    text = source.text(site.input)
+    if not site.pipe:
+        return text
+    tokens = tokenize(text)
+    words = {token.key for token, outer in zip(tokens.items, tokens.outer, strict=True) if outer < 0}
+    if tokens.items[0].key == "FROM" and not words & _NOT_ONE_TABLE:
+        return text[tokens.items[0].span.end :]
+    return f"({text}\n)"
 
 
 def in_scope(query: str, site: Site, source: Source) -> str:

@@ -111,6 +111,20 @@ class _Asked:
         return asked
 
     @property
+    def value(self) -> Callable[[str], Any] | None:
+        """The value of a constant, such as a parameter: another one makes another rewrite."""
+        ask: Callable[[str], Any] | None = getattr(self._describe, "value", None)
+        if ask is None:
+            return None
+        known = ask
+
+        def asked(query: str) -> Any:
+            self.all_answered = False
+            return known(query)
+
+        return asked
+
+    @property
     def resources(self) -> Callable[[str], Any] | None:
         """What Spark knows of a query's cost. It changes no answer, so a rewrite is kept whatever it was."""
         found: Callable[[str], Any] | None = getattr(self._describe, "resources", None)

@@ -24,7 +24,7 @@ from sparkcep.engines.row_match.calls import Calls
 from sparkcep.engines.row_match.liveness import keys
 from sparkcep.engines.row_match.registers import Layout, Total, functions, lay_out, leaves
 from sparkcep.engines.row_match.search import MAX_STEPS, Plan, Slice, find_matches
-from sparkcep.engines.row_match.values import Kind, Pool, kind_of, load
+from sparkcep.engines.row_match.values import Kind, Pool, is_wide, kind_of, load
 from sparkcep.engines.row_pattern.columns import Columns
 from sparkcep.engines.row_pattern.engine import RowPatternEngine, compile_row_pattern
 from sparkcep.engines.row_pattern.matches import Matches
@@ -45,7 +45,7 @@ class RowMatchEngine(RowPatternEngine):
 
     layout: Layout
     most_steps: int
-    plans: dict[tuple[Kind, ...], Plan] = field(default_factory=dict, compare=False)
+    plans: dict[tuple[object, ...], Plan] = field(default_factory=dict, compare=False)
 
     def _run_slice(self, table: pa.Table, masks: NDArray[np.int64], starts: NDArray[np.int64]) -> Iterator[pa.Table]:
         columns = Columns(table)
@@ -71,9 +71,11 @@ class RowMatchEngine(RowPatternEngine):
 
     def _plan(self, columns: Columns) -> Plan:
         kinds = {name: kind_of(columns.type(name)) for name in _columns(self.spec)}
-        key = tuple(kinds.values())
+        slow = _slow_columns(self.spec)
+        opaque = frozenset(name for name in slow if kinds[name].name == "opaque" or is_wide(columns.type(name)))
+        key = (*kinds.values(), opaque)
         if key not in self.plans:
-            self.plans[key] = _compile(self, kinds)
+            self.plans[key] = _compile(self, kinds, opaque)
         return self.plans[key]
 
 
@@ -112,10 +114,9 @@ def _slow_columns(spec: RowPatternSpec) -> set[str]:
     return {leaf.column for function in slow for leaf in leaves(function) if isinstance(leaf, ColumnAt)}
 
 
-def _compile(engine: RowMatchEngine, kinds: dict[str, Kind]) -> Plan:
+def _compile(engine: RowMatchEngine, kinds: dict[str, Kind], opaque: frozenset[str]) -> Plan:
     spec, layout, pool = engine.spec, engine.layout, Pool({}, {}, {})
     code = assemble(spec.defines, layout, kinds, pool)
-    opaque = frozenset(name for name in kinds if kinds[name].name == "opaque" and name in _slow_columns(spec))
     registers = np.zeros(layout.words, np.int64)
     for group in layout.slots:
         registers[group.word : group.word + group.size] = -1
