@@ -6,8 +6,10 @@ Text → ``dialect`` (clauses found and parsed) → ``bind`` (names resolved, ex
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 
+from rewrites.bind.parameter_values import quantifier_bound
 from rewrites.bind.relation import Describe, in_scope, relation
 from rewrites.clauses import event_pattern, row_pattern
 from rewrites.dialect import find_sites, parse_clause
@@ -54,22 +56,23 @@ def _rewrite(text: str, describe: Describe, options: Options) -> Rewritten:
     source = Source(text, (*named_markers(text), *named_columns(text, sites)))
     calls = () if ASEQ_FUNCTIONS in options.disabled else aseq_functions(source, options.aggregate_function)
     source = source.with_edits(calls)
-    clauses = [_parsed(text, site) for site in sorted(sites, key=lambda site: site.span.end)]
+    parameter = quantifier_bound(source, describe)
+    clauses = [_parsed(text, site, parameter) for site in sorted(sites, key=lambda site: site.span.end)]
     done: list[RewrittenClause] = []
     for clause in clauses:
         with guarded(text, clause.site.keyword):
             part = _clause(clause, source, describe, options, only_clause=len(clauses) == 1)
             done.append(_with_queries(part, source, options, last=clause is clauses[-1]))
         edits = () if isinstance(part.pushdown, str) else part.pushdown.edits
-        source = source.with_edits([(clause.site.span, part.query), *edits])
+        source = source.with_edits([(clause.site.span, f"{'FROM ' if clause.site.pipe else ''}{part.query}"), *edits])
     if not done and not calls:
         return Rewritten(text, text)
     return Rewritten(text, source.text(Span(0, len(text))), tuple(done), len(calls))
 
 
-def _parsed(text: str, site: Site) -> Clause:
+def _parsed(text: str, site: Site, parameter: Callable[[Span], int]) -> Clause:
     with guarded(text, site.keyword):
-        return parse_clause(text, site)
+        return parse_clause(text, site, parameter)
 
 
 def _clause(

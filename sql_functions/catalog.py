@@ -92,6 +92,12 @@ class ClassicDescribe:
         with _quiet:
             return bool(self._dataset(query).isStreaming())
 
+    def value(self, query: str) -> Any:
+        """The one column, a constant."""
+        with _quiet:
+            tree = expression_tree(self.jsession, self._dataset(query).queryExecution().analyzed())
+        return tree.value if isinstance(tree, Constant) else None
+
     def resources(self, query: str) -> Resources:
         """What Spark knows of the query's cost."""
         session = self.jsession
@@ -165,6 +171,10 @@ class ConnectDescribe:
     def streaming(self, query: str) -> bool:
         """Whether rows of the query's result come from a stream."""
         return bool(self.sql(query).isStreaming)
+
+    def value(self, query: str) -> Any:
+        """The one column of the one row: a constant."""
+        return self.sql(query).collect()[0][0]
 
 
 def connect_describe(sql: Callable[[str], Any]) -> Describe:

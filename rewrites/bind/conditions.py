@@ -12,6 +12,7 @@ from pyspark.sql.types import DataType
 from sqlglot import exp
 
 from rewrites.bind.aggregates import is_aggregate
+from rewrites.bind.engine_values import has_engine_value
 from rewrites.bind.names import Variables, is_early, is_exists, outside_queries, reference, require_known, row_text
 from rewrites.bind.relation import Relation
 from rewrites.dialect import column_path, span_of
@@ -123,7 +124,7 @@ class ConditionBinder:
     def _navigation(self, node: Navigation, own: str) -> str:
         _refuse_final(node.running, node)
         offset = offset_of(node)
-        if isinstance(node.this, Classifier) or isinstance(node.this.this, Classifier):
+        if has_engine_value(node):
             raise _MatchDependent
         if node.function in ("FIRST", "LAST"):
             if node.function == "FIRST" or offset:

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 from sqlglot import exp
 
-from rewrites.bind.match_leaves import MatchLeaves
+from rewrites.bind.match_leaves import MatchLeaves, is_wide
 from rewrites.bind.operands import NotForTheEngine, Operand, OperandBuilder
 from rewrites.bind.slow_conditions import slow_condition
 from sparkcep.spec import row
@@ -27,6 +27,14 @@ class MatchConditionTranslator(MatchLeaves):
     def boolean(self, node: exp.Expression) -> Operand:
         """A condition; parts without an engine operator take the slow path."""
         try:
-            return OperandBuilder.boolean(self, node)
+            found = OperandBuilder.boolean(self, node)
+            return slow_condition(node, self) if _reads_wide(found) else found
         except NotForTheEngine:
             return slow_condition(node, self)
+
+
+def _reads_wide(operand: Operand) -> bool:
+    """Whether a condition reads a decimal of more digits than the engine's words have."""
+    if operand.operator is not None:
+        return any(map(_reads_wide, operand.arguments))
+    return operand.source is None and is_wide(operand.data_type)

@@ -14,9 +14,10 @@ from sqlglot import exp
 
 from rewrites.bind.aggregates import function_name, innermost_call, is_aggregate, is_bare_count
 from rewrites.bind.conditions import Columns, nested, offset_of
+from rewrites.bind.engine_values import has_engine_value
 from rewrites.bind.measures import aggregate_type
 from rewrites.bind.names import Variables, is_early, outside_queries, reference, references, row_text
-from rewrites.bind.operands import NotForTheEngine, Operand, OperandBuilder
+from rewrites.bind.operands import EXACT_DIGITS, NotForTheEngine, Operand, OperandBuilder
 from rewrites.bind.relation import Relation
 from rewrites.dialect import column_path, span_of
 from rewrites.dialect.clause import Name
@@ -75,6 +76,8 @@ class MatchLeaves(OperandBuilder):
         """Whether ``node`` is one engine value, or reads the row of at most one navigation."""
         if isinstance(node, Classifier | MatchNumber | MatchSequenceNumber | Semantics) or is_aggregate(node):
             return True
+        if isinstance(node, Navigation) and _is_of_engine_values(node):
+            return False
         if any(_is_special(part) for part in _outside_windows(node) if not isinstance(part, Navigation)):
             return isinstance(node, Navigation)
         return len(self._positions(node)) <= 1
@@ -89,8 +92,8 @@ class MatchLeaves(OperandBuilder):
             return Operand(LongType(), source=row.Aggregate("count", running=True))
         if isinstance(node, Classifier):
             return Operand(StringType(), source=row.ClassifierAt(row.Navigation(self._members_of(node), running=True)))
-        if isinstance(node, Navigation) and isinstance(_innermost(node), Classifier):
-            return Operand(StringType(), source=row.ClassifierAt(self._position(node)))
+        if isinstance(node, Navigation) and isinstance(innermost(node), Classifier):
+            return Operand(StringType(), source=row.ClassifierAt(self.position(node)))
         if is_aggregate(node):
             return self._aggregate(node)
         return self._row_leaf(node)
@@ -116,7 +119,7 @@ class MatchLeaves(OperandBuilder):
 
         def part(inner: exp.Expression) -> str | None:
             if isinstance(inner, Navigation):
-                return f"({self._text(_innermost(inner))})"
+                return f"({self._text(innermost(inner))})"
             found = reference(inner, self.variables)
             return None if found is None else self.source.text(found.rest)
 
@@ -127,7 +130,7 @@ class MatchLeaves(OperandBuilder):
 
     def _each_position(self, node: exp.Expression) -> Iterator[row.Navigation]:
         if isinstance(node, Navigation):
-            yield self._position(node)
+            yield self.position(node)
             return
         if isinstance(node, exp.Window):
             yield CURRENT
@@ -143,7 +146,7 @@ class MatchLeaves(OperandBuilder):
         for child in node.iter_expressions():
             yield from self._each_position(child)
 
-    def _position(self, node: Navigation) -> row.Navigation:
+    def position(self, node: Navigation) -> row.Navigation:
         """``PREV(LAST(A.x, 1), 2)`` → the row it means."""
         inner, physical = node, 0
         if node.function in ("PREV", "NEXT"):
@@ -168,11 +171,12 @@ class MatchLeaves(OperandBuilder):
             members = self._members_of(node)
             return members, members is None or self.own in members
         for part in outside_queries(node):
-            if _is_special(part):
+            if _is_special(part) and not isinstance(part, Classifier | MatchNumber | MatchSequenceNumber):
                 raise nested(part)
-        found = references(node, self.variables)
-        members = found[0].members if found else None
-        if any(ref.members != members for ref in found):
+        classified = [self._members_of(part) for part in node.find_all(Classifier)]
+        found = [ref.members for ref in references(node, self.variables)] + classified
+        members = found[0] if found else None
+        if any(other != members for other in found):
             raise CepAnalysisError(
                 "a navigation can refer to only one variable", code="MIXED_VARIABLES", span=span_of(node)
             )
@@ -183,6 +187,8 @@ class MatchLeaves(OperandBuilder):
 
     def _aggregate(self, node: exp.Expression) -> Operand:
         """An aggregate that the engine keeps while it searches."""
+        if has_engine_value(node):
+            raise NotForTheEngine
         call = innermost_call(node)
         name = function_name(call, self.source)
         arguments = len(call.expressions) - isinstance(call, exp.Anonymous | exp.AnonymousAggFunc)
@@ -209,6 +215,8 @@ class MatchLeaves(OperandBuilder):
             filtered = self._filter(node)
             return Operand(LongType(), source=row.Aggregate("count", None, members, running=True, filter=filtered))
         members, text, data_type = self.argument(argument)
+        if function != "count" and is_wide(data_type):
+            raise NotForTheEngine
         if function == "sum" and isinstance(data_type, FloatType):
             text, data_type = f"CAST({text} AS DOUBLE)", DoubleType()
         result = aggregate_type(function, data_type, argument)
@@ -309,6 +317,15 @@ class MatchLeaves(OperandBuilder):
         return self.columns.name(f"CASE WHEN ({') OR ('.join(tests)}) THEN {text} END" if guarded else text)
 
 
+def is_wide(data_type: DataType) -> bool:
+    """Whether the engine's words do not hold usual values of a type: decimals with many digits behind the point take the slow path.
+
+    A DECIMAL(20, 2) stays: its values fit up to 10^16, and an engine says so where one does not.
+    """
+    many = isinstance(data_type, DecimalType) and data_type.precision > EXACT_DIGITS
+    return many and data_type.scale > EXACT_DIGITS // 2
+
+
 def argument_of(call: exp.Expression) -> exp.Expression:
     """The first argument of an aggregate, without DISTINCT."""
     if isinstance(call, exp.Anonymous | exp.AnonymousAggFunc):
@@ -327,8 +344,15 @@ def _outside_windows(node: exp.Expression) -> Iterator[exp.Expression]:
     yield from node.walk(prune=lambda part: isinstance(part, exp.Window))
 
 
-def _innermost(node: exp.Expression) -> exp.Expression:
-    return _innermost(node.this) if isinstance(node, Navigation) else node
+def _is_of_engine_values(node: Navigation) -> bool:
+    """``LAST(CLASSIFIER() || sym)``; ``LAST(CLASSIFIER())`` is a value of its own."""
+    argument = innermost(node)
+    return not isinstance(argument, Classifier) and has_engine_value(argument)
+
+
+def innermost(node: exp.Expression) -> exp.Expression:
+    """What a navigation, or one inside another, is over."""
+    return innermost(node.this) if isinstance(node, Navigation) else node
 
 
 def _is_strict(node: exp.Expression) -> bool:

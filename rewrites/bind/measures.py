@@ -14,6 +14,7 @@ from pyspark.sql.types import (
     DecimalType,
     DoubleType,
     FractionalType,
+    IntegerType,
     IntegralType,
     LongType,
     NullType,
@@ -34,17 +35,20 @@ from rewrites.bind.aggregates import (
     over_exploded,
 )
 from rewrites.bind.arguments import Arguments
-from rewrites.bind.conditions import nested, offset_of
+from rewrites.bind.conditions import is_query, nested, offset_of
+from rewrites.bind.engine_values import FIRST_ROW, has_engine_value, over_row
+from rewrites.bind.measure_queries import query_edits
 from rewrites.bind.names import (
     input_text,
     outside_queries,
     reference,
     require_known,
+    row_text,
 )
 from rewrites.dialect import column_path, span_of
 from rewrites.dialect.clause import Measure, Name
 from rewrites.dialect.nodes import Classifier, MatchNumber, MatchSequenceNumber, Navigation, Semantics
-from rewrites.sql.builder import quoted
+from rewrites.sql.builder import ROW_NUMBER, quoted
 from rewrites.sql.source import lambda_names, replaced
 from sparkcep.errors import CepUnsupportedError
 from sparkcep.spec import row
@@ -99,7 +103,7 @@ class MeasureBinder:
 
     def _replacement(self, node: exp.Expression, running: bool) -> str | None:
         if isinstance(node, exp.Query):
-            return None
+            return self._query(node, running)
         if isinstance(node, Semantics):
             return self._text(node.this, node.running and self.running)
         if isinstance(node, Navigation):
@@ -116,6 +120,15 @@ class MeasureBinder:
         if is_aggregate(node):
             return self._aggregate(node, running)
         return self._column(node, running)
+
+    def _query(self, node: exp.Query, running: bool) -> str:
+        inputs = self.inputs
+
+        def value(part: exp.Expression) -> str | None:
+            return self._replacement(part, running)
+
+        edits = query_edits(node, inputs.variables, inputs.relation, inputs.source, value)
+        return inputs.source.splice(span_of(node), list(edits))
 
     def _column(self, node: exp.Expression, running: bool) -> str | None:
         """A column without navigation: the value in the last row of its variable, or of all rows."""
@@ -159,9 +172,33 @@ class MeasureBinder:
         if isinstance(argument, Classifier):
             at = row.Navigation(self.inputs.classifier_members(argument), last, running, logical, physical)
             return self._output(row.ClassifierAt(at), StringType())
+        if has_engine_value(argument):
+            members = self.inputs.members(argument, aggregate=True)
+            return self._over_row_at(argument, row.Navigation(members, last, running, logical, physical))
         members = self.inputs.members(argument)
         column, data_type = self.inputs.column_of(argument, members if physical == 0 else None)
         return self._at(column, data_type, row.Navigation(members, last, running, logical, physical))
+
+    def _over_row_at(self, argument: exp.Expression, at: row.Navigation) -> str:
+        """An expression over the row of a navigation, with values that only the engine has; NULL where there is no such row."""
+
+        def value(part: exp.Expression) -> str:
+            if isinstance(part, Classifier):
+                return self._output(row.ClassifierAt(at), StringType())
+            if isinstance(part, MatchNumber):
+                return self._output(row.MatchNumber(), LongType())
+            return self._sequence_number(number)
+
+        def column(name: str) -> str:
+            return self._at(*self.inputs.input(name), at)
+
+        number = self._at(ROW_NUMBER, IntegerType(), at)
+        text = over_row(argument, self.inputs.variables, self.inputs.relation, self.inputs.source, column, value)
+        return f"CASE WHEN {number} IS NOT NULL THEN {text} END"
+
+    def _sequence_number(self, number: str) -> str:
+        """The place in its match of the row with the ``number`` in its partition."""
+        return f"CAST({number} - {self._output(FIRST_ROW, IntegerType())} + 1 AS BIGINT)"
 
     def _aggregate(self, node: exp.Expression, running: bool) -> str:
         call = node.this if isinstance(node, exp.Filter) else node
@@ -190,7 +227,7 @@ class MeasureBinder:
             return False
         if _is_star(argument):
             return True
-        if any(isinstance(part, Classifier | MatchNumber) for part in outside_queries(argument)):
+        if has_engine_value(argument):
             plain = not isinstance(call.this, exp.Distinct) and not isinstance(call.parent, exp.Filter)
             return isinstance(call, exp.ArrayAgg) and isinstance(argument, Classifier) and plain
         if not isinstance(call, exp.Sum | exp.Avg) or _is_nested(argument):
@@ -227,8 +264,14 @@ class MeasureBinder:
             return fold.classifier()
         if isinstance(node, MatchNumber):
             return self._output(row.MatchNumber(), LongType())
+        if isinstance(node, MatchSequenceNumber):
+            return self._sequence_number(fold.field_of(ROW_NUMBER, IntegerType()))
+        if is_query(node):
+            text = row_text(node, self.inputs.variables, self.inputs.source)
+            data_type = self.inputs.relation.types_of([(text, span_of(node))])[0]
+            return fold.field_of(self.inputs.early.name(text, data_type), data_type)
         path = column_path(node)
-        if isinstance(node, exp.Query) or path is None or path[0].value.lower() in lambda_names(node):
+        if path is None or path[0].value.lower() in lambda_names(node):
             return None
         found = reference(node, self.inputs.variables)
         column = (

@@ -17,6 +17,7 @@ from pyspark.errors import PySparkException
 from pyspark.sql.types import DataType, StructType
 
 from rewrites.dialect.clause import Name, Site
+from rewrites.dialect.tokens import tokenize
 from rewrites.sql.builder import quoted
 from rewrites.sql.source import Source
 from sparkcep.errors import CepAnalysisError, CepUnsupportedError, Span
@@ -27,6 +28,12 @@ _OUR_COLUMN = re.compile(r", (`__cep`\.)?`__cep_\w+`|(`__cep`\.)?`__cep_\w+`, ")
 
 _JAVA_CLASS = re.compile(r"^(\w+\.)+\w+: (?=\[)")
 """What stands before the message of an exception that PySpark has no class for."""
+
+_NOT_ONE_TABLE = {
+    *("|", ",", "JOIN", "SELECT", "WHERE", "GROUP", "ORDER", "LATERAL", "UNION", "EXCEPT", "INTERSECT", "MINUS"),
+    "LIMIT",
+}
+"""What may stand behind FROM where it is followed by more than a table."""
 
 Describe = Callable[[str], StructType]
 
@@ -123,7 +130,7 @@ class InputError(Exception):
 
 def relation(site: Site, source: Source, describe: Describe) -> Relation:
     """The input of the clause at ``site``. Raises InputError if Spark cannot read it, CepUnsupportedError if it is correlated."""
-    text = source.text(site.input)
+    text = _input(site, source)
     scope = partial(in_scope, site=site, source=source)
     scoped = lru_cache(lambda query: describe(scope(query)))
     query = f"SELECT * FROM {text}\n"
@@ -152,6 +159,18 @@ def _refuse_stream(site: Site, describe: Describe, query: str) -> None:
             span=site.input,
             hint="write the stream to a table and put the clause over that, or run the query on each batch in foreachBatch",
         )
+
+
+def _input(site: Site, source: Source) -> str:
+    """The input as a table reference; a query before a pipe stands in parentheses, but for a mere ``FROM t``."""
+    text = source.text(site.input)
+    if not site.pipe:
+        return text
+    tokens = tokenize(text)
+    words = {token.key for token, outer in zip(tokens.items, tokens.outer, strict=True) if outer < 0}
+    if tokens.items[0].key == "FROM" and not words & _NOT_ONE_TABLE:
+        return text[tokens.items[0].span.end :]
+    return f"({text}\n)"
 
 
 def in_scope(query: str, site: Site, source: Source) -> str:

@@ -20,6 +20,7 @@ from rewrites.bind.measures import MeasureBinder, Outputs
 from rewrites.bind.names import Variables, same_name
 from rewrites.bind.relation import Relation, suggestion
 from rewrites.bind.result_names import check_result_names
+from rewrites.bind.spark_names import with_spark_names
 from rewrites.bind.windows import with_windows
 from rewrites.bind.within import NOT_POSITIVE, bind_window
 from rewrites.dialect import column_path
@@ -80,7 +81,7 @@ def bind_row_pattern(clause: MatchRecognizeClause, relation: Relation, source: S
     """Resolve a MATCH_RECOGNIZE clause. Raises CepAnalysisError and CepUnsupportedError with spans."""
     variables = _variables(clause)
     _check(clause, relation)
-    source = with_windows(clause, variables, source)
+    source = with_windows(clause, variables, with_spark_names(clause, relation, source))
     check_spellings(clause, variables)
     mark_aggregates(clause, variables, relation, source)
     refuse_marked(clause, source)

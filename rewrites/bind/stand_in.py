@@ -15,7 +15,7 @@ from pyspark.sql.types import BooleanType, DataType
 from sqlglot import exp
 
 from rewrites.bind.operands import Operand
-from rewrites.bind.relation import spark_message
+from rewrites.bind.relation import Describe, spark_message
 from rewrites.dialect import column_path, span_of
 from rewrites.sql.builder import quoted
 from rewrites.sql.source import lambda_names
@@ -27,6 +27,10 @@ _CONSTANT = (
     *(exp.Neg, exp.Paren, exp.Identifier),
 )
 """The nodes of constants that Spark's analysis folds to a literal."""
+
+
+Refusal = Callable[..., CepUnsupportedError]
+"""Makes the error for what no engine evaluates; a reason may be given."""
 
 
 @dataclass(slots=True)
@@ -41,9 +45,7 @@ class StandIn:
         name, _ = self._columns.setdefault(source, (f"__cep_x{len(self._columns)}", data_type))
         return quoted(name)
 
-    def condition(
-        self, text: str, node: exp.Expression, what: str, refusal: Callable[..., CepUnsupportedError]
-    ) -> Operand:
+    def condition(self, text: str, node: exp.Expression, what: str, refusal: Refusal) -> Operand:
         """``text`` over the columns, standing for ``node``, as a tree of functions.
 
         Raises ``refusal([why])``; CepAnalysisError if Spark's analysis fails, or if ``what`` is not boolean.
@@ -53,18 +55,28 @@ class StandIn:
             raise CepAnalysisError(f"{what} is {tree.type}, not boolean", code="CONDITION", span=span_of(node))
         if not isinstance(tree, SparkFunction):
             raise refusal()
-        return Operand(
-            BooleanType(), source=_filled(tree, {name: source for source, (name, _) in self._columns.items()})
-        )
+        return Operand(BooleanType(), source=_filled(tree, self._sources()))
 
-    def _analysed(
-        self, text: str, node: exp.Expression, refusal: Callable[..., CepUnsupportedError]
-    ) -> SparkFunction | Constant:
+    def tree(
+        self, text: str, node: exp.Expression, refusal: Refusal, describe: Describe
+    ) -> tuple[SparkFunction | Constant, DataType]:
+        """``text`` over the columns as a tree, and its type; errors as ``condition``."""
+        tree = self._analysed(text, node, refusal)
+        query = f"SELECT {text}\n AS `r` FROM (SELECT {', '.join(self._empty_columns()) or '1'})"
+        return _filled(tree, self._sources()), describe(query)[0].dataType
+
+    def _sources(self) -> dict[str, Any]:
+        return {name: source for source, (name, _) in self._columns.items()}
+
+    def _empty_columns(self) -> list[str]:
+        return [f"CAST(NULL AS {kind.simpleString()}) AS {quoted(name)}" for name, kind in self._columns.values()]
+
+    def _analysed(self, text: str, node: exp.Expression, refusal: Refusal) -> SparkFunction | Constant:
         if self.analyse is None:
             raise refusal("over Spark Connect there is no slow path for such conditions")
-        columns = [f"CAST(NULL AS {kind.simpleString()}) AS {quoted(name)}" for name, kind in self._columns.values()]
+        columns = ", ".join(self._empty_columns()) or "1"
         try:
-            return self.analyse(f"SELECT {text}\n AS `r` FROM (SELECT {', '.join(columns) or '1'})")
+            return self.analyse(f"SELECT {text}\n AS `r` FROM (SELECT {columns})")
         except CepError as error:
             error.span = error.span or span_of(node)
             raise
@@ -72,7 +84,7 @@ class StandIn:
             raise CepAnalysisError(spark_message(error), code="EXPRESSION", span=span_of(node)) from None
 
 
-def _filled(tree: SparkFunction, sources: Mapping[str, Any]) -> SparkFunction:
+def _filled(tree: SparkFunction | Constant, sources: Mapping[str, Any]) -> SparkFunction | Constant:
     """``tree`` with the stand-in's columns replaced, by name, by the engine's sources."""
 
     def fill(node: Any) -> Any:

@@ -11,13 +11,14 @@ from collections.abc import Iterator
 
 from sqlglot import exp
 
-from rewrites.bind.names import Variables, references, row_text
+from rewrites.bind.names import Variables, references
 from rewrites.dialect import span_of
 from rewrites.dialect.clause import Define, MatchRecognizeClause
 from rewrites.dialect.nodes import Classifier, MatchNumber, MatchSequenceNumber, Navigation, Semantics
+from rewrites.dialect.tokens import depths, tokenize
 from rewrites.sql.builder import over
 from rewrites.sql.source import Edit, Source
-from sparkcep.errors import CepUnsupportedError
+from sparkcep.errors import CepUnsupportedError, Span
 
 _BY_POSITION = frozenset(["row_number", "rank", "dense_rank", "percent_rank", "cume_dist", "ntile", "lag", "lead"])
 """Functions of a row's place, which take no frame."""
@@ -48,15 +49,24 @@ def _in_full(
     window: exp.Window, define: Define, clause: MatchRecognizeClause, variables: Variables, source: Source
 ) -> Edit:
     _check(window, define, variables, source)
-    call = window.this
-    frame = source.text(span_of(window))[len(source.text(span_of(call))) :].strip()[len("OVER") :].strip()[1:-1].strip()
-    name = source.text(span_of(call)).split("(")[0].strip().lower()
-    if not frame and name not in _BY_POSITION:
+    span = span_of(window)
+    at = _keyword(source, span)
+    frame = source.sql[at.end : span.end].strip()[1:-1].strip()
+    call = source.splice(
+        Span(span.start, at.start), [(ref.span, source.text(ref.rest)) for ref in references(window.this, variables)]
+    )
+    if not frame and call.split("(")[0].strip().lower() not in _BY_POSITION:
         frame = _WHOLE
     keys = [source.text(item.expr.span) for item in clause.partition_by]
     order = [source.text(item.span) for item in clause.order_by]
-    text = over(row_text(call, variables, source), keys, order)
-    return span_of(window), f"{text[:-1]} {frame})" if frame else text
+    text = over(call.strip(), keys, order)
+    return span, f"{text[:-1]} {frame})" if frame else text
+
+
+def _keyword(source: Source, window: Span) -> Span:
+    """Where OVER stands."""
+    tokens = tokenize(source.sql).inside(window)
+    return [tokens[i].span for i, depth in depths(tokens) if depth == 0 and tokens[i].key == "OVER"][-1]
 
 
 def _check(window: exp.Window, define: Define, variables: Variables, source: Source) -> None:

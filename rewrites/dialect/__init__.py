@@ -6,6 +6,8 @@ Nothing here resolves names, knows a schema or generates SQL: user expressions a
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from rewrites.dialect import match_pattern, match_recognize
 from rewrites.dialect.clause import Clause, Site
 from rewrites.dialect.event_pattern import parse_event_pattern
@@ -23,11 +25,12 @@ from rewrites.dialect.nodes import (
     Semantics,
 )
 from rewrites.dialect.parameters import placeholders
+from rewrites.dialect.quantifiers import parameter_values
 from rewrites.dialect.row_pattern import parse_row_pattern
 from rewrites.dialect.sections import guessed
 from rewrites.dialect.sites import find_sites
 from rewrites.dialect.spans import set_span, span_of
-from sparkcep.errors import CepSyntaxError
+from sparkcep.errors import CepSyntaxError, Span
 
 __all__ = [
     "Classifier",
@@ -51,14 +54,15 @@ __all__ = [
 ]
 
 
-def parse_clause(sql: str, site: Site) -> Clause:
-    """The clause at ``site``, one of ``find_sites(sql)``.
+def parse_clause(sql: str, site: Site, parameter: Callable[[Span], int] | None = None) -> Clause:
+    """The clause at ``site``, one of ``find_sites(sql)``. ``parameter`` gives the value of a marker in a quantifier.
 
     Raises CepSyntaxError, CepAnalysisError or CepUnsupportedError, each with its span in ``sql``.
     """
     row_pattern = site.kind == "MATCH_RECOGNIZE"
     try:
-        return parse_match_recognize(sql, site) if row_pattern else parse_match_pattern(sql, site)
+        with parameter_values(parameter):
+            return parse_match_recognize(sql, site) if row_pattern else parse_match_pattern(sql, site)
     except CepSyntaxError as error:
         grammar = match_recognize.GRAMMAR if row_pattern else match_pattern.GRAMMAR
         raise guessed(error, sql, site.body, grammar) from error

@@ -56,6 +56,8 @@ class _OtherBlock(Exception):
 
 def find_block(sql: str, site: Site) -> Block | None:
     """The block whose FROM is the clause at ``site``, perhaps joined with other tables, or None."""
+    if site.pipe:
+        return None
     try:
         return _block(tokenize(sql), site)
     except (_OtherBlock, CepSyntaxError):

@@ -43,7 +43,8 @@ class Site:
     ``span`` runs from the first character of the input table reference to the clause's closing parenthesis: this is what the rewrite replaces (an
     alias after it is kept). ``input`` is the table reference, ``body`` the text inside the parentheses
     (without them). ``scopes``: for each enclosing WITH, outermost first, the definitions (``name [(columns)] AS (…)``) that
-    the input may name. ``lateral``: the clause is inside a LATERAL subquery.
+    the input may name. ``lateral``: the clause is inside a LATERAL subquery. ``pipe``: it follows ``|>``, and ``input`` is the query
+    before the pipe.
     """
 
     kind: ClauseKind
@@ -55,6 +56,7 @@ class Site:
     scopes: tuple[tuple[Span, ...], ...] = ()
     recursive: tuple[bool, ...] = ()
     lateral: bool = False
+    pipe: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,6 +111,15 @@ class Define:
 
 
 @dataclass(frozen=True, slots=True)
+class Reading:
+    """A function of another engine's, and what it is read as here."""
+
+    text: str
+    meaning: str
+    engine: str
+
+
+@dataclass(frozen=True, slots=True)
 class MatchRecognizeClause:
     """ISO SQL:2016 R010, with WITHIN as Flink SQL has it."""
 
@@ -125,6 +136,7 @@ class MatchRecognizeClause:
     within: Expr | None = None
     subsets: tuple[Subset, ...] = ()
     defines: tuple[Define, ...] = ()
+    readings: tuple[Reading, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

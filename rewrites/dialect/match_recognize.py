@@ -21,6 +21,7 @@ from rewrites.dialect.items import (
 )
 from rewrites.dialect.row_pattern import parse_row_pattern
 from rewrites.dialect.sections import Grammar, Header, Section, cut, guess
+from rewrites.dialect.synonyms import read_defines, read_measures
 from rewrites.dialect.tokens import Token, cover, depths, tokenize
 from sparkcep.errors import CepSyntaxError, Span
 from sparkcep.spec.row import RowsPerMatch
@@ -58,21 +59,25 @@ def parse_match_recognize(sql: str, site: Site) -> MatchRecognizeClause:
     _check_pattern(sql, site)
     sections = cut(sql, site.body, GRAMMAR)
     pattern_span = _pattern_span(sql, sections)
+    order = order_items(sql, by) if (by := sections.get("ORDER BY")) else ()
+    measured, read = read_measures(sql, _measures(sql, sections.get("MEASURES")), order)
+    defines, read_too = read_defines(sql, _defines(sql, sections.get("DEFINE")))
     rows, skip, within = (sections.get(name) for name in ("ROWS PER MATCH", "AFTER MATCH SKIP", "WITHIN"))
     return MatchRecognizeClause(
         site=site,
         pattern=parse_row_pattern(sql, pattern_span),
         pattern_span=pattern_span,
         partition_by=partition_items(sql, by, named=False) if (by := sections.get("PARTITION BY")) else (),
-        order_by=order_items(sql, by) if (by := sections.get("ORDER BY")) else (),
-        measures=_measures(sql, sections.get("MEASURES")),
+        order_by=order,
+        measures=measured,
         rows_per_match=_rows_per_match(sql, rows) if rows else "one",
         rows_per_match_span=rows.span if rows else None,
         skip=_skip(sql, skip) if skip else None,
         initial=_initial(sql, sections.get("INITIAL")),
         within=_within(sql, within) if within else None,
         subsets=_subsets(sql, sections.get("SUBSET")),
-        defines=_defines(sql, sections.get("DEFINE")),
+        defines=defines,
+        readings=(*read, *read_too),
     )
 
 

@@ -1,14 +1,28 @@
-"""Quantifiers of row and event patterns: ``* + ? {n} {n,} {n,m} {,m} {,}``."""
+"""Quantifiers of row and event patterns: ``* + ? {n} {n,} {n,m} {,m} {,}``; a number may be a parameter marker."""
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
 from typing import NamedTuple
 
 from rewrites.dialect.cursor import Cursor
 from sparkcep.errors import Span
 
+_VALUE: ContextVar[Callable[[Span], int] | None] = ContextVar("value", default=None)
 _SHORT: dict[str, tuple[int, int | None]] = {"*": (0, None), "+": (1, None), "?": (0, 1)}
 _FORMS = "a quantifier is {n}, {n,}, {n,m} or {,m}"
+
+
+@contextmanager
+def parameter_values(value: Callable[[Span], int] | None) -> Iterator[None]:
+    """While patterns are read: ``value`` gives the number that a parameter marker (``:n``, ``?``) stands for."""
+    token = _VALUE.set(value)
+    try:
+        yield
+    finally:
+        _VALUE.reset(token)
 
 
 class Quantifier(NamedTuple):
@@ -58,6 +72,19 @@ def _checked(cursor: Cursor, quantifier: Quantifier) -> Quantifier:
 
 def _number(cursor: Cursor) -> int | None:
     token = cursor.peek()
+    if token is not None and token.key in (":", "?"):
+        return _parameter(cursor)
     if token is None or token.kind != "number" or not token.text.isdigit():
         return None
     return int(cursor.take().text)
+
+
+def _parameter(cursor: Cursor) -> int:
+    """``:n`` or ``?``."""
+    span = cursor.take().span
+    if cursor.sql[span.start] == ":":
+        span = span.to(cursor.name("a parameter's name").span)
+    value = _VALUE.get()
+    if value is None:
+        cursor.fail("a parameter in a quantifier needs a value", span=span)
+    return value(span)

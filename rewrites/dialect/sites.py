@@ -10,6 +10,7 @@ import re
 
 from rewrites.dialect import refused
 from rewrites.dialect.clause import ClauseKind, Name, Site
+from rewrites.dialect.pipes import is_piped, query_start
 from rewrites.dialect.scopes import find_withs, visible
 from rewrites.dialect.table_refs import follows_condition, table_start
 from rewrites.dialect.tokens import Tokens, tokenize
@@ -102,7 +103,8 @@ def _site(tokens: Tokens, i: int) -> Site | None:
     kind, behind = clause_kind(tokens, i)
     if kind is None or behind >= len(tokens.items):
         return None
-    start = table_start(tokens, i)
+    piped = is_piped(tokens, i)
+    start = query_start(tokens, i - 2) if piped else table_start(tokens, i)
     if tokens.items[behind].key != "(":
         if start is not None:
             refused.check_named(tokens, i, behind, kind, NO_ALIAS)
@@ -113,7 +115,7 @@ def _site(tokens: Tokens, i: int) -> Site | None:
         _check_place(tokens, i, behind)
         return None
     refused.check_kind(tokens, i, behind, kind)
-    return _built(tokens, kind, start, i, behind)
+    return _built(tokens, kind, start, i, behind, pipe=piped)
 
 
 def clause_kind(tokens: Tokens, i: int) -> tuple[ClauseKind | None, int]:
@@ -125,7 +127,7 @@ def clause_kind(tokens: Tokens, i: int) -> tuple[ClauseKind | None, int]:
     return None, i
 
 
-def _built(tokens: Tokens, kind: ClauseKind, start: int, keyword: int, opening: int) -> Site:
+def _built(tokens: Tokens, kind: ClauseKind, start: int, keyword: int, opening: int, *, pipe: bool) -> Site:
     items = tokens.items
     closing = tokens.partner[opening]
     if closing < 0:
@@ -140,13 +142,14 @@ def _built(tokens: Tokens, kind: ClauseKind, start: int, keyword: int, opening: 
     return Site(
         kind=kind,
         span=items[start].span.to(items[closing].span),
-        input=items[start].span.to(items[keyword - 1].span),
+        input=items[start].span.to(items[keyword - (3 if pipe else 1)].span),
         keyword=items[keyword].span.to(items[opening - 1].span),
         body=Span(items[opening].span.end, items[closing].span.start),
         alias=_alias(tokens, closing + 1),
         scopes=scopes,
         recursive=recursive,
         lateral=_lateral(tokens, start),
+        pipe=pipe,
     )
 
 

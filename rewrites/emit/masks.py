@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from rewrites.sql import builder
 from rewrites.sql.builder import quoted
 from sparkcep.spec.row import MASK_BITS
 
-ROW_NUMBER = "__cep_row"
+ROW_NUMBER = builder.ROW_NUMBER
 INT_BITS = 30
 """Masks of up to this many bits are INT: half the bytes of BIGINT to transfer to the worker."""
 

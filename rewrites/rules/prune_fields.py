@@ -2,7 +2,7 @@
 
 ``SELECT a.airport FROM t MATCH PATTERN (SEQ(arrival a, departure d) …)`` → ``a`` is a STRUCT of ``airport`` alone, and it is the only column.
 Reads the statement's tokens outside the clause, and those of residual conditions: a column or variable that they do not mention is dropped.
-A variable keeps all its columns unless every mention is ``v.col``, ``v[…].col`` or ``size(v)``; if there is a ``*`` or a second clause, everything is kept.
+A variable keeps all its columns unless every mention is ``v.col``, ``v[…].col`` or ``size(v)``; with a ``*`` or a second clause everything is kept.
 """
 
 from __future__ import annotations

@@ -8,6 +8,8 @@ from sparkcep.spec import AnalyzeSpec, MatchSpec, to_json
 
 FUNCTION_NAME = "cep_match"
 ALIAS = "__cep"
+ROW_NUMBER = "__cep_row"
+"""The column with a row's number in its partition."""
 
 
 def raw(text: str) -> exp.Expression:

@@ -67,6 +67,8 @@ def _clause_lines(text: str, part: RewrittenClause) -> Iterator[str]:
     yield f"== {clause_title(text, part)} =="
     if isinstance(part.bound, BoundRowPattern) and isinstance(part.clause, MatchRecognizeClause):
         assert isinstance(part.spec, RowPatternSpec)
+        readings = (f"{one.text} as {one.meaning} ({one.engine})" for one in part.clause.readings)
+        yield from _table("reads", list(dict.fromkeys(readings)))
         yield from _row_lines(part.bound, part.spec)
     elif isinstance(part.bound, BoundEventPattern):
         assert isinstance(part.spec, EventPatternSpec)

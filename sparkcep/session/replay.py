@@ -116,6 +116,19 @@ class _Asked:
         found: Callable[[str], bool] | None = getattr(self._describe, "streaming", None)
         return found
 
+    def value(self) -> Callable[[str], Any] | None:
+        """The value of a constant, such as a parameter: another one makes another rewrite."""
+        ask: Callable[[str], Any] | None = getattr(self._describe, "value", None)
+        if ask is None:
+            return None
+        known = ask
+
+        def asked(query: str) -> Any:
+            self.all_answered = False
+            return known(query)
+
+        return asked
+
     @property
     def resources(self) -> Callable[[str], Any] | None:
         """What Spark knows of a query's cost. It does not affect the answer, so it does not invalidate a rewrite."""

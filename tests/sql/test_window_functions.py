@@ -34,7 +34,7 @@ CASES = [
         "filter_ignore_nulls_first_on_the_slow_path",
         hits("sum(price) FILTER (WHERE ts < 3) OVER () = 22 AND lag(price) IGNORE NULLS OVER () >= first(price) OVER () - 2 "
              "AND concat(max(price) OVER (), b.price) = '1312'", pattern="b a+"),
-        [("A", [1, 2, 3])],
+        [("A", [1, 2, 3]), ("A", [6, 7])],
     ),
     Case("of_an_expression", hits("(SELECT 1) = 1 AND ts = max(ts * 2) OVER (ROWS BETWEEN CURRENT ROW AND 1 FOLLOWING) / 2"), [("A", [8]), ("B", [4])]),
 ]  # fmt: skip

@@ -88,6 +88,11 @@ def kind_of(data_type: pa.DataType) -> Kind:
     return Kind("opaque")
 
 
+def is_wide(data_type: pa.DataType) -> bool:
+    """Whether a decimal may have more digits than a word holds."""
+    return bool(pa.types.is_decimal(data_type)) and data_type.precision > MAX_NARROW_DECIMAL
+
+
 def load(columns: Columns, pool: Pool, variables: Sequence[str]) -> Data:
     """The words of a slice. Raises CepLimitError for a decimal of more than 18 digits."""
     rows = columns.table.num_rows
@@ -109,7 +114,7 @@ def load(columns: Columns, pool: Pool, variables: Sequence[str]) -> Data:
 def _words(columns: Columns, name: str, kind: Kind) -> NDArray[np.int64]:
     if kind.name in ("opaque", "null"):
         return np.zeros(columns.table.num_rows, np.int64)
-    if kind.name == "decimal" and columns.type(name).precision > MAX_NARROW_DECIMAL:
+    if is_wide(columns.type(name)):
         return _wide_decimal(columns, name)
     return columns.order_keys(name, False)
 
