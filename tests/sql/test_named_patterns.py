@@ -21,7 +21,7 @@ COUNTS = "p AS SEQ(A a, B b), q AS A c ORDER BY ts MEASURES COUNT(*) AS n"
 ROWS = "('A', 1, 5), ('C', 2, 9), ('B', 3, 7), ('A', 4, 6), ('C', 5, 1), ('B', 6, 9), ('B', 7, 2)"
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 def session(spark: SparkSession) -> Iterator[SparkSession]:
     """A session in a schema of its own, with the patterns and a small table."""
     session = new(spark)
@@ -82,14 +82,15 @@ def test_a_name_answers_as_its_body(session: SparkSession, name: str) -> None:
 
 def test_stored_in_tables_and_views(session: SparkSession) -> None:
     """A view has the version that held when it was made."""
-    session.sql("CREATE TABLE falls AS SELECT * FROM e MATCH_RECOGNIZE fall")
-    session.sql("CREATE TEMP VIEW seen AS SELECT * FROM e MATCH_RECOGNIZE fall")
-    before = rows(session, "SELECT * FROM e MATCH_RECOGNIZE fall")
+    session.sql(f"CREATE PATTERN sinking AS ({FALL})")
+    session.sql("CREATE TABLE falls AS SELECT * FROM e MATCH_RECOGNIZE sinking")
+    session.sql("CREATE TEMP VIEW seen AS SELECT * FROM e MATCH_RECOGNIZE sinking")
+    before = rows(session, "SELECT * FROM e MATCH_RECOGNIZE sinking")
     assert rows(session, "SELECT * FROM falls") == rows(session, "SELECT * FROM seen") == before
     session.sql(
-        "ALTER PATTERN fall REPLACE AS (ORDER BY ts MEASURES FIRST(ts) AS e PATTERN (a b+) DEFINE b AS x < PREV(x))"
+        "ALTER PATTERN sinking REPLACE AS (ORDER BY ts MEASURES FIRST(ts) AS e PATTERN (a b+) DEFINE b AS x < PREV(x))"
     )
-    assert rows(session, "SELECT * FROM e MATCH_RECOGNIZE fall") != before
+    assert rows(session, "SELECT * FROM e MATCH_RECOGNIZE sinking") != before
     assert rows(session, "SELECT * FROM seen") == before
 
 
@@ -121,16 +122,13 @@ def test_a_change_holds_from_its_time_on(session: SparkSession) -> None:
 
 
 def test_show_and_describe(session: SparkSession) -> None:
-    session.sql("CREATE OR REPLACE PATTERN Read AS (A a ORDER BY ts)")
-    shown = session.sql("SHOW PATTERNS LIKE 'r*|cou*'")
+    session.sql(f"CREATE PATTERN shown_a AS ({READ}) COMMENT 'the first'")
+    session.sql("CREATE OR REPLACE PATTERN Shown_A AS (A a ORDER BY ts)")
+    shown = session.sql("SHOW PATTERNS LIKE 'cou* | *HOWN*|[r]ise'")
     assert shown.columns == ["name", "clause", "since", "comment"]
     found = [(row.name, row.clause, row.comment) for row in shown.collect()]
-    assert found == [
-        ("counts", "MATCH PATTERNS", "the counts"),
-        ("Read", "MATCH PATTERN", None),
-        ("rise", "MATCH PATTERN", "the rise"),
-    ]
-    described = {row.info_name: row.info_value for row in session.sql("DESC PATTERN EXTENDED read").collect()}
+    assert found == [("counts", "MATCH PATTERNS", "the counts"), ("Shown_A", "MATCH PATTERN", None)]
+    described = {row.info_name: row.info_value for row in session.sql("DESC PATTERN EXTENDED shown_a").collect()}
     assert described["Body"] == "A a ORDER BY ts"
     assert described["Version 2"].startswith("replace by ")
     assert described["Version 1"].endswith(READ)
@@ -184,6 +182,7 @@ def test_over_a_dataframe(session: SparkSession) -> None:
 
 
 def test_the_table_can_be_named(session: SparkSession) -> None:
+    session = new(session)
     session.conf.set("sparkcep.patterns.table", "shared.of_all")
     session.sql("CREATE SCHEMA IF NOT EXISTS shared")
     try:
