@@ -78,14 +78,20 @@ class SessionPatterns:
 
     @property
     def creation(self) -> str:
-        """CREATE TABLE IF NOT EXISTS, in the format that the catalog has by default."""
+        """CREATE TABLE IF NOT EXISTS, in the format that the catalog has by default; statements that go before it."""
         columns = ", ".join(f"{quoted(name)} {kind} COMMENT {string(comment)}" for name, kind, comment in COLUMNS)
         statement = f"CREATE TABLE IF NOT EXISTS {self.table} ({columns})"
         source = self._setting("spark.sql.sources.default", "parquet") or "parquet"
         if not self._is_sparks_own() or source.lower() not in FILE_FORMATS:
             return statement
         options = ", ".join(f"{string(name)} = {string(value)}" for name, value in COMMITTER.items())
-        return f"{statement} USING {source} OPTIONS ({options}){self._location()}"
+        statement = f"{statement} USING {source} OPTIONS ({options})"
+        if self._setting("spark.sql.catalogImplementation", "in-memory") != "in-memory":
+            return statement
+        folder = string(f"{self._setting('spark.sql.warehouse.dir', None)}/{DEFAULT_TABLE}-{uuid.uuid4().hex[:12]}")
+        no_row = ", ".join(f"CAST(NULL AS {kind}) AS {quoted(name)}" for name, kind, _ in COLUMNS)
+        made = f"INSERT OVERWRITE DIRECTORY {folder} USING {source} SELECT {no_row} WHERE FALSE"
+        return f"{made};\n{statement} LOCATION {folder}"
 
     def versions(self, name: str | None = None, moment: str | None = None) -> tuple[tuple[Version, ...], int]:
         """See ``PatternStore``."""
@@ -121,12 +127,6 @@ class SessionPatterns:
         parts = tokenize(self.table).items[::2]
         catalog = parts[0].text if len(parts) == 3 else self._catalog().currentCatalog()
         return str(catalog) == "spark_catalog" and not self._setting("spark.sql.catalog.spark_catalog", None)
-
-    def _location(self) -> str:
-        if self._setting("spark.sql.catalogImplementation", "in-memory") != "in-memory":
-            return ""
-        folder = self._setting("spark.sql.warehouse.dir", "spark-warehouse")
-        return f" LOCATION {string(f'{folder}/{DEFAULT_TABLE}-{uuid.uuid4().hex[:12]}')}"
 
 
 def _version(row: dict[str, Any]) -> Version:

@@ -65,6 +65,14 @@ def test_permanent_views(tmp_path: Path) -> None:
     assert json.loads(run("permanent_view.py", "read", str(tmp_path), cwd=tmp_path)[-1]) == VIEWS
 
 
+def test_named_patterns_in_a_metastore(tmp_path: Path) -> None:
+    """Made in one process, seen there by another session, and after a restart."""
+    made = {"shown": [["pairs", "MATCH PATTERN", "of A and B"]], "pairs": 3, "location": "warehouse/sparkcep_patterns"}
+    assert json.loads(run("named_patterns.py", "make", str(tmp_path), cwd=tmp_path)[-1]) == made
+    again = {**made, "altered": 1, "dropped": "CEP_ANALYSIS_UNKNOWN_PATTERN"}
+    assert json.loads(run("named_patterns.py", "read", str(tmp_path), cwd=tmp_path)[-1]) == again
+
+
 @needs_connect
 def test_spark_connect(tmp_path: Path) -> None:
     assert run("connect.py", cwd=tmp_path)[-1] == "connect ok"

@@ -1,5 +1,7 @@
 """Both clauses through Spark Connect; asserts what it sees and prints ``connect ok``."""
 
+import datetime
+
 from IPython.core.interactiveshell import InteractiveShell
 from pyspark.sql import SparkSession
 
@@ -60,6 +62,26 @@ assert [tuple(row) for row in found.where("n > 1").collect()] == [(3,)]
 assert [tuple(row) for row in pairs.select("a.ts", "b.ts").collect()] == [(3, 4)]
 
 
+assert rows("SHOW PATTERNS") == []
+spark.sql("CREATE PATTERN pairs AS (SEQ(A a, B b) ORDER BY ts WHERE b.x > :least) COMMENT 'of A and B'")
+spark.sql("CREATE PATTERN IF NOT EXISTS pairs AS (A a)")
+spark.sql("CREATE PATTERN first AS (A a)")
+assert [tuple(row)[:2] for row in spark.sql("SHOW PATTERNS").collect()] == [
+    ("first", "MATCH PATTERN"),
+    ("pairs", "MATCH PATTERN"),
+]
+assert rows("SELECT a.ts, b.ts FROM t MATCH PATTERN pairs AS m", {"least": 8}) == [(1, 4), (3, 4)]
+assert rows("SELECT a.ts, b.ts FROM t MATCH PATTERN (SEQ(PATTERN first, B b) ORDER BY ts WITHIN 1)") == [(1, 2), (3, 4)]
+spark.sql(
+    "ALTER PATTERN pairs REPLACE AS (SEQ(A a, B b) ORDER BY ts WITHIN 1) EFFECTIVE FROM ?",
+    [datetime.datetime(2020, 1, 1)],
+)
+assert rows("SELECT a.ts, b.ts FROM t MATCH PATTERN pairs") == [(1, 2), (3, 4)]
+assert ("Body", "SEQ(A a, B b) ORDER BY ts WITHIN 1") in rows("DESCRIBE PATTERN pairs")
+spark.sql("DROP PATTERN pairs")
+assert len(rows("SHOW PATTERNS")) == 1
+
+
 def lines(sql: str) -> list[str]:
     return [row.plan for row in spark.sql(sql).collect()]
 
@@ -97,6 +119,7 @@ for sql, kind in (
     (f"SELECT * FROM t {ROW.format('nope.x')}", CepAnalysisError),
     ("SELECT * FROM t MATCH PATTERN (SEQ(A a) ORDER BY ts DESC)", CepAnalysisError),
     ("SELECT * FROM t MATCH PATTERN (SEQ(A a, NOT SEQ(NOT A c, A d), B b) ORDER BY ts)", CepUnsupportedError),
+    ("SELECT * FROM t MATCH PATTERN pairs", CepAnalysisError),
     ("SELECT * FROM t MATCH AUTOMATON (START s FINAL s)", CepUnsupportedError),
     (f"SELECT * FROM t {SLOW}", CepUnsupportedError),
     ("SELECT * FROM rates MATCH_RECOGNIZE (ORDER BY timestamp PATTERN (a b))", CepUnsupportedError),
