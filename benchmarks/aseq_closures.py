@@ -82,7 +82,7 @@ def build(table: pa.Table, predicates: tuple[Predicate, ...], expected: int, lim
     spec = EventPatternSpec(NAMES, PATTERN, ("mask",), "rank", outputs, "{}", predicates, WITHIN, engine="chain")
     started, found = time.process_time(), 0
     try:
-        for matches in engine.run(engine.compile(spec), table, max_partial_matches=10**8):
+        for matches in engine.compile(spec).run(table, max_partial_matches=10**8):
             found += matches.num_rows
             if time.process_time() - started > limit:
                 return None

@@ -235,7 +235,7 @@ def changes(setting: Setting, pattern: Seq, window: int) -> tuple[int, float]:
         spec_of(setting, pattern, window), emit="rank", outputs=(AggregateOutput("n", MatchAggregate("count")),)
     )
     plan, table = engine.compile(spec), setting.table(window)
-    return _timed(setting, lambda: sum(part.num_rows for part in engine.run(plan, table)), table.num_rows)
+    return _timed(setting, lambda: sum(part.num_rows for part in plan.run(table)), table.num_rows)
 
 
 def start_event_marking(setting: Setting, pattern: Seq, window: int) -> tuple[int, int, float]:
@@ -277,7 +277,7 @@ def _stacks(setting: Setting, pattern: Seq, window: int, size: int) -> tuple[int
     spec = EventPatternSpec(names, pattern, ("mask",), "rank", outputs, "{}", within=within, engine="stack")
     started, found = time.process_time(), 0
     try:
-        tables = event_pattern.run(event_pattern.compile(spec), setting.table(window, size), max_partial_matches=10**11)
+        tables = event_pattern.compile(spec).run(setting.table(window, size), max_partial_matches=10**11)
         for matches in tables:
             found += matches.num_rows
             if time.process_time() - started > setting.limit:

@@ -50,7 +50,7 @@ import numpy as np
 import pyarrow as pa
 
 from sparkcep.engines.event_pattern.budget import Counters
-from sparkcep.engines.event_pattern.engine import compile, run
+from sparkcep.engines.event_pattern.engine import compile
 from sparkcep.errors import CepLimitError
 from sparkcep.pattern.event import And, Element, EventItem, EventPattern, Not, Or, Seq, elements
 from sparkcep.spec.event import Engine, EventPatternSpec, FirstEvent, Negation, Output, Predicate, WithinTime
@@ -222,7 +222,7 @@ def _measured(clause: EventPatternSpec, table: pa.Table, limit: int) -> Run:
     start = process_time()
     matches: int | None = 0
     try:
-        for part in run(plan, table, max_partial_matches=limit, counters=counters):
+        for part in plan.run(table, max_partial_matches=limit, counters=counters):
             matches = (matches or 0) + part.num_rows
     except CepLimitError:
         matches = None

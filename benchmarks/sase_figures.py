@@ -45,7 +45,7 @@ from scan import take_turns
 
 from sparkcep.engines.event_pattern.budget import Counters
 from sparkcep.engines.event_pattern.candidates import ranges
-from sparkcep.engines.event_pattern.engine import compile, run
+from sparkcep.engines.event_pattern.engine import compile
 from sparkcep.pattern.event import Element, Seq
 from sparkcep.spec.event import EventPatternSpec, EventStruct, Output, Predicate, WithinEvents
 from sparkcep.spec.expression import Call, ColumnOf
@@ -128,7 +128,7 @@ def basic_table(rows: pa.Table, kind: np.ndarray, length: int) -> pa.Table:
 
 def count(spec: EventPatternSpec, rows: pa.Table, counters: Counters | None = None) -> int:
     """The engine's matches, built and counted."""
-    return sum(part.num_rows for part in run(compile(spec), rows, counters=counters))
+    return sum(part.num_rows for part in compile(spec).run(rows, counters=counters))
 
 
 def stacks(quick: bool, repetitions: int) -> None:
@@ -185,7 +185,7 @@ def _selected(spec: EventPatternSpec, rows: pa.Table, counters: Counters) -> int
     pushed = {column for predicate in spec.predicates for column in ("attr1", "attr2") if column in predicate.text}
     left = [column for column in ("attr1", "attr2") if column not in pushed]
     total = 0
-    for part in run(compile(spec), rows, counters=counters, max_partial_matches=10**11):
+    for part in compile(spec).run(rows, counters=counters, max_partial_matches=10**11):
         keep: Any = True
         for column in left:
             values = [pc.struct_field(part.column(name), column) for name in spec.variables]

@@ -27,6 +27,7 @@ sys.path.insert(0, str(Path(__file__).parents[1]))
 import pyarrow.compute as pc
 
 from sparkcep.engines.nfa_b import engine
+from sparkcep.engines.nfa_b.evaluation import searches
 from sparkcep.engines.nfa_b.search import Counters
 from sparkcep.pattern.event import Element, Seq
 from sparkcep.spec.event import Engine, EventPatternSpec, EventStruct, MatchOutput, Output, Predicate, Strategy
@@ -65,14 +66,14 @@ class Bench:
         self, query: str, window: int, rising: float, way: Engine = "basic", matches: MatchOutput | None = "all"
     ) -> Measured:
         """One query; ``matches`` None: runs and buffer only."""
-        plan = engine.compile(clause(query, window, way, matches or "all"))
+        compiled = engine.compile(clause(query, window, way, matches or "all"))
         data = table(self.events(window), rising)
-        run: Callable[[], Measured] = lambda: self._run(plan, data) if matches else self._search(plan, data)  # noqa: E731
+        run: Callable[[], Measured] = lambda: self._run(compiled, data) if matches else self._search(compiled, data)  # noqa: E731
         return min((run() for _ in range(self.repeats)), key=lambda one: one.seconds)
 
-    def _run(self, plan: engine.Plan, data: object) -> Measured:
+    def _run(self, compiled: engine.NfaEngine, data: object) -> Measured:
         started, rows, elements, counted = process_time(), 0, 0, 0.0
-        for part in engine.run(plan, data):
+        for part in compiled.run(data):
             pause = process_time()
             rows += part.num_rows
             closures = part.column(0)
@@ -81,9 +82,9 @@ class Bench:
             counted += process_time() - pause
         return Measured(process_time() - started - counted, rows, elements)
 
-    def _search(self, plan: engine.Plan, data: object) -> Measured:
+    def _search(self, compiled: engine.NfaEngine, data: object) -> Measured:
         started = process_time()
-        (search,) = engine.searches(plan, data)
+        (search,) = searches(compiled.plan, data)
         ends = sum(part.count for part in search.ends())
         return Measured(process_time() - started, ends, 0, search.counters)
 

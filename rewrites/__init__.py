@@ -4,7 +4,8 @@
 """
 
 from rewrites.bind.relation import InputError
-from rewrites.rewrite import Options, Rewritten, RewrittenClause, analyse, has_clause, has_function, rewrite
+from rewrites.options import Options, Rewritten, RewrittenClause
+from rewrites.rewrite import analyse, has_clause, has_function, rewrite
 from rewrites.sql.parameters import positional_name
 
 __all__ = [

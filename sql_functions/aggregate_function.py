@@ -89,7 +89,7 @@ def _answers(spec: AggregateFunctionSpec, events: Events) -> list[Any]:
     if not len(events.ts):
         return answers
     try:
-        found = list(engine.run(engine.compile(_engine_spec(spec, events.value)), _table(spec, events)))
+        found = list(engine.compile(_engine_spec(spec, events.value)).run(_table(spec, events)))
     except CepDataError as error:
         raise _overflow(spec) if error.code.endswith("AGGREGATE_OVERFLOW") else error from None
     combine = _COMBINE[spec.function]

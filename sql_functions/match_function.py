@@ -8,7 +8,7 @@ before it to the engine at once. It knows neither SQL nor a Spark session.
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from functools import lru_cache
 from typing import Any, ClassVar
 
@@ -17,15 +17,13 @@ os.environ.setdefault("POLARS_MAX_THREADS", os.environ.get("SPARK_TASK_CPUS", "1
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from sparkcep.engines.choice import choose
+from sparkcep.engines.engine import Run, evaluation
 from sparkcep.errors import CepError
 from sparkcep.spec import AnalyzeSpec, MatchSpec, RowPatternSpec, from_json
 from sql_functions.worker import answer_at_once, settle
 
 MIN_ROWS = 1 << 16
 """Complete partitions wait until this many rows are there, so that an engine call's fixed cost is spread over them."""
-
-Engine = Callable[[pa.Table], Iterator[pa.Table]]
 
 
 class MatchTableFunction:
@@ -35,7 +33,7 @@ class MatchTableFunction:
 
     def __init__(self) -> None:
         answer_at_once()
-        self._spec, self._engine = _engine(self.spec_json)
+        self._spec, self._run = _evaluation(self.spec_json)
         self._waiting: list[pa.RecordBatch] = []
         self._open: list[pa.RecordBatch] = []
         self._waiting_rows = 0
@@ -68,7 +66,7 @@ class MatchTableFunction:
         table = pa.Table.from_batches(self._waiting)
         self._waiting, self._waiting_rows = [], 0
         try:
-            yield from self._engine(table)
+            yield from self._run(table)
         except CepError as error:
             code = error.code[len(error.kind) + 1 :]
             raise type(error)(f"{error.message}\nin {_clause(self._spec)}", code=code, hint=error.hint) from error
@@ -80,42 +78,10 @@ def table_function(spec_json: str) -> type[MatchTableFunction]:
 
 
 @lru_cache(maxsize=64)
-def _engine(spec_json: str) -> tuple[MatchSpec | AnalyzeSpec, Engine]:
+def _evaluation(spec_json: str) -> tuple[MatchSpec | AnalyzeSpec, Run]:
     """The compiled engine for a spec, kept for the tasks that a reused worker runs next."""
     spec: Any = from_json(spec_json)
-    if isinstance(spec, AnalyzeSpec):
-        from sparkcep.engines.analysis import analysis
-
-        return spec, analysis(spec.of, _run(spec.of))
-    return spec, _run(spec)
-
-
-def _run(spec: Any) -> Engine:
-    """The engine that answers a spec, imported when it is needed."""
-    match choose(spec).engine:
-        case "chain" | "tree" | "eager" | "stack":
-            from sparkcep.engines.event_pattern import engine as event_pattern
-
-            plan = event_pattern.compile(spec)
-            return lambda table: event_pattern.run(plan, table)
-        case "nfa_b":
-            from sparkcep.engines.nfa_b import engine as nfa_b
-
-            runs = nfa_b.compile(spec)
-            return lambda table: nfa_b.run(runs, table)
-        case "aseq":
-            from sparkcep.engines.aseq import engine as aseq
-
-            counter = aseq.compile(spec)
-            return lambda table: aseq.run(counter, table)
-        case "row_match":
-            from sparkcep.engines.row_match import compile_row_match
-
-            return compile_row_match(spec).run
-        case "row_pattern":
-            from sparkcep.engines.row_pattern import compile_row_pattern
-
-            return compile_row_pattern(spec).run
+    return spec, evaluation(spec)
 
 
 def _last_partition_start(mask: pa.Array) -> int | None:

@@ -18,7 +18,7 @@ from sparkcep.engines.event_pattern import engine as event_engine
 from sparkcep.engines.nfa_b import engine as nfa_engine
 from sparkcep.engines.nfa_b.spelling import spelled
 from sparkcep.engines.row_match.values import kind_of
-from sparkcep.engines.row_pattern import run as run_rows
+from sparkcep.engines.row_pattern import engine as row_engine
 from sparkcep.pattern import event as event_ir
 from sparkcep.pattern.row import variables as row_variables
 from sparkcep.spec import EventPatternSpec, RowPatternSpec, expression
@@ -46,7 +46,7 @@ def row_outputs(case: RowCase, outputs: Sequence[row_spec.Output], *, split: boo
     tables = [row_table(case, index) for index in range(len(case.partitions))]
     if not split:
         tables = [pa.concat_tables(tables)]
-    return [line for table in tables for result in run_rows(table, spec) for line in _lines(result)]
+    return [line for table in tables for result in row_engine.compile(spec).run(table) for line in _lines(result)]
 
 
 def row_pattern_spec(case: RowCase, outputs: Sequence[row_spec.Output]) -> RowPatternSpec:
@@ -144,18 +144,18 @@ def event_matches(
     slow: bool = False,
     **options: int,
 ) -> list[tuple[Any, ...]]:
-    """The engine's matches as event ids by variable; ``options`` go to ``engine.run``. ``slow``: Python evaluates all conditions."""
+    """The engine's matches as event ids by variable; ``options`` go to the engine's ``run``. ``slow``: Python evaluates all conditions."""
     runner: Any = event_engine if case.strategy == "any" else nfa_engine
     tables = list(event_tables(case))
     spec = event_pattern_spec(case)
     if slow and tables:
         spec = replace(spec, predicates=tuple(_slowly(predicate, tables[0]) for predicate in spec.predicates))
-    plan = runner.compile(replace(spec, engine=engine, negation=negation))
+    compiled = runner.compile(replace(spec, engine=engine, negation=negation))
     if runner is nfa_engine:
         options.pop("chunk", None)
     if tables and not split:
         tables = [pa.concat_tables(tables)]
-    lines = (line for table in tables for result in runner.run(plan, table, **options) for line in _lines(result))
+    lines = (line for table in tables for result in compiled.run(table, **options) for line in _lines(result))
     return [tuple(_ids(value) for value in line) for line in lines]
 
 

@@ -28,6 +28,10 @@ class Source:
         """The same text with one more edit; edits inside ``span`` are covered by it."""
         return replace(self, edits=(*self.edits, (span, text)))
 
+    def with_edits(self, edits: Iterable[Edit]) -> Source:
+        """The same text with more edits."""
+        return replace(self, edits=(*self.edits, *edits))
+
     def text(self, span: Span) -> str:
         """The text of ``span`` with the source's own edits."""
         return self.splice(span, ())

@@ -30,11 +30,8 @@ from typing import Any
 
 from rewrites import Options
 from rewrites.settings import evaluation
-from sparkcep.engines.aseq.sequences import check as check_aggregates
-from sparkcep.engines.event_pattern.planner.support import check as check_event_pattern
-from sparkcep.engines.nfa_b.support import check as check_nfa_b
+from sparkcep.engines.support import check
 from sparkcep.errors import CepAnalysisError
-from sparkcep.spec import AggregateSpec, EventPatternSpec, MatchSpec
 
 PREFIX = "sparkcep."
 """How the names of our settings begin."""
@@ -69,7 +66,7 @@ def options(setting: Callable[[str], str | None]) -> Options:
         raise CepAnalysisError(f"{NULL_EVENT_TIME} is {null_time}", code="SETTING", hint="set it to error or drop")
     disabled = frozenset(name.strip() for name in (setting(DISABLED_RULES) or "").split(",")) - {""}
     return Options(
-        check=check_supported,
+        check=check,
         keep_null_time=null_time == "error",
         disabled=disabled,
         evaluation=evaluation(setting),
@@ -83,13 +80,3 @@ def _explain_rows(text: str) -> int:
             f"{EXPLAIN_ROWS} is {text}", code="SETTING", hint="set it to a number of rows, 0 for none"
         )
     return int(text)
-
-
-def check_supported(spec: MatchSpec) -> None:
-    """Raise for a MatchSpec that no engine runs."""
-    if isinstance(spec, EventPatternSpec) and spec.strategy != "any":
-        check_nfa_b(spec)
-    elif isinstance(spec, EventPatternSpec):
-        check_event_pattern(spec.pattern, strategy=spec.strategy, within=spec.within, predicates=spec.predicates)
-    if isinstance(spec, AggregateSpec):
-        check_aggregates(spec)

@@ -10,14 +10,11 @@ import pyarrow as pa
 import pytest
 
 from rewrites.dialect import parse_event_pattern, parse_row_pattern
-from sparkcep.engines.analysis import analysis
-from sparkcep.engines.aseq import engine as aseq
-from sparkcep.engines.event_pattern import engine as chain
-from sparkcep.engines.nfa_b import engine as nfa_b
-from sparkcep.engines.row_match import compile_row_match
-from sparkcep.engines.row_pattern import compile_row_pattern
+from sparkcep.engines.engine import evaluation
+from sparkcep.engines.row_pattern import engine as row_pattern
 from sparkcep.explanation.automaton import END, START, edges
 from sparkcep.pattern.event import elements
+from sparkcep.spec import AnalyzeSpec
 from sparkcep.spec.aggregate import AggregateOutput, AggregateSpec, MatchAggregate, NamedPattern
 from sparkcep.spec.event import EventPatternSpec, Predicate
 from sparkcep.spec.expression import Call, ColumnOf
@@ -73,7 +70,7 @@ def test_states_of_a_row_pattern(text):
     partitions = [["".join(random.sample("ABCD", 2)) for _ in range(random.randint(1, 30))] for _ in range(5)]
     spec = make_spec(parse_row_pattern(text), variables=("A", "B", "C", "D"))
     table = make_table(spec, partitions)
-    found = counted(analysis(spec, compile_row_pattern(spec).run), table)
+    found = counted(evaluation(AnalyzeSpec(spec)), table)
     states = {item: numbers for (section, item), numbers in found.items() if section == "state"}
     expected = walked(spec, partitions)
     if len(expected) > 60:
@@ -81,7 +78,7 @@ def test_states_of_a_row_pattern(text):
         expected = {v: tuple(sum(n[i] for name, n in expected.items() if name[0] == v) for i in (0, 1)) for v in names}
     assert states == expected
     assert found["input", ""] == (table.num_rows, 5)
-    assert found["matches", ""] == (sum(part.num_rows for part in compile_row_pattern(spec).run(table)), None)
+    assert found["matches", ""] == (sum(part.num_rows for part in row_pattern.compile(spec).run(table)), None)
 
 
 def _less(variable):
@@ -93,7 +90,7 @@ def _less(variable):
 def test_search_of_a_match_dependent_condition():
     """A B with B.x < A.x over 3 5 4 4: 5 and 4 are no B of 3, the first 4 is one of 5; the last 4 has none after it."""
     spec = spec_of(parse_row_pattern("A B"), _less("B"), variables=("A", "B"))
-    found = counted(analysis(spec, compile_row_match(spec).run), table_of(spec, {"x": [3, 5, 4, 4]}))
+    found = counted(evaluation(AnalyzeSpec(spec)), table_of(spec, {"x": [3, 5, 4, 4]}))
     assert found["search", "B"] == (2, 1)
     assert found["state", "B"] == (3, 3)
     assert found["matches", ""] == (1, None)
@@ -102,7 +99,7 @@ def test_search_of_a_match_dependent_condition():
 def test_search_is_counted_once_when_a_match_outgrows_its_room():
     rows = 5000
     spec = spec_of(parse_row_pattern("A B+"), _less("B"), variables=("A", "B"))
-    found = counted(analysis(spec, compile_row_match(spec).run), table_of(spec, {"x": [rows, *range(rows - 1)]}))
+    found = counted(evaluation(AnalyzeSpec(spec)), table_of(spec, {"x": [rows, *range(rows - 1)]}))
     searched = [numbers for (section, _), numbers in found.items() if section == "search"]
     assert [sum(numbers) for numbers in zip(*searched, strict=True)] == [rows - 1, rows - 1]
 
@@ -136,7 +133,7 @@ def test_states_and_predicates_of_the_chain():
     rises = Predicate(Call("lt", (ColumnOf("a", "x"), ColumnOf("b", "x"))), "a.x < b.x")
     spec = event_spec("SEQ(a, b, c)", rises)
     table = event_table(spec.variables)
-    found = counted(analysis(spec, lambda table: chain.run(chain.compile(spec), table)), table)
+    found = counted(evaluation(AnalyzeSpec(spec)), table)
     events = list(enumerate(zip(TYPES, VALUES, strict=True)))
     a, b, c = ([(at, value) for at, (kind, value) in events if kind == name] for name in "abc")
     pairs = [(x, y) for x, y in product(a, b) if x[0] < y[0]]
@@ -156,11 +153,11 @@ def test_states_and_predicates_of_the_chain():
 
 def test_negation_and_a_missing_event():
     spec = event_spec("SEQ(a, NOT b, c)")
-    found = counted(analysis(spec, lambda table: chain.run(chain.compile(spec), table)), event_table(spec.variables))
+    found = counted(evaluation(AnalyzeSpec(spec)), event_table(spec.variables))
     free = [p for p in product(range(11), range(11)) if p[0] < p[1] and "b" not in TYPES[p[0] : p[1]]]
     assert found["matches", ""] == (len([p for p in free if TYPES[p[0]] + TYPES[p[1]] == "ac"]), None)
     spec = event_spec("SEQ(a, z)")
-    found = counted(analysis(spec, lambda table: chain.run(chain.compile(spec), table)), event_table(spec.variables))
+    found = counted(evaluation(AnalyzeSpec(spec)), event_table(spec.variables))
     assert found == {("input", ""): (11, 1), ("state", "z"): (0, 0), ("matches", ""): (0, None)}
 
 
@@ -169,7 +166,7 @@ def test_prefixes_of_aseq():
     events = event_spec(text)
     outputs = (AggregateOutput("n", MatchAggregate("count")),)
     spec = AggregateSpec(events.variables, events.pattern, ("m",), "r", outputs, "{}")
-    found = counted(analysis(spec, lambda table: aseq.run(aseq.compile(spec), table)), event_table(events.variables))
+    found = counted(evaluation(AnalyzeSpec(spec)), event_table(events.variables))
     ordered = [
         ["".join(TYPES[i] for i in rows) for rows in product(range(11), repeat=n) if list(rows) == sorted(set(rows))]
         for n in (1, 2, 3)
@@ -190,7 +187,7 @@ def test_prefixes_of_several_patterns():
     several = replace(alone, patterns=tuple(NamedPattern(*item) for item in patterns.items()))
 
     def found(spec):
-        return counted(analysis(spec, lambda table: aseq.run(aseq.compile(spec), table)), event_table(variables))
+        return counted(evaluation(AnalyzeSpec(spec)), event_table(variables))
 
     expected = {("input", ""): (11, 1)}
     for name, pattern in patterns.items():
@@ -208,7 +205,7 @@ def test_prefixes_of_several_patterns():
 def test_prefixes_under_other_strategies(strategy, reached):
     """a a b c a b b c a c b: two a have a b for a neighbour, one of them a c after it; ignoring, all four find a b, three then a c."""
     spec = replace(event_spec("SEQ(a, b, c)"), strategy=strategy)
-    found = counted(analysis(spec, lambda table: nfa_b.run(nfa_b.compile(spec), table)), event_table(spec.variables))
+    found = counted(evaluation(AnalyzeSpec(spec)), event_table(spec.variables))
     assert tuple(found["prefix", name][0] for name in ("a", "a, b", "a, b, c")) == reached
     assert found["matches", ""] == found["prefix", "a, b, c"]
 
@@ -220,7 +217,7 @@ def test_conditions_under_other_strategies():
     goes_on = Predicate(Call("lt", (ColumnOf("b", "x"), ColumnOf("c", "x"))), "b.x < c.x")
     never = Predicate(Call("lt", (ColumnOf("c", "x"), ColumnOf("a", "x"))), "c.x < a.x")
     spec = replace(event_spec("SEQ(a, b, c)", rises, goes_on, never), strategy="next")
-    found = counted(analysis(spec, lambda table: nfa_b.run(nfa_b.compile(spec), table)), event_table(spec.variables))
+    found = counted(evaluation(AnalyzeSpec(spec)), event_table(spec.variables))
     assert found == {
         ("input", ""): (11, 1),
         ("prefix", "a"): (4, None),
@@ -237,7 +234,7 @@ def test_condition_of_a_negated_item_under_other_strategies():
     """SEQ(a, NOT b, c): with b < a only smaller ones refute: 5 … 9 has a 4 inside, 3 … 9 none, 1 … 8 none, 7 … 3 no b."""
     smaller = Predicate(Call("lt", (ColumnOf("b", "x"), ColumnOf("a", "x"))), "b.x < a.x")
     spec = replace(event_spec("SEQ(a, NOT b, c)", smaller), strategy="next")
-    found = counted(analysis(spec, lambda table: nfa_b.run(nfa_b.compile(spec), table)), event_table(spec.variables))
+    found = counted(evaluation(AnalyzeSpec(spec)), event_table(spec.variables))
     assert found["prefix", "a, c"] == (3, None)
     assert found["condition between", "b.x < a.x"] == (1, 3)
     assert found["matches", ""] == (3, None)

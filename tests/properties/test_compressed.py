@@ -48,7 +48,7 @@ def _compressed(case: EventCase) -> list[tuple[str, list[Any]]]:
     )
     runner: Any = event_engine if case.strategy == "any" else nfa_engine
     tables = list(event_tables(case))
-    results = runner.run(runner.compile(spec), pa.concat_tables(tables)) if tables else []
+    results = runner.compile(spec).run(pa.concat_tables(tables)) if tables else []
     rows = [row for table in results for row in table.to_pylist()]
     ends = [row["end"] for row in rows]
     assert len(ends) == len(set(ends))

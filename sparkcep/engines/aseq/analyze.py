@@ -12,9 +12,9 @@ from functools import cache
 import numpy as np
 import pyarrow as pa
 
-from sparkcep.engines.aseq.engine import Plan
 from sparkcep.engines.aseq.events import read
 from sparkcep.engines.aseq.passes import Passes, Weighing
+from sparkcep.engines.aseq.plan import Plan
 from sparkcep.engines.aseq.semiring import MAX
 from sparkcep.engines.aseq.sequences import Sequence
 from sparkcep.engines.counts import Counts
@@ -22,7 +22,7 @@ from sparkcep.spec.neighbours import linked
 
 
 def analyze(plan: Plan, table: pa.Table) -> Counts:
-    """Counts of what ``engine.run(plan, table)`` aggregates; exact, whatever their size."""
+    """Counts of what ``AseqEngine.run`` aggregates; exact, whatever their size."""
     counts = Counts()
     events, links = read(table, plan.spec), linked(plan.spec.neighbours)
 

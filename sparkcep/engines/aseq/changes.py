@@ -74,7 +74,7 @@ class ChangeWork(Work):
 
 
 def run_changes(spec: AggregateSpec, patterns: tuple[Pattern, ...], arrow: pa.Table) -> Iterator[pa.Table]:
-    """The rows of all partitions of ``arrow``, each in order of time; a table per pattern. Raises what ``engine.run`` raises."""
+    """The rows of all partitions of ``arrow``, each in order of time; a table per pattern. Raises what ``AseqEngine.run`` raises."""
     table = read(arrow, spec)
     partitions = np.flatnonzero(arrow.column(spec.masks[0]).to_numpy() & 1)
     at = moments(table, arrow.column(str(spec.emit)).to_numpy(), partitions)

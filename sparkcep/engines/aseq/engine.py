@@ -1,4 +1,4 @@
-"""The engine's two functions: compile a clause once, run it over tables of whole partitions.
+"""A-Seq as an engine: compile a clause once, run it over tables of whole partitions.
 
 In: an ``AggregateSpec``; Arrow tables as ``EventPatternSpec`` describes them. Out: per pattern an Arrow table with one row
 per partition that has a match of it. Spark is unknown here.
@@ -12,55 +12,52 @@ from dataclasses import dataclass
 import numpy as np
 import pyarrow as pa
 
+from sparkcep.engines.aseq.analyze import analyze
 from sparkcep.engines.aseq.changes import run_changes
 from sparkcep.engines.aseq.events import read
 from sparkcep.engines.aseq.passes import Passes, Weighing
+from sparkcep.engines.aseq.plan import Plan, plan
 from sparkcep.engines.aseq.results import aggregate
-from sparkcep.engines.aseq.sequences import Sequence, sequences
-from sparkcep.engines.aseq.sharing import plan_sharing
 from sparkcep.engines.aseq.work import Work
+from sparkcep.engines.counts import Counts
 from sparkcep.spec.aggregate import AggregateSpec, GroupColumn, MatchAggregate, PatternName
 from sparkcep.spec.neighbours import linked
 
 
 @dataclass(frozen=True, slots=True)
-class Plan:
-    """A compiled clause. ``patterns``: one, or those of MATCH PATTERNS, each with its sequences and name."""
+class AseqEngine:
+    """A compiled AggregateSpec."""
 
-    spec: AggregateSpec
-    patterns: tuple[tuple[str, tuple[Sequence, ...]], ...]
-    passes: tuple[tuple[int, ...], ...]
+    plan: Plan
 
-    @property
-    def sequences(self) -> tuple[Sequence, ...]:
-        """Those of the only pattern, or of the first."""
-        return self.patterns[0][1]
+    def run(self, table: pa.Table) -> Iterator[pa.Table]:
+        """The aggregates of every partition of ``table`` that has a match, a table per pattern; nothing for an empty table.
+
+        With ``emit``: those over the matches alive at each event time at which one of them changes.
+
+        Raises CepDataError where a BIGINT, or a DECIMAL's digits, do not hold a value; CepUnsupportedError for types that
+        cannot be summed and for windows whose ends fall with time.
+        """
+        plan, spec = self.plan, self.plan.spec
+        if not table.num_rows:
+            return
+        if spec.emit is not None:
+            yield from run_changes(spec, plan.patterns, table)
+            return
+        data = read(table, spec)
+        every = tuple(every for _, every in plan.patterns)
+        work = Work(data, spec.variables, every, plan.passes, linked(spec.neighbours))
+        for number, (name, own) in enumerate(plan.patterns):
+            yield _aggregates(spec, Passes(data, spec.variables, own, work, number), name)
+
+    def analyze(self, table: pa.Table) -> Counts:
+        """The matches of every prefix of the patterns; exact, whatever their number."""
+        return analyze(self.plan, table)
 
 
-def compile(spec: AggregateSpec) -> Plan:
-    """The plan of a clause. Raises what ``sequences.sequences`` raises."""
-    patterns = tuple((one.name, sequences(one.pattern)) for one in spec.patterns) or (("", sequences(spec.pattern)),)
-    return Plan(spec, patterns, plan_sharing(patterns, windowed=spec.within is not None).passes)
-
-
-def run(plan: Plan, table: pa.Table) -> Iterator[pa.Table]:
-    """The aggregates of every partition of ``table`` that has a match, a table per pattern; nothing for an empty table.
-
-    With ``emit``: those over the matches alive at each event time at which one of them changes.
-
-    Raises CepDataError where a BIGINT, or a DECIMAL's digits, do not hold a value; CepUnsupportedError for types that
-    cannot be summed and for windows whose ends fall with time.
-    """
-    if not table.num_rows:
-        return
-    if plan.spec.emit is not None:
-        yield from run_changes(plan.spec, plan.patterns, table)
-        return
-    data = read(table, plan.spec)
-    every = tuple(every for _, every in plan.patterns)
-    work = Work(data, plan.spec.variables, every, plan.passes, linked(plan.spec.neighbours))
-    for number, (name, own) in enumerate(plan.patterns):
-        yield _aggregates(plan.spec, Passes(data, plan.spec.variables, own, work, number), name)
+def compile(spec: AggregateSpec) -> AseqEngine:
+    """The engine for ``spec``. Raises what ``sequences.sequences`` raises."""
+    return AseqEngine(plan(spec))
 
 
 def _aggregates(spec: AggregateSpec, passes: Passes, pattern: str) -> pa.Table:

@@ -15,15 +15,15 @@ import numpy as np
 import pyarrow as pa
 
 from sparkcep.engines.counts import Counts
-from sparkcep.engines.nfa_b.engine import Plan, compile, run
+from sparkcep.engines.nfa_b.evaluation import Plan, evaluate, plan
 from sparkcep.pattern.event import Not, Seq, elements
 from sparkcep.spec.event import EventPatternSpec, FirstEvent, Output, Predicate
 from sparkcep.spec.expression import variables
 
 
-def analyze(plan: Plan, table: pa.Table) -> Counts:
-    """Counts of ``engine.run(plan, table)``. Raises what that raises."""
-    counts, spec = Counts(), plan.spec
+def analyze(compiled: Plan, table: pa.Table) -> Counts:
+    """Counts of what ``evaluate`` finds. Raises what that raises."""
+    counts, spec = Counts(), compiled.spec
     counts.add("input", "", table.num_rows, int(np.count_nonzero(table.column(spec.masks[0]).to_numpy() & 1)))
     for name, part, asked in _prefixes(spec):
         sizes = [_matches(replace(part, predicates=part.predicates + asked[:n]), table) for n in range(len(asked) + 1)]
@@ -57,4 +57,4 @@ def _prefixes(spec: EventPatternSpec) -> Iterator[tuple[str, EventPatternSpec, t
 def _matches(spec: EventPatternSpec, table: pa.Table) -> int:
     matches = "all" if spec.matches == "compressed" else spec.matches
     small = replace(spec, outputs=(Output("rank", FirstEvent(spec.rank)),), matches=matches)
-    return sum(part.num_rows for part in run(compile(small), table))
+    return sum(part.num_rows for part in evaluate(plan(small), table))

@@ -5,27 +5,34 @@ As ``row_pattern.analyze``, and for each such condition: of how many rows the se
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable, Iterator
+
 import numpy as np
 import pyarrow as pa
+from numpy.typing import NDArray
 
 from sparkcep.engines.counts import Counts
-from sparkcep.engines.row_match.engine import compile_row_match
-from sparkcep.engines.row_pattern.analyze import counting, position_names, states
-from sparkcep.engines.row_pattern.columns import Columns
-from sparkcep.engines.row_pattern.program import FIRST_ROW_NODE
+from sparkcep.engines.row_pattern.analyze import position_names, states
+from sparkcep.engines.row_pattern.matches import Matches
+from sparkcep.engines.row_pattern.program import FIRST_ROW_NODE, Program
 from sparkcep.spec.row import RowPatternSpec
 
+Slice = tuple[pa.Table, NDArray[np.int64], NDArray[np.int64]]
+"""Whole partitions, their masks, and where each partition starts (and the last ends)."""
 
-def analyze(spec: RowPatternSpec, table: pa.Table) -> Counts:
-    """Counts of a clause with ``defines``. Errors: as ``RowMatchEngine.run``."""
+
+def analyze(
+    spec: RowPatternSpec,
+    program: Program,
+    table: pa.Table,
+    slices: Iterable[Slice],
+    matches: Callable[..., Iterator[Matches]],
+) -> Counts:
+    """Counts of a clause with ``defines``. ``matches(*slice, asked)``: the matches of one of the ``slices`` of ``table``, counted on the way."""
     counts = Counts()
-    engine = compile_row_match(counting(spec))
-    program = engine.search.program
     states(spec, program, table, counts)
     asked = np.zeros((2, program.nodes), np.int64)
-    found = 0
-    for part, masks, starts in engine.slices(table):
-        found += sum(len(matches.first) for matches in engine.matches(Columns(part), masks, starts, asked))
+    found = sum(len(part.first) for one in slices for part in matches(*one, asked))
     dependent = {define.variable for define in spec.defines}
     for position, name in enumerate(position_names(spec)):
         variable = spec.variables[program.codes[FIRST_ROW_NODE + position] >> 1]

@@ -18,15 +18,19 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from sparkcep.engines.counts import Counts
 from sparkcep.engines.row_match import codes
+from sparkcep.engines.row_match.analyze import analyze
 from sparkcep.engines.row_match.bytecode import assemble
 from sparkcep.engines.row_match.calls import Calls
 from sparkcep.engines.row_match.liveness import keys
 from sparkcep.engines.row_match.registers import Layout, Total, functions, lay_out, leaves
 from sparkcep.engines.row_match.search import MAX_STEPS, Plan, Slice, find_matches
 from sparkcep.engines.row_match.values import Kind, Pool, kind_of, load
+from sparkcep.engines.row_pattern import engine as row_pattern
+from sparkcep.engines.row_pattern.analyze import counting
 from sparkcep.engines.row_pattern.columns import Columns
-from sparkcep.engines.row_pattern.engine import RowPatternEngine, compile_row_pattern
+from sparkcep.engines.row_pattern.engine import RowPatternEngine
 from sparkcep.engines.row_pattern.matches import Matches
 from sparkcep.errors import CepInternalError
 from sparkcep.spec.row import Aggregate, ColumnAt, CurrentRow, MatchNumber, RowPatternSpec
@@ -46,6 +50,12 @@ class RowMatchEngine(RowPatternEngine):
     layout: Layout
     most_steps: int
     plans: dict[tuple[Kind, ...], Plan] = field(default_factory=dict, compare=False)
+
+    def analyze(self, table: pa.Table) -> Counts:
+        """Partial matches by state, and how many rows the search asked each condition of. Errors: as ``run``."""
+        counter = compile(counting(self.spec), self.most_steps)
+        found = lambda part, masks, starts, asked: counter.matches(Columns(part), masks, starts, asked)  # noqa: E731
+        return analyze(self.spec, self.search.program, table, counter.slices(table), found)
 
     def _run_slice(self, table: pa.Table, masks: NDArray[np.int64], starts: NDArray[np.int64]) -> Iterator[pa.Table]:
         columns = Columns(table)
@@ -78,7 +88,7 @@ class RowMatchEngine(RowPatternEngine):
 
 
 @lru_cache(maxsize=16)
-def compile_row_match(spec: RowPatternSpec, most_steps: int = MAX_STEPS) -> RowMatchEngine:
+def compile(spec: RowPatternSpec, most_steps: int = MAX_STEPS) -> RowMatchEngine:
     """The engine for ``spec``, whose ``defines`` are not empty.
 
     Raises CepUnsupportedError for aggregates with DISTINCT in a condition, CepLimitError if the pattern
@@ -87,13 +97,8 @@ def compile_row_match(spec: RowPatternSpec, most_steps: int = MAX_STEPS) -> RowM
     unknown = [define.variable for define in spec.defines if define.variable not in spec.variables]
     if not spec.defines or unknown:
         raise CepInternalError(f"no match-dependent condition, or one of no primary variable: {unknown}")
-    base = compile_row_pattern(spec)
+    base = row_pattern.compile(spec)
     return RowMatchEngine(base.spec, base.search, base.labels, lay_out(spec.variables, spec.defines), most_steps)
-
-
-def run(table: pa.Table, spec: RowPatternSpec) -> Iterator[pa.Table]:
-    """``compile_row_match(spec).run(table)``; the last few specs stay compiled."""
-    return compile_row_match(spec).run(table)
 
 
 def _columns(spec: RowPatternSpec) -> list[str]:

@@ -7,13 +7,14 @@ A partial match may begin at every row, so a state that no row was taken in is o
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 
 import numpy as np
 import pyarrow as pa
 
 from sparkcep.engines.counts import Counts
-from sparkcep.engines.row_pattern.engine import compile_row_pattern, masks_of
+from sparkcep.engines.row_pattern.columns import masks_of
 from sparkcep.engines.row_pattern.graph import build_graph, row_nodes, state_names
 from sparkcep.engines.row_pattern.program import Program
 from sparkcep.spec.row import MatchNumber, Output, RowPatternSpec
@@ -27,12 +28,13 @@ def counting(spec: RowPatternSpec) -> RowPatternSpec:
     return replace(spec, rows_per_match="one", outputs=(Output("number", MatchNumber()),))
 
 
-def analyze(spec: RowPatternSpec, table: pa.Table) -> Counts:
-    """Counts of a clause whose conditions look at rows and their neighbours only. Errors: as ``RowPatternEngine.run``."""
+def analyze(
+    spec: RowPatternSpec, program: Program, table: pa.Table, matches: Callable[[pa.Table], Iterator[pa.Table]]
+) -> Counts:
+    """Counts of a clause whose conditions look at rows and their neighbours only; ``matches`` runs ``counting(spec)``."""
     counts = Counts()
-    engine = compile_row_pattern(counting(spec))
-    states(spec, engine.search.program, table, counts)
-    counts.add("matches", "", sum(part.num_rows for part in engine.run(table)))
+    states(spec, program, table, counts)
+    counts.add("matches", "", sum(part.num_rows for part in matches(table)))
     return counts
 
 

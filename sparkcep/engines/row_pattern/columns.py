@@ -16,7 +16,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from sparkcep.errors import CepUnsupportedError
+from sparkcep.errors import CepInternalError, CepUnsupportedError
 
 MAX_NARROW_DECIMAL = 18
 """Decimals of up to 18 digits fit one 64-bit word."""
@@ -149,3 +149,15 @@ def _decimal_words(values: pa.Array) -> tuple[NDArray[np.int64], NDArray[np.int6
     values = values.cast(pa.decimal128(values.type.precision, values.type.scale))
     words = np.frombuffer(values.buffers()[1], np.int64).reshape(-1, 2)[values.offset : values.offset + len(values)]
     return np.ascontiguousarray(words[:, 0]), np.ascontiguousarray(words[:, 1])
+
+
+def masks_of(table: pa.Table, names: tuple[str, ...]) -> NDArray[np.int64]:
+    """The mask columns, [columns, rows] of int64."""
+    arrays = []
+    for name in names:
+        column = table.column(name)
+        if column.null_count:
+            raise CepInternalError(f"the mask column {name} has NULLs")
+        values = column.chunk(0).to_numpy() if column.num_chunks == 1 else column.to_numpy()
+        arrays.append(values.astype(np.int64, copy=False))
+    return arrays[0].reshape(1, -1) if len(arrays) == 1 else np.stack(arrays)

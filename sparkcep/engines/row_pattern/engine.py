@@ -16,8 +16,10 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from sparkcep.engines.counts import Counts
 from sparkcep.engines.row_pattern.aggregates import aggregate, array_bounds
-from sparkcep.engines.row_pattern.columns import Columns
+from sparkcep.engines.row_pattern.analyze import analyze, counting
+from sparkcep.engines.row_pattern.columns import Columns, masks_of
 from sparkcep.engines.row_pattern.find import Search, find, partition_bounds
 from sparkcep.engines.row_pattern.labels import Labels
 from sparkcep.engines.row_pattern.matches import BATCH_MATCHES, Matches, OutputRows, all_rows, one_row_each
@@ -38,7 +40,7 @@ _SKIPS = {"past_last_row": 0, "next_row": 1, "first": 2, "last": 3}
 
 @dataclass(frozen=True, slots=True)
 class RowPatternEngine:
-    """A compiled RowPatternSpec; make it once a task with ``compile_row_pattern``, then ``run`` it on each table."""
+    """A compiled RowPatternSpec; make it once a task with ``compile``, then ``run`` it on each table."""
 
     spec: RowPatternSpec
     search: Search
@@ -52,6 +54,10 @@ class RowPatternEngine:
         """
         for part, masks, starts in self.slices(table):
             yield from self._run_slice(part, masks, starts)
+
+    def analyze(self, table: pa.Table) -> Counts:
+        """Partial matches by state. Errors: as ``run``."""
+        return analyze(self.spec, self.search.program, table, compile(counting(self.spec)).run)
 
     def slices(self, table: pa.Table) -> Iterator[tuple[pa.Table, NDArray[np.int64], NDArray[np.int64]]]:
         """Parts of ``table`` of a bounded size: whole partitions, their masks, and where each partition starts (and the last ends)."""
@@ -126,7 +132,7 @@ class RowPatternEngine:
 
 
 @lru_cache(maxsize=16)
-def compile_row_pattern(spec: RowPatternSpec) -> RowPatternEngine:
+def compile(spec: RowPatternSpec) -> RowPatternEngine:
     """The engine for ``spec``. Raises CepLimitError if the pattern unrolls to too many steps."""
     labels = Labels.of(spec.variables)
     search = Search(
@@ -137,23 +143,6 @@ def compile_row_pattern(spec: RowPatternSpec) -> RowPatternEngine:
         unmatched=spec.rows_per_match == "all_with_unmatched",
     )
     return RowPatternEngine(spec, search, labels)
-
-
-def run(table: pa.Table, spec: RowPatternSpec) -> Iterator[pa.Table]:
-    """``compile_row_pattern(spec).run(table)``; the last few specs stay compiled."""
-    return compile_row_pattern(spec).run(table)
-
-
-def masks_of(table: pa.Table, names: tuple[str, ...]) -> NDArray[np.int64]:
-    """The mask columns, [columns, rows] of int64."""
-    arrays = []
-    for name in names:
-        column = table.column(name)
-        if column.null_count:
-            raise CepInternalError(f"the mask column {name} has NULLs")
-        values = column.chunk(0).to_numpy() if column.num_chunks == 1 else column.to_numpy()
-        arrays.append(values.astype(np.int64, copy=False))
-    return arrays[0].reshape(1, -1) if len(arrays) == 1 else np.stack(arrays)
 
 
 def _slices(bounds: NDArray[np.int64], words: int) -> Iterator[tuple[int, int]]:

@@ -37,6 +37,6 @@ def aggregates(case: EventCase, sources: Sequence[MatchAggregate], *, split: boo
     tables = list(event_tables(case))
     if tables and not split:
         tables = [pa.concat_tables(tables)]
-    found = [result for table in tables for result in engine.run(plan, table)]
+    found = [result for table in tables for result in plan.run(table)]
     columns = [[value for part in found for value in part.column(i).to_pylist()] for i in range(len(sources))]
     return list(zip(*columns, strict=True))

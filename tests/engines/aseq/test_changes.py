@@ -44,7 +44,7 @@ def changed(case: EventCase, source: MatchAggregate) -> list[tuple[Any, Any]]:
     if classes:
         tables = in_one_partition(case, tables)
     check(spec)
-    found = engine.run(engine.compile(spec), pa.concat_tables(tables)) if tables else iter(())
+    found = engine.compile(spec).run(pa.concat_tables(tables)) if tables else iter(())
     return [tuple(row.values()) for part in found for row in part.to_pylist()]
 
 

@@ -100,7 +100,7 @@ def test_kernels_equal_the_plain_recurrence(pattern: str, within: int | None) ->
         for i in range(150)
     )
     case = EventCase("case", pattern, events, within=within, partition=("k",))
-    plan = engine.compile(aggregate_spec(case, [COUNT]))
+    plan = engine.compile(aggregate_spec(case, [COUNT])).plan
     table = pa.concat_tables(event_tables(case))
     passes = Passes(read(table, plan.spec), plan.spec.variables, plan.sequences)
     for weighing in (Weighing(), *(Weighing("value", name, "x") for name in "ab")):
@@ -179,7 +179,7 @@ def test_extremes_of_every_type(values: list[Any], kind: pa.DataType, expected: 
     spec = aggregate_spec(case, [MatchAggregate("min", "a", "y"), MatchAggregate("max", "a", "y")])
     (table,) = event_tables(case)
     column = typed(values, kind)
-    (found,) = engine.run(engine.compile(spec), table.append_column("y", column))
+    (found,) = engine.compile(spec).run(table.append_column("y", column))
     assert found.column(0).combine_chunks() == typed([expected[0]], kind)
     if kind == pa.float64():
         assert np.isnan(found.column(1)[0].as_py())
@@ -193,7 +193,7 @@ def test_sums_of_decimals() -> None:
     spec = aggregate_spec(case, [MatchAggregate("sum", "a", "y"), MatchAggregate("sum", "a", "y", "unscaled")])
     (table,) = event_tables(case)
     column = pa.array([Decimal("-1.25"), None, Decimal("0.01"), None], pa.decimal128(18, 2))
-    (found,) = engine.run(engine.compile(spec), table.append_column("y", column))
+    (found,) = engine.compile(spec).run(table.append_column("y", column))
     assert found.column(0).type == pa.decimal128(28, 2)
     assert found.column(1).type == pa.decimal128(38, 0)
     assert [found.column(i)[0].as_py() for i in (0, 1)] == [Decimal("-2.49"), Decimal(-249)]
@@ -237,9 +237,9 @@ def test_refused_patterns(pattern: str) -> None:
 def test_empty_and_matchless_tables() -> None:
     case = EventCase("case", "SEQ(A a, B b)", stream("B A"))
     assert aggregates(case, [COUNT]) == []
-    plan = engine.compile(aggregate_spec(case, [COUNT]))
+    plan = engine.compile(aggregate_spec(case, [COUNT])).plan
     (table,) = event_tables(case)
-    assert list(engine.run(plan, table.slice(0, 0))) == []
+    assert list(engine.AseqEngine(plan).run(table.slice(0, 0))) == []
     assert code(read(table, plan.spec), plan.spec.variables, plan.sequences[0]).row.tolist() == [0, 1]
 
 
@@ -256,7 +256,7 @@ def test_the_papers_own_algorithms(pattern: str, within: int | None) -> None:
             for i in range(80)
         )
         case = EventCase("case", pattern, events, within=within, partition=("k",))
-        plan = engine.compile(aggregate_spec(case, [COUNT]))
+        plan = engine.compile(aggregate_spec(case, [COUNT])).plan
         data = read(pa.concat_tables(event_tables(case)), plan.spec)
         coded = code(data, plan.spec.variables, plan.sequences[0])
         assert (dpc(coded) if within is None else sem(coded)[0]) == count(
@@ -270,6 +270,6 @@ def test_example_3() -> None:
     events = tuple({"id": i, "type": name, "ts": i + 1, "x": 1} for i, name in enumerate(names))
     case = EventCase("case", "SEQ(A a, B b, C c, D d)", events, within=7)
     (table,) = event_tables(case)
-    plan = engine.compile(aggregate_spec(case, [COUNT]))
+    plan = engine.compile(aggregate_spec(case, [COUNT])).plan
     assert sem(code(read(table, plan.spec), plan.spec.variables, plan.sequences[0])) == (3, 2)
     assert count(case.pattern, events, within=7) == 3  # two end at 7 s, one at 10 s

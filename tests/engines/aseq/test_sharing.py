@@ -38,7 +38,7 @@ def counts(patterns: dict[str, str], case: EventCase, sources: Sequence[MatchAgg
     spec = aggregate_spec(case, sources)
     spec = replace(spec, patterns=named, outputs=(AggregateOutput("pattern", PatternName()), *spec.outputs))
     found: dict[str, list[Any]] = {name: [] for name in patterns}
-    for result in engine.run(engine.compile(spec), pa.concat_tables(event_tables(case))):
+    for result in engine.compile(spec).run(pa.concat_tables(event_tables(case))):
         for name, *values in zip(*(result.column(i).to_pylist() for i in range(result.num_columns)), strict=True):
             found[name].append(tuple(values))
     return found

@@ -8,7 +8,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from sparkcep.engines.event_pattern.engine import compile, run
+from sparkcep.engines.event_pattern.engine import compile
 from sparkcep.pattern.event import EventPattern, elements
 from sparkcep.spec.event import (
     EventPatternSpec,
@@ -101,7 +101,7 @@ def answer(
     clause: Clause, rows: Sequence[Row], types: dict[str, pa.DataType] | None = None, **options: int
 ) -> list[Match]:
     """The engine's matches as variable → event id, sorted; a variable that took no event is left out."""
-    tables = list(run(compile(clause.spec()), table(clause, rows, types), **options))
+    tables = list(compile(clause.spec()).run(table(clause, rows, types), **options))
     return sorted((_match(row) for part in tables for row in part.to_pylist()), key=lambda match: sorted(match.items()))
 
 

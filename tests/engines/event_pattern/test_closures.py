@@ -10,7 +10,7 @@ from unittest.mock import patch
 import pyarrow as pa
 import pytest
 
-from sparkcep.engines.event_pattern.engine import compile, run
+from sparkcep.engines.event_pattern.engine import compile
 from sparkcep.engines.event_pattern.search import growth
 from sparkcep.errors import CepAnalysisError, CepDataError, CepLimitError, CepUnsupportedError
 from sparkcep.pattern.event import Element, Not, Or, Seq
@@ -26,7 +26,7 @@ XS = {"x": pa.int64()}
 def found(clause: Clause, rows: Any, types: dict[str, pa.DataType] | None = None, **options: int) -> list[str]:
     """Each match as ``a=a1 b=b1,b2 c=-`` (- is NULL), sorted."""
     columns = [element.variable for element in (A, B, C, D)]
-    tables = run(compile(clause.spec()), table(clause, rows, types), **options)
+    tables = compile(clause.spec()).run(table(clause, rows, types), **options)
     lines = [row for part in tables for row in part.to_pylist()]
     return sorted(" ".join(f"{name}={_text(row[name])}" for name in columns if name in row) for row in lines)
 
@@ -70,7 +70,7 @@ def test_elements_equal_to_a_later_variable() -> None:
     expected = ["b=b1 c=c1", "b=b1,b3 c=c1", "b=b3 c=c1"]
     assert found(clause, rows, XS) == expected
     eager = replace(clause.spec(), engine="eager")
-    tables = run(compile(eager), table(clause, rows, XS))
+    tables = compile(eager).run(table(clause, rows, XS))
     assert sum(part.num_rows for part in tables) == 3
 
 
@@ -80,7 +80,7 @@ def many(count: int) -> pa.Table:
 
 def test_the_limit_names_the_closure() -> None:
     with pytest.raises(CepLimitError, match=r"events in the closure b: every set") as caught:
-        for _ in run(compile(Clause(BS).spec()), many(1000), max_partial_matches=100_000):
+        for _ in compile(Clause(BS).spec()).run(many(1000), max_partial_matches=100_000):
             pass
     assert "b[i]" in str(caught.value.hint)
 
@@ -89,14 +89,14 @@ def test_memory_is_bounded_while_a_thousand_sizes_grow() -> None:
     """Without smaller chunks for longer closures: a thousand chunks of 2 MB a column."""
     clause = Clause(Element("b", ("B",), 990, None))
     tracemalloc.start()
-    assert next(run(compile(clause.spec()), many(1000), chunk=1 << 16)).num_rows
+    assert next(compile(clause.spec()).run(many(1000), chunk=1 << 16)).num_rows
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
     assert peak < 300_000_000
 
 
 def test_a_consumer_may_stop_early() -> None:
-    assert next(run(compile(Clause(BS).spec()), many(500))).num_rows
+    assert next(compile(Clause(BS).spec()).run(many(500))).num_rows
 
 
 SUM, COUNT = AggregateOf("sum", "b", "x"), AggregateOf("count", "b")
@@ -135,7 +135,7 @@ def test_neighbours_equal_by_the_buffer_search() -> None:
     step = Call("eq", (BI, ElementOf("b", "y", "previous")))
     clause = Clause(Element("b", ("B",), 1, 3), predicates=where(step))
     types = {"x": pa.int64(), "y": pa.int64()}
-    tables = run(compile(clause.spec()), table(clause, rows, types), max_partial_matches=3 * count)
+    tables = compile(clause.spec()).run(table(clause, rows, types), max_partial_matches=3 * count)
     assert sum(part.num_rows for part in tables) == 3 * count - 3
 
 

@@ -16,7 +16,7 @@ import pytest
 
 from sparkcep.engines.event_pattern.budget import Counters
 from sparkcep.engines.event_pattern.candidates import differences, ranges
-from sparkcep.engines.event_pattern.engine import compile, run
+from sparkcep.engines.event_pattern.engine import compile
 from sparkcep.engines.event_pattern.negation import negation
 from sparkcep.engines.event_pattern.planner.plan import predicate_class
 from sparkcep.engines.event_pattern.search import chain
@@ -139,7 +139,7 @@ def test_a_distance_is_searched_not_scanned(kind: Any) -> None:
     columns = {"rank": np.arange(1, count + 1), "time": np.arange(count), "id": np.arange(count)}
     table = pa.table({"mask0": mask, **columns, "x": x.astype(kind), "one": np.ones(count, dtype=kind)})
     counters = Counters()
-    found = sum(part.num_rows for part in run(compile(clause.spec()), table, counters=counters))
+    found = sum(part.num_rows for part in compile(clause.spec()).run(table, counters=counters))
     place = np.argsort(x)
     pairs = np.sort(np.stack([place[:-1], place[1:]]), axis=0)
     assert found == int(((pairs[0] % 2 == 0) & (pairs[1] % 2 == 1)).sum())

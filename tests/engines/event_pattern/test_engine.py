@@ -11,7 +11,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from sparkcep.engines.event_pattern.engine import compile, run
+from sparkcep.engines.event_pattern.engine import compile
 from sparkcep.engines.event_pattern.planner.branches import MAX_BRANCHES
 from sparkcep.engines.event_pattern.planner.states import ascending, chain
 from sparkcep.engines.event_pattern.planner.support import check
@@ -58,7 +58,7 @@ def test_e6_stock_sequences(length: int, expected: int) -> None:
         mask = mask | (np.array(symbols) == i).astype(np.int64) << i
     rank = pa.array(range(1, 10_001), pa.int64())
     rows = pa.table({"mask0": mask, "rank": rank, "price": prices, "id": rank, "time": rank})
-    assert sum(part.num_rows for part in run(compile(spec), rows)) == expected
+    assert sum(part.num_rows for part in compile(spec).run(rows)) == expected
 
 
 def test_output_columns_and_types() -> None:
@@ -72,14 +72,14 @@ def test_output_columns_and_types() -> None:
     spec = EventPatternSpec(("a", "b", "c"), Seq((A, Or((B, C)))), ("mask",), "rank", outputs, "")
     data = pa.array([[("k", 1)], None, [("x", None)]], pa.map_(pa.string(), pa.int32()))
     chunks = pa.table({"mask": [3, 4, 8], "rank": [1, 2, 3], "time": [7, 8, 9], "user": ["u", "v", "w"], "data": data})
-    found = pa.concat_tables(run(compile(spec), pa.concat_tables([chunks.slice(0, 1), chunks.slice(1)])))
+    found = pa.concat_tables(compile(spec).run(pa.concat_tables([chunks.slice(0, 1), chunks.slice(1)])))
     assert found.to_pylist() == [
         {"user": "u", "match_end": 8, "c": None, "a": {}, "b": {"payload": None}},
         {"user": "u", "match_end": 9, "c": {"payload": [("x", None)], "t": 9}, "a": {}, "b": None},
     ]
     assert found.schema.names == ["user", "match_end", "c", "a", "b"]
     assert found.schema.field("c").type == pa.struct([("payload", data.type), ("t", pa.int64())])
-    assert [part.num_rows for part in run(compile(spec), chunks, output_rows=1)] == [1, 1]
+    assert [part.num_rows for part in compile(spec).run(chunks, output_rows=1)] == [1, 1]
 
 
 def test_order_is_the_same_for_every_chunk() -> None:
@@ -87,7 +87,7 @@ def test_order_is_the_same_for_every_chunk() -> None:
     clause = Clause(Seq((A, B, C)))
     events = table(clause, rows)
     results = [
-        pa.concat_tables(run(compile(clause.spec()), events, chunk=chunk, output_rows=size)).to_pylist()
+        pa.concat_tables(compile(clause.spec()).run(events, chunk=chunk, output_rows=size)).to_pylist()
         for chunk, size in [(1, 1), (2, 3), (100, 100)]
     ]
     assert results[0] == results[1] == results[2]
@@ -99,7 +99,7 @@ def many(count: int) -> Iterator[pa.Table]:
     clause = Clause(Seq((A, B, C)))
     rows = {"mask0": [3] + [2] * (count - 1) + [4] * count + [8] * count}
     columns = {name: range(3 * count) for name in ("rank", "time", "id")}
-    return run(compile(clause.spec()), pa.table({**rows, **columns}), max_partial_matches=10_000_000)
+    return compile(clause.spec()).run(pa.table({**rows, **columns}), max_partial_matches=10_000_000)
 
 
 def test_a_consumer_may_stop_early() -> None:
@@ -115,7 +115,7 @@ def test_run_away() -> None:
 
 
 def test_states_ascend_in_frequency() -> None:
-    plan = compile(Clause(Seq((A, B, And((C, D)))), within=5).spec())
+    plan = compile(Clause(Seq((A, B, And((C, D)))), within=5).spec()).plan
     states = chain(plan.branches[0], ascending(plan.branches[0], {"a": 9, "b": 1, "c": 5, "d": 5}))
     assert [state.variable for state in states] == ["b", "c", "d", "a"]
     assert [state.after for state in states] == [(), ("b",), ("b",), ()]
@@ -128,13 +128,13 @@ def test_a_negation_fences_the_search_for_its_last_endpoint() -> None:
     """Without the fence the 1000 C's after each A are all tried: a million pairs instead of a thousand."""
     n = Element("n", ("N",))
     equal = [call("eq", f"{x}.id", f"{y}.id") for x, y in ("an", "cn", "ac")]
-    plan = compile(Clause(Seq((A, Not(n), C)), predicates=where(*equal)).spec())
+    plan = compile(Clause(Seq((A, Not(n), C)), predicates=where(*equal)).spec()).plan
     states = chain(plan.branches[0], ascending(plan.branches[0], {"a": 1, "c": 2}))
     assert [str(term) for _, term in states[1].fences[0].equalities] == ["a.id"]
     clause = Clause(Seq((A, Not(n), C)))
     kinds = [2, 4, 8] * 1000
     rows = pa.table({"mask0": [3, *kinds[1:]], **{name: range(3000) for name in ("rank", "time", "id")}})
-    assert list(run(compile(clause.spec()), rows, max_partial_matches=3000)) == []
+    assert list(compile(clause.spec()).run(rows, max_partial_matches=3000)) == []
 
 
 REFUSED: list[tuple[EventPattern, dict[str, Any], type[CepError], str]] = [

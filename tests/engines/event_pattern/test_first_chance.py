@@ -9,7 +9,7 @@ import pyarrow as pa
 import pytest
 
 from sparkcep.engines.event_pattern.budget import Counters
-from sparkcep.engines.event_pattern.engine import compile, run
+from sparkcep.engines.event_pattern.engine import compile
 from sparkcep.pattern.event import Element, Not, Seq
 from sparkcep.spec.event import Engine, Negation
 from tests.engines.event_pattern.streams import Clause, call, where
@@ -32,7 +32,7 @@ def counted(negation: Negation, engine: Engine, *, refuting: bool, selective: bo
     table = pa.table({"mask0": mask, **columns, "x": x, "limit": np.full(count, 0 if selective else 1000)})
     plan = compile(replace(CLAUSE.spec(), negation=negation, engine=engine))
     counters = Counters()
-    return sum(part.num_rows for part in run(plan, table, counters=counters)), counters
+    return sum(part.num_rows for part in plan.run(table, counters=counters)), counters
 
 
 @pytest.mark.parametrize("engine", ["chain", "tree", "eager", "stack"])

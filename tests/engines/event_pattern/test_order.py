@@ -8,7 +8,8 @@ from unittest.mock import patch
 import numpy as np
 import pyarrow as pa
 
-from sparkcep.engines.event_pattern.engine import compile, orders
+from sparkcep.engines.event_pattern.engine import compile
+from sparkcep.engines.event_pattern.matches import orders
 from sparkcep.engines.event_pattern.search import order
 from sparkcep.pattern.event import And, Element, Seq
 from tests.engines.event_pattern.streams import Clause, call, where
@@ -31,12 +32,12 @@ def test_the_planner_measures_what_frequencies_hide() -> None:
     )
     clause = Clause(And((B, C, D)), events=300, predicates=where(call("eq", "c.x", "d.x")))
     with patch.object(order, "MEASURING", 0):  # as if there were more to gain
-        by_cost = orders(compile(clause.spec()), rows)[0]
-    by_frequency = orders(compile(replace(clause.spec(), engine="chain")), rows)[0]
+        by_cost = orders(compile(clause.spec()).plan, rows)[0]
+    by_frequency = orders(compile(replace(clause.spec(), engine="chain")).plan, rows)[0]
     assert by_frequency.variables[0] == "b"
     assert set(by_cost.variables[:2]) == {"c", "d"}
     assert by_cost.cost is not None and by_cost.counts["b"] == 1000
-    assert orders(compile(replace(clause.spec(), engine="eager")), rows)[0].variables == ("b", "c", "d")
+    assert orders(compile(replace(clause.spec(), engine="eager")).plan, rows)[0].variables == ("b", "c", "d")
 
 
 def test_pairs_to_evaluate_are_part_of_the_cost() -> None:
@@ -54,7 +55,7 @@ def test_pairs_to_evaluate_are_part_of_the_cost() -> None:
     for left, right in ("a.x", "b.x"), ("b.x", "c.x"):
         twice = call("add", left, left)
         near += [call("lt", call("sub", *pair), f"{right[0]}.near") for pair in ((twice, right), (right, twice))]
-    found = orders(compile(Clause(Seq((A, B, C)), events=5000, predicates=where(*near)).spec()), rows)[0]
+    found = orders(compile(Clause(Seq((A, B, C)), events=5000, predicates=where(*near)).spec()).plan, rows)[0]
     assert found.variables == ("a", "b", "c")
     both = {(one.given, one.variable): one.satisfied for one in found.selectivities}
     assert both["a", "b"] == both["b", "a"] and both["b", "c"] == both["c", "b"]

@@ -14,7 +14,7 @@ from sparkcep.engines.event_pattern.budget import Budget, Counters
 from sparkcep.engines.event_pattern.candidates import ranges
 from sparkcep.engines.event_pattern.candidates.buffer import OrderedBuffer
 from sparkcep.engines.event_pattern.candidates.ranges import Bound, Finder, Interval
-from sparkcep.engines.event_pattern.engine import compile, run
+from sparkcep.engines.event_pattern.engine import compile
 from sparkcep.pattern.event import Element, Seq
 from sparkcep.spec.expression import ColumnOf
 from tests.engines.event_pattern.streams import Clause, call, where
@@ -86,5 +86,5 @@ def test_a_narrow_band_is_searched_not_scanned() -> None:
 
 
 def _pairs(plan: Any, table: pa.Table, counters: Counters) -> Iterator[list[tuple[int, int]]]:
-    for part in run(plan, table, counters=counters):
+    for part in plan.run(table, counters=counters):
         yield [(match["a"]["time"], match["b"]["time"]) for match in part.to_pylist()]

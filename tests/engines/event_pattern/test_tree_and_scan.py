@@ -8,7 +8,7 @@ import numpy as np
 import pyarrow as pa
 
 from sparkcep.engines.event_pattern.budget import Counters
-from sparkcep.engines.event_pattern.engine import compile, run
+from sparkcep.engines.event_pattern.engine import compile
 from sparkcep.engines.event_pattern.events import load
 from sparkcep.engines.event_pattern.search.scan import scanned
 from sparkcep.engines.event_pattern.values.values import Payload
@@ -34,7 +34,7 @@ def counted(engine: Engine, rows: pa.Table) -> tuple[int, int]:
     clause = Clause(Seq((A, B, C)), events=30)
     counters = Counters()
     plan = compile(replace(clause.spec(), engine=engine))
-    return sum(part.num_rows for part in run(plan, rows, counters=counters)), counters.partial_matches
+    return sum(part.num_rows for part in plan.run(rows, counters=counters)), counters.partial_matches
 
 
 def test_the_tree_follows_rates_that_change() -> None:
@@ -52,7 +52,7 @@ def active(clause: Clause, text: str, **columns: list[int]) -> dict[str, list[in
     rows = table(clause, stream(text, **columns))
     events = load(rows, spec.masks, spec.rank, spec.within)
     indexes = {name: at for at, name in enumerate(spec.variables)}
-    found = scanned(compile(spec).branches[0], indexes, events, Payload(rows, events.positions))
+    found = scanned(compile(spec).plan.branches[0], indexes, events, Payload(rows, events.positions))
     return {name: np.flatnonzero(found.taken_by(at)).tolist() for name, at in indexes.items()}
 
 

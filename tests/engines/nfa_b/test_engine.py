@@ -10,6 +10,7 @@ import pyarrow.compute as pc
 import pytest
 
 from sparkcep.engines.nfa_b import engine
+from sparkcep.engines.nfa_b.evaluation import searches
 from sparkcep.engines.nfa_b.expansion import expand
 from sparkcep.errors import CepAnalysisError, CepDataError, CepLimitError, CepUnsupportedError
 from sparkcep.pattern.event import And, Element, Not, Seq
@@ -22,7 +23,7 @@ SMALL = 8_000
 
 def found(predicate: Name, strategy: Strategy, size: int = 100_000, **options: Any) -> pa.Table:
     clause = spec(predicate, strategy, **options)
-    return pa.concat_tables(engine.run(engine.compile(clause), table(size)))
+    return pa.concat_tables(engine.compile(clause).run(table(size)))
 
 
 @pytest.mark.parametrize(
@@ -74,7 +75,7 @@ def test_merged_runs_share_their_nodes() -> None:
     clause = spec("p1", "next", within=200)
     counters = []
     for way in ("auto", "basic"):
-        (search,) = engine.searches(engine.compile(replace(clause, engine=way)), table(SMALL))
+        (search,) = searches(engine.compile(replace(clause, engine=way)).plan, table(SMALL))
         nodes = sum(ends.count for ends in search.ends())
         counters.append((search.counters.steps, nodes))
     assert counters[0] < counters[1]
@@ -83,7 +84,7 @@ def test_merged_runs_share_their_nodes() -> None:
 def test_match_buffer_is_freed_of_what_left_the_window() -> None:
     """Memory follows the window, not the stream: 100,000 events fit where 200,000 nodes were made."""
     clause = engine.compile(spec("p1", "next", matches="non_overlapping"))
-    rows = sum(part.num_rows for part in engine.run(clause, table(), max_nodes=1 << 15))
+    rows = sum(part.num_rows for part in clause.run(table(), max_nodes=1 << 15))
     assert rows > 0
 
 
@@ -91,7 +92,7 @@ def test_a_buffer_without_bounds_is_refused() -> None:
     never = Predicate(Call("lt", (ColumnOf("b", "volume"), ColumnOf("b", "volume"))), "b.volume < b.volume")
     clause = replace(spec("p1", "next"), within=None, predicates=(never,))
     with pytest.raises(CepLimitError) as raised:
-        list(engine.run(engine.compile(clause), table(), max_nodes=1 << 15))
+        list(engine.compile(clause).run(table(), max_nodes=1 << 15))
     assert raised.value.code == "CEP_LIMIT_MATCH_BUFFER"
 
 
@@ -101,7 +102,7 @@ def test_overflow_names_the_condition() -> None:
     clause = replace(spec("p1", "next"), predicates=(predicate,))
     data = table(SMALL).append_column("wide", pc.add(table(SMALL).column("ts"), 1 << 40))
     with pytest.raises(CepDataError) as raised:
-        list(engine.run(engine.compile(clause), data))
+        list(engine.compile(clause).run(data))
     assert raised.value.code == "CEP_DATA_ARITHMETIC_OVERFLOW"
     assert "a[i].wide ..." in raised.value.message
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from sparkcep.engines.row_match import compile_row_match
+from sparkcep.engines.row_match import engine as row_match
 from sparkcep.pattern.row import RowPattern
 from sparkcep.spec.row import ClassifierAt, ColumnAt, Define, MatchNumber, Navigation, Output, RowPatternSpec
 from tests.engines.row_pattern.helpers import make_spec, make_table
@@ -41,7 +41,7 @@ def spans(
     """(id of the first row, id of the last row) of each match."""
     spec = spec_of(pattern, *defines, **options)
     table = table_of(spec, columns, parts)
-    return [tuple(row.values()) for part in compile_row_match(spec).run(table) for row in part.to_pylist()]
+    return [tuple(row.values()) for part in row_match.compile(spec).run(table) for row in part.to_pylist()]
 
 
 def labels(pattern: RowPattern, *defines: Define, columns: dict[str, Any], **options: Any) -> list[str]:

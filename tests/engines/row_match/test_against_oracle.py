@@ -9,7 +9,7 @@ import pyarrow as pa
 from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
-from sparkcep.engines.row_match import compile_row_match
+from sparkcep.engines.row_match import engine as row_match
 from sparkcep.errors import CepDataError
 from sparkcep.pattern.row import Alternate, Concat, Empty, Excluded, PartitionEnd, PartitionStart, Permute, Quantified
 from sparkcep.spec.row import Aggregate, ClassifierAt, ColumnAt, CurrentRow, MatchNumber, Navigation, Output, Skip
@@ -143,7 +143,7 @@ def _matches(spec: Any, labels: list[str], rows: list[dict[str, Any]]) -> list[r
 
 def _actual(spec: Any, table: pa.Table) -> list[tuple[Any, ...]] | str:
     try:
-        return [tuple(row.values()) for part in compile_row_match(spec).run(table) for row in part.to_pylist()]
+        return [tuple(row.values()) for part in row_match.compile(spec).run(table) for row in part.to_pylist()]
     except CepDataError as error:
         assert error.code.startswith("CEP_DATA_SKIP_TO")
         return "skip"

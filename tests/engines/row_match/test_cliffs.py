@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from sparkcep.engines.row_match import compile_row_match
+from sparkcep.engines.row_match import engine as row_match
 from sparkcep.engines.row_match.search import MAX_STEPS
 from sparkcep.errors import CepLimitError
 from sparkcep.spec.row import RowPatternSpec, Skip
@@ -23,7 +23,7 @@ GENEROUS = 5.0
 def answer(spec: RowPatternSpec, most_steps: int = MAX_STEPS, **columns: Any) -> list[tuple[Any, ...]]:
     table = table_of(spec, columns)
     started = time.process_time()
-    found = [tuple(row.values()) for part in compile_row_match(spec, most_steps).run(table) for row in part.to_pylist()]
+    found = [tuple(row.values()) for part in row_match.compile(spec, most_steps).run(table) for row in part.to_pylist()]
     assert time.process_time() - started < GENEROUS
     return found
 

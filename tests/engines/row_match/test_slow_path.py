@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from sparkcep.engines.row_match import compile_row_match
+from sparkcep.engines.row_match import engine as row_match
 from sparkcep.engines.row_match.calls import Lists
 from sparkcep.errors import CepDataError, CepLimitError
 from sparkcep.spec.expression import Call, Constant, SparkFunction
@@ -75,7 +75,7 @@ def test_step_budget() -> None:
     never = equals(path(), "none")
     spec = spec_of(seq(plus(alt(A, B)), C), of.define("C", never))
     with pytest.raises(CepLimitError, match="MATCH_STEPS"):
-        list(compile_row_match(spec, 20_000).run(table_of(spec, {"id": list(range(60))})))
+        list(row_match.compile(spec, 20_000).run(table_of(spec, {"id": list(range(60))})))
 
 
 def test_errors_say_where() -> None:

@@ -9,7 +9,7 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
-from sparkcep.engines.row_match import compile_row_match
+from sparkcep.engines.row_match import engine as row_match
 from sparkcep.errors import CepDataError, CepInternalError, CepLimitError, CepUnsupportedError
 from sparkcep.spec.row import Aggregate
 from tests.engines.row_match import conditions as of
@@ -210,7 +210,7 @@ def test_chunked_and_dictionary_columns() -> None:
     table = pa.concat_tables(parts)
     coded = table.set_column(table.schema.get_field_index("s"), "s", table.column("s").dictionary_encode())
     for data in (table, coded, table.combine_chunks()):
-        assert sum(part.num_rows for part in compile_row_match(spec).run(data)) == 2
+        assert sum(part.num_rows for part in row_match.compile(spec).run(data)) == 2
 
 
 @pytest.mark.parametrize("aggregate", [
@@ -218,11 +218,11 @@ def test_chunked_and_dictionary_columns() -> None:
 ])  # fmt: skip
 def test_refused_aggregates(aggregate: Aggregate) -> None:
     with pytest.raises(CepUnsupportedError, match="DEFINE_AGGREGATE"):
-        compile_row_match(spec_of(seq(A, B), of.define("B", of.call("is_null", aggregate))))
+        row_match.compile(spec_of(seq(A, B), of.define("B", of.call("is_null", aggregate))))
 
 
 def test_refused_offset_and_empty_defines() -> None:
     with pytest.raises(CepUnsupportedError, match="NAVIGATION_OFFSET"):
-        compile_row_match(spec_of(seq(A, B), of.define("B", of.call("is_null", of.last("v", "A", n=5000)))))
+        row_match.compile(spec_of(seq(A, B), of.define("B", of.call("is_null", of.last("v", "A", n=5000)))))
     with pytest.raises(CepInternalError):
-        compile_row_match(spec_of(seq(A, B)))
+        row_match.compile(spec_of(seq(A, B)))

@@ -7,7 +7,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from sparkcep.engines.row_pattern import run
+from sparkcep.engines.row_pattern.engine import compile
 from sparkcep.pattern.row import Alternate, Concat, Excluded, Quantified, RowPattern, Variable
 from sparkcep.spec.row import MASK_BITS, CurrentRow, MatchNumber, Output, RowPatternSpec
 
@@ -63,6 +63,11 @@ def make_table(spec: RowPatternSpec, partitions: list[list[str]], **columns: Any
     arrays["id"] = pa.array(range(sum(map(len, partitions))), pa.int64())
     arrays["key"] = pa.array([key for key, rows in enumerate(partitions) for _ in rows], pa.int64())
     return pa.table({**arrays, **columns})
+
+
+def run(table, spec):
+    """The engine's output tables."""
+    return compile(spec).run(table)
 
 
 def rows_of(spec: RowPatternSpec, table: pa.Table) -> list[dict[str, Any]]:

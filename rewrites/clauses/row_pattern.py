@@ -1,0 +1,41 @@
+"""MATCH_RECOGNIZE through all stages."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from rewrites.bind.notices import notices
+from rewrites.bind.relation import Relation
+from rewrites.bind.row_pattern import BoundRowPattern, bind_row_pattern
+from rewrites.dialect.clause import MatchRecognizeClause
+from rewrites.emit.analyze import row_pattern_counts
+from rewrites.emit.row_pattern import row_pattern_query, row_pattern_spec
+from rewrites.emit.timeline import row_spec, row_timeline
+from rewrites.options import Options, RewrittenClause
+from rewrites.rules import key_filters
+from rewrites.sql.source import Source
+from sparkcep.spec import AnalyzeSpec, RowPatternSpec
+
+
+def row_pattern(clause: MatchRecognizeClause, rows: Relation, source: Source, options: Options) -> RewrittenClause:
+    """The clause over ``rows``, rewritten. Raises CepError."""
+    bound = bind_row_pattern(clause, rows, source)
+    if not options.analyze and key_filters.NAME not in options.disabled:  # ANALYZE is about all rows of the clause
+        bound = replace(bound, key_filters=key_filters.key_filters(bound, clause.site, source))
+    spec = row_pattern_spec(bound)
+    query = row_pattern_query(bound, spec, options.checked_function_of(spec, clause.site))
+    return RewrittenClause(clause, bound, spec, query, notices(clause))
+
+
+def counts(part: RewrittenClause, options: Options) -> str:
+    """The query that counts, for EXPLAIN ANALYZE PATTERN."""
+    assert isinstance(part.bound, BoundRowPattern)
+    assert isinstance(part.spec, RowPatternSpec)
+    return row_pattern_counts(part.bound, part.spec, options.function_of(AnalyzeSpec(part.spec)))
+
+
+def timeline(part: RewrittenClause, options: Options) -> str:
+    """The query that lists the rows of the clause's matches."""
+    assert isinstance(part.bound, BoundRowPattern)
+    spec = row_spec(part.bound, part.clause.site)
+    return row_timeline(part.bound, spec, options.function_of(spec))

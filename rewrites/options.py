@@ -1,0 +1,86 @@
+"""What goes into a rewrite beside the text, and what comes out of it beside the SQL."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from rewrites.bind.event_pattern import BoundEventPattern
+from rewrites.bind.notices import Notice
+from rewrites.bind.row_pattern import BoundRowPattern
+from rewrites.dialect.clause import Clause, Site
+from rewrites.pushdown.aggregate_pushdown import Pushdown
+from rewrites.rules.aseq_functions import FunctionName
+from rewrites.rules.time_shards import Shards
+from rewrites.settings import Evaluation
+from sparkcep.errors import CepError
+from sparkcep.spec import AnalyzeSpec, MatchSpec, to_json
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """What a session adds to a rewrite.
+
+    ``function`` names the table function that already knows a MatchSpec (Spark Connect); None: ``cep_match`` with the spec as argument.
+    ``check`` raises for a MatchSpec that no engine runs. ``keep_null_time``: a NULL event time is an error (else such events are dropped).
+    ``aggregate_function`` names a function for a call of ``aseq_count`` or its kin (Spark Connect); None: those that every session has.
+    ``disabled``: names of rules that are not to be applied. ``explain_rows``: rows of an input in which EXPLAIN PATTERN counts events.
+    ``analyze``: each clause's counts are wanted too; ``timeline``: the events of its matches one by one.
+    """
+
+    function: Callable[[str], str] | None = None
+    check: Callable[[MatchSpec], None] | None = None
+    keep_null_time: bool = True
+    disabled: frozenset[str] = frozenset()
+    evaluation: Evaluation = Evaluation()
+    explain_rows: int = 0
+    analyze: bool = False
+    timeline: bool = False
+    aggregate_function: FunctionName | None = None
+
+    def function_of(self, spec: MatchSpec | AnalyzeSpec) -> str | None:
+        """The table function that knows ``spec``, where the session has one for each."""
+        return None if self.function is None else self.function(to_json(spec))
+
+    def checked_function_of(self, spec: MatchSpec, site: Site) -> str | None:
+        """The same, for a spec that an engine runs. A refusal without a place of its own is put at the clause's keyword."""
+        try:
+            if self.check is not None:
+                self.check(spec)
+        except CepError as error:
+            if error.span is None:
+                error.span = site.keyword
+            raise
+        return self.function_of(spec)
+
+
+@dataclass(frozen=True, slots=True)
+class RewrittenClause:
+    """One clause on its way: as parsed, as bound, and what it became.
+
+    ``pushdown``: its block answered by A-Seq, or why not. ``shards``: its time line cut, or why not.
+    ``counts``: the query that counts what happens to its rows (empty unless asked for);
+    ``timeline``: the query that lists the events of its matches (the same).
+    """
+
+    clause: Clause
+    bound: BoundRowPattern | BoundEventPattern
+    spec: MatchSpec
+    query: str
+    notices: tuple[Notice, ...] = ()
+    pushdown: Pushdown | str = ""
+    shards: Shards | str = ""
+    evaluation: Evaluation = Evaluation()
+    counts: str = ""
+    timeline: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Rewritten:
+    """A statement as Spark gets it, and its clauses in the order in which they were rewritten (inner ones first)."""
+
+    text: str
+    sql: str
+    clauses: tuple[RewrittenClause, ...] = ()
+    functions: int = 0
+    """Calls of ``aseq_count`` and its kin that a rule rewrote."""

@@ -1,0 +1,154 @@
+"""The two steps of the engine: plan a clause once, evaluate it over tables of whole partitions.
+
+In: an ``EventPatternSpec``; Arrow tables as its module describes them. Out: Arrow tables of matches. Spark is unknown
+here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+import numpy as np
+import pyarrow as pa
+
+from sparkcep.engines.event_pattern.output.output import OUTPUT_ROWS, Matches, Writer
+from sparkcep.engines.event_pattern.output.overlap import non_overlapping
+from sparkcep.engines.nfa_b import negation
+from sparkcep.engines.nfa_b.compilation import Automaton, automata
+from sparkcep.engines.nfa_b.compressed import PartWriter
+from sparkcep.engines.nfa_b.enumerated import parts as enumerated_parts
+from sparkcep.engines.nfa_b.matches import matches, parts
+from sparkcep.engines.nfa_b.search import MAX_NODES, Algorithm, Search
+from sparkcep.engines.nfa_b.slow import ROW, Calls
+from sparkcep.engines.nfa_b.stream import Stream, load
+from sparkcep.engines.nfa_b.support import check
+from sparkcep.engines.nfa_b.vector import Program, conjunct_columns, program
+from sparkcep.engines.row_match import values
+from sparkcep.engines.row_match.values import Kind, Pool
+from sparkcep.engines.row_pattern.columns import Columns
+from sparkcep.pattern.event import elements
+from sparkcep.spec.event import EventPatternSpec
+from sparkcep.spec.expression import slow_parts
+
+_ALGORITHMS: dict[str, Algorithm] = {"basic": "basic", "backtrack": "backtrack"}
+"""What may be asked for; all else (settings for SKIP TILL ANY MATCH) is merging."""
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """A compiled clause. Holds no data; ``programs`` keeps what depends on the columns' types."""
+
+    spec: EventPatternSpec
+    automata: tuple[Automaton, ...]
+    programs: dict[tuple[int, tuple[Kind, ...]], tuple[Program, Pool]] = field(default_factory=dict, compare=False)
+
+
+def plan(spec: EventPatternSpec) -> Plan:
+    """The plan of a clause, made once per task. Raises what ``support.check`` raises."""
+    check(spec)
+    return Plan(spec, automata(spec))
+
+
+def evaluate(
+    compiled: Plan, table: pa.Table, *, output_rows: int = OUTPUT_ROWS, max_nodes: int = MAX_NODES
+) -> Iterator[pa.Table]:
+    """All matches in ``table`` as tables of ``spec.outputs`` with at most ``output_rows`` rows.
+
+    ``table``: whole partitions, partition after partition, in ORDER BY order, with the columns the spec names. Order
+    of the result: automaton by automaton, in each by the last event.
+
+    Raises CepLimitError past ``max_nodes`` events in the match buffer, CepDataError for arithmetic errors in
+    conditions, CepUnsupportedError for column types that a condition cannot compare.
+    """
+    spec = compiled.spec
+    if not table.num_rows:
+        return
+    stream = load(table, spec)
+    if spec.matches == "compressed":
+        yield from _compressed(compiled, table, stream, max_nodes)
+        return
+    writer = Writer(spec, table)
+    found: Iterator[Matches] = (
+        part
+        for at in range(len(compiled.automata))
+        for part in _found(compiled, at, table, stream, output_rows, max_nodes)
+    )
+    if spec.matches == "non_overlapping" and not chooses(compiled):
+        place = np.arange(table.num_rows)
+        found = non_overlapping(found, place, np.cumsum(stream.starts()), spec.variables)
+    for part in found:
+        yield writer.write(part)
+
+
+def searches(compiled: Plan, table: pa.Table) -> Iterator[Search]:
+    """The searches of ``evaluate``, one an automaton: for those who measure."""
+    stream = load(table, compiled.spec)
+    for at in range(len(compiled.automata)):
+        yield _search(compiled, at, table, stream)
+
+
+def chooses(compiled: Plan) -> bool:
+    """Whether matches that overlap are left out while runs are made: nothing decides on a match afterwards."""
+    single = len(compiled.automata) == 1 and compiled.automata[0].line.branch.alternatives == ((),)
+    return compiled.spec.matches == "non_overlapping" and single
+
+
+def _found(
+    compiled: Plan, at: int, table: pa.Table, stream: Stream, output_rows: int, max_nodes: int
+) -> Iterator[Matches]:
+    line = compiled.automata[at].line
+    negated = negation.prepare(line.branch, compiled.spec, table)
+    for ends in _search(compiled, at, table, stream, max_nodes).ends():
+        for part in matches(ends, line, output_rows):
+            kept = part if negated is None else negated.unrefuted(part)
+            if len(kept):
+                yield kept
+
+
+def _compressed(compiled: Plan, table: pa.Table, stream: Stream, max_nodes: int) -> Iterator[pa.Table]:
+    """A search leaves the buffer behind, where it alone finds matches and nothing strikes them out; else it is made of the matches."""
+    spec, line = compiled.spec, compiled.automata[0].line
+    if len(compiled.automata) == 1 and line.branch.alternatives == ((),) and spec.engine != "backtrack":
+        writer = PartWriter(spec, [component.variable for component in line.components], table)
+        for ends in _search(compiled, 0, table, stream, max_nodes).ends():
+            yield from map(writer.write, parts(ends))
+        return
+    names = [element.variable for element in elements(spec.pattern, negated=False)]
+    writer = PartWriter(spec, names, table)
+    found = (
+        part
+        for at in range(len(compiled.automata))
+        for part in _found(compiled, at, table, stream, OUTPUT_ROWS, max_nodes)
+    )
+    yield from map(writer.write, enumerated_parts(found, names))
+
+
+def _search(compiled: Plan, at: int, table: pa.Table, stream: Stream, max_nodes: int = MAX_NODES) -> Search:
+    spec, automaton = compiled.spec, compiled.automata[at]
+    if any(slow_parts(c.condition) or c.each for edge in automaton.edges for c in edge.conjuncts):
+        table = table.append_column(ROW, pa.array(np.arange(table.num_rows)))
+    columns = Columns(table)
+    kinds = {name: values.kind_of(columns.type(name)) for name in (*conjunct_columns(automaton), *_row_column(table))}
+    key = (at, tuple(kinds.values()))
+    if key not in compiled.programs:
+        pool = Pool({}, {}, {})
+        compiled.programs[key] = (program(automaton, kinds, pool), pool)
+    compiled_program, pool = compiled.programs[key]
+    words, nullable, nulls, _, sets, labels = values.load(columns, pool, ()).arrays
+    data = (words, nullable, nulls, np.zeros(0, np.int16), sets, labels)
+    return Search(
+        automaton,
+        compiled_program,
+        stream.arrays(automaton.components),
+        data,
+        ignores=spec.strategy == "next",
+        algorithm=_ALGORITHMS.get(spec.engine, "merging"),
+        chooses=chooses(compiled),
+        max_nodes=max_nodes,
+        calls=Calls(compiled_program.slow, table) if compiled_program.slow else None,
+    )
+
+
+def _row_column(table: pa.Table) -> tuple[str, ...]:
+    return (ROW,) if ROW in table.column_names else ()
