@@ -260,8 +260,10 @@ def walk(row, time, graph, events, runs, found, memory, tally, code, path, words
         high = low + 1
         while high < alive and runs.start[runs.lists[side, high]] == runs.start[run]:
             high += 1
-        meets = over if runs.ends[run] <= time else group
-        end = meets(side, low, high, row, 1 - side, end, graph, events, runs, found, memory, tally, code, path, words, stack, outside, position)
+        if runs.ends[run] <= time:
+            end = over(side, low, high, row, 1 - side, end, graph, events, runs, found, memory, tally, code, path, words, stack, outside, position)
+        else:
+            end = group(side, low, high, row, 1 - side, end, graph, events, runs, found, memory, tally, code, path, words, stack, outside, position)
         if end < 0:
             return -1
         low = high
