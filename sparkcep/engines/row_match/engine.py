@@ -26,6 +26,7 @@ from sparkcep.engines.row_match.calls import Calls
 from sparkcep.engines.row_match.liveness import keys
 from sparkcep.engines.row_match.registers import Layout, Total, functions, lay_out, leaves
 from sparkcep.engines.row_match.search import MAX_STEPS, Plan, Slice, find_matches
+from sparkcep.engines.row_match.structures import Changes, Code
 from sparkcep.engines.row_match.values import Kind, Pool, kind_of, load
 from sparkcep.engines.row_pattern import engine as row_pattern
 from sparkcep.engines.row_pattern.analyze import counting
@@ -128,7 +129,7 @@ def _compile(engine: RowMatchEngine, kinds: dict[str, Kind]) -> Plan:
         defines=spec.defines,
         variables=spec.variables,
         pool=pool,
-        code=(code.start, code.operations),
+        code=Code(code.start, code.operations),
         changes=_changes(layout, kinds, pool),
         keys=keys(engine.search.program, layout, spec.defines, pool, opaque),
         depth=code.depth,
@@ -139,14 +140,14 @@ def _compile(engine: RowMatchEngine, kinds: dict[str, Kind]) -> Plan:
     )
 
 
-def _changes(layout: Layout, kinds: dict[str, Kind], pool: Pool) -> tuple[NDArray, ...]:
-    """What a row of each variable does to the registers: see ``condition_kernels.CHANGES``."""
+def _changes(layout: Layout, kinds: dict[str, Kind], pool: Pool) -> Changes:
+    """What a row of each variable does to the registers."""
     slots: list[list[tuple[int, ...]]] = []
     totals: list[list[tuple[int, ...]]] = []
     for name in layout.variables:
         slots.append([(int(group.last), group.word, group.size) for group in layout.slots if name in group.members])
         totals.append([_total(total, layout, kinds, pool) for total in layout.totals if name in total.members])
-    return (*_ragged(slots, 3), *_ragged(totals, 6))
+    return Changes(*_ragged(slots, 3), *_ragged(totals, 6))
 
 
 def _total(total: Total, layout: Layout, kinds: dict[str, Kind], pool: Pool) -> tuple[int, ...]:

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from sparkcep.engines.row_match import codes
 from sparkcep.engines.row_match.calls import Calls
 from sparkcep.engines.row_match.liveness import Keys
+from sparkcep.engines.row_match.structures import Changes, Code, Memory, Stack, Taken
 from sparkcep.engines.row_match.values import Data, Pool
 from sparkcep.engines.row_pattern.find import LEAST_NODES, Search, SkipError, viable_nodes
 from sparkcep.engines.row_pattern.matches import BATCH_MATCHES, BATCH_NODES, Matches
@@ -43,15 +44,15 @@ FIRST_ROOM = 1 << 10
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """Conditions compiled for the columns of one schema. ``code``, ``changes``, ``keys``: see the kernels; ``depth``: of
+    """Conditions compiled for the columns of one schema. ``depth``: of
     the stack; ``registers`` [words]: their values before the first row; ``numbered``: MATCH_NUMBER() is read;
     ``slow`` and ``lists``: what Python evaluates and gathers."""
 
     defines: tuple[Define, ...]
     variables: tuple[str, ...]
     pool: Pool
-    code: tuple[NDArray, NDArray]
-    changes: tuple[NDArray, ...]
+    code: Code
+    changes: Changes
     keys: Keys
     depth: int
     registers: NDArray[np.int64]
@@ -91,19 +92,19 @@ def find_matches(
     tables = (FIRST_ROW_NODE + program.positions, program.list_start, program.list_items, program.codes)
     viable = viable_nodes(program, part.masks)
     state = _state()
-    stack = (np.zeros(plan.depth, np.int64), np.zeros(plan.depth, np.bool_))
+    stack = Stack(np.zeros(plan.depth, np.int64), np.zeros(plan.depth, np.bool_))
     memory, variables = _memory(plan.keys.width), len(plan.variables)
     failures = np.zeros(variables + (0 if asked is None else 2 * asked.size), np.int64)
     longest, room = FIRST_ROOM, min(BATCH_NODES, max(rows + 1, LEAST_NODES))
     code, calls = plan.code if part.calls is None else part.calls.code(plan.code), part.calls
     changes = _changes(plan, part)
-    trail = _trail(longest, program.nodes, plan.registers, calls)
+    frames, taken = _trail(longest, program.nodes, plan.registers, calls)
     row_steps = STEPS_A_TARGET * (1 + len(program.list_items))
     while True:
         buffers = _buffers(room, min(BATCH_MATCHES, room))
         status = search_kernels.search(
-            part.starts, viable, tables, code, changes, plan.keys.arrays, part.data.arrays,
-            stack, memory, trail, failures, most_steps, row_steps, plan.numbered,
+            part.starts, viable, tables, code, changes, plan.keys.parts, part.data.words,
+            stack, memory, frames, taken, failures, most_steps, row_steps, plan.numbered,
             search.skip, search.skip_to, search.initial, search.unmatched, state, *buffers,
         )  # fmt: skip
         found = int(state[codes.C_MATCHES])
@@ -117,7 +118,7 @@ def find_matches(
             return
         if status == codes.MATCH_GROWS:
             longest *= 4
-            trail = _trail(longest, program.nodes, plan.registers, calls)
+            frames, taken = _trail(longest, program.nodes, plan.registers, calls)
         elif status == kernels.FULL:
             room = max(room, int(state[codes.C_NEED]))
         else:
@@ -131,32 +132,31 @@ def _state() -> NDArray[np.int64]:
     return state
 
 
-def _memory(width: int) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
+def _memory(width: int) -> Memory:
     """Two tables of each size: 4 * most in all."""
     most = 1 << (MEMORY_BYTES // (4 * 8 * (width + 1))).bit_length() - 1
     size = 4 * max(most, LEAST_MEMORY)
-    return np.empty((size, width), np.int64), np.zeros(size, np.int64), np.zeros(width, np.int64)
+    return Memory(np.empty((size, width), np.int64), np.zeros(size, np.int64), np.zeros(width, np.int64))
 
 
 def _trail(
     longest: int, nodes: int, registers: NDArray[np.int64], calls: Calls | None
-) -> tuple[NDArray, NDArray, NDArray]:
-    held = np.empty((longest + 1, len(registers)), np.int64)
-    held[0] = registers
-    trail = np.empty((longest + nodes + 1, 4), np.int32), np.empty(longest, np.int16), held
+) -> tuple[NDArray[np.int32], Taken]:
+    """The kernel's frames, and room for the rows that it takes."""
+    taken = Taken(np.empty(longest, np.int16), np.empty((longest + 1, len(registers)), np.int64))
+    taken.registers[0] = registers
     if calls is not None:
-        calls.look_at(trail)
-    return trail
+        calls.look_at(taken)
+    return np.empty((longest + nodes + 1, 4), np.int32), taken
 
 
-def _changes(plan: Plan, part: Slice) -> tuple[NDArray, ...]:
+def _changes(plan: Plan, part: Slice) -> Changes:
     """The totals of this slice need not look at filters that all of its rows pass."""
-    slot_start, slots, total_start, totals = plan.changes
-    totals = totals.copy()
+    totals = plan.changes.totals.copy()
     for total in totals:
         if total[3] >= 0 and part.data.always[total[3]]:
             total[3] = -1
-    return slot_start, slots, total_start, totals if part.calls is None else part.calls.totals(totals)
+    return plan.changes._replace(totals=totals if part.calls is None else part.calls.totals(totals))
 
 
 def _buffers(nodes: int, matches: int) -> tuple[NDArray, ...]:

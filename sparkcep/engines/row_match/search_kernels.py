@@ -29,26 +29,29 @@ from sparkcep.engines.row_match.codes import (
     C_VARIABLE,
     FALSE,
     FAULT,
+    INNER,
     LEAN,
     MATCH_GROWS,
     TRUE,
 )
-from sparkcep.engines.row_match.condition_kernels import (
+from sparkcep.engines.row_match.condition_kernels import holds
+from sparkcep.engines.row_match.kernel_types import (
     BOOL,
     CHANGES,
     CODE,
-    DATA,
     I16,
     I32,
     I32X2,
     I64,
-    I64X2,
+    KEYS,
+    MEMORY,
     STACK,
-    count_in,
-    fill_slots,
-    holds,
+    TAKEN,
+    WORDS,
 )
-from sparkcep.engines.row_match.memory_kernels import KEYS, MEMORY, forget, known, remember, weigh, write_key
+from sparkcep.engines.row_match.memory_kernels import forget, known, remember, weigh, write_key
+from sparkcep.engines.row_match.register_kernels import count_in, fill_slots
+from sparkcep.engines.row_match.structures import Tested
 from sparkcep.engines.row_pattern.kernels import (
     DONE,
     FULL,
@@ -65,10 +68,6 @@ from sparkcep.engines.row_pattern.kernels import (
 PROGRAM = types.Tuple((nb.int64, I32, I32, I16))
 """The first split node, list_start, list_items, codes: see ``Program``."""
 
-TRAIL = types.Tuple((I32X2, I16, I64X2))
-"""Frames [n, 4]: node, next target, rows taken before it, whether a target was entered; path [rows of the match]: codes;
-registers [rows of the match + 1, words]."""
-
 LONG_SEARCH = 1 << 16
 """Steps after which a search counts its failures anew: what turned rows away in shorter ones is not of interest."""
 
@@ -77,12 +76,12 @@ NO_MATCH = -1
 
 
 @nb.njit(
-    nb.int64(nb.int64, nb.int64, nb.int64, nb.int64, nb.int64, SETS, PROGRAM, CODE, CHANGES, KEYS, DATA, STACK, MEMORY,
-             TRAIL, I64, I64),
-    **LEAN,
-)  # fmt: skip
+    nb.int64(*[nb.int64] * 5, SETS, PROGRAM, CODE, CHANGES, KEYS, WORDS, STACK, MEMORY, I32X2, TAKEN, I64, I64),
+    **INNER,
+)
 def first_match(  # type: ignore[no-untyped-def]
-    begin, low, high, number, budget, viable, program, code, changes, keys, data, stack, memory, trail, failures, state
+    begin, low, high, number, budget, viable, program, code, changes, keys, words, stack, memory, frames, taken,
+    failures, state
 ):  # fmt: skip
     """The rows of the preferred match that begins at row ``begin`` (0: an empty one); its codes are in the path.
 
@@ -91,13 +90,8 @@ def first_match(  # type: ignore[no-untyped-def]
     longer, [variables + 2 * nodes + …], it counts for each node the rows that its condition was asked of, and turned away.
     """
     first_split, list_start, list_items, codes = program
-    frames, path, registers = trail
-    values, nullable, nulls, counted, sets, labels = data
-    conditioned, operations = code
-    filled, slots, totalled, totals = changes
-    same, live, key_start, key_items = keys
-    entries, epochs, key = memory
-    word, null = stack
+    path, registers = taken
+    conditioned, filled = code.start, changes.slot_start
     beyond = viable.shape[0] - 1
     root = len(list_start) - 3 + (begin == low)
     variables, nodes = len(conditioned) - 1, root - (begin == low)
@@ -110,11 +104,8 @@ def first_match(  # type: ignore[no-untyped-def]
         row = begin + depth
         if target == list_start[node + 1]:
             if frames[top, 3] and top > 0 and steps >= patience:
-                size = write_key(
-                    node, row, depth, low, high, registers, path, same, live, key_start, key_items,
-                    values, nullable, nulls, sets, key,
-                )  # fmt: skip
-                remember(entries, epochs, key, size, row, begin, state)
+                size = write_key(node, row, depth, low, high, taken, keys, words, memory.key)
+                remember(memory, size, row, begin, state)
             top -= 1
             continue
         frames[top, 1] = target + 1
@@ -134,12 +125,10 @@ def first_match(  # type: ignore[no-untyped-def]
             if depth >= len(path):
                 return -2 - MATCH_GROWS
             variable = codes[item] >> 1
-            count_in(variable, row, depth, registers, totalled, totals, values, counted)
+            count_in(variable, row, depth, registers, changes, words)
             if conditioned[variable] < conditioned[variable + 1]:
-                held = holds(
-                    conditioned[variable], conditioned[variable + 1], variable, row, depth, low, high, number,
-                    registers, path, operations, values, nullable, nulls, sets, labels, word, null,
-                )  # fmt: skip
+                tested = Tested(variable, row, depth, low, high, number)
+                held = holds(variable, code, tested, taken, words, stack)
                 if counted_nodes:
                     failures[variables + item] += 1
                     failures[variables + nodes + item] += held == FALSE
@@ -150,16 +139,13 @@ def first_match(  # type: ignore[no-untyped-def]
                     state[C_VARIABLE], state[C_FAULT_ROW] = variable, row
                     return -2 - FAULT - held
             if filled[variable] < filled[variable + 1]:
-                fill_slots(variable, row, depth, registers, filled, slots)
+                fill_slots(variable, row, depth, registers, changes)
             path[depth] = codes[item]
             depth += 1
             row += 1
         if row <= state[C_FURTHEST]:
-            size = write_key(
-                item, row, depth, low, high, registers, path, same, live, key_start, key_items,
-                values, nullable, nulls, sets, key,
-            )  # fmt: skip
-            if known(entries, epochs, key, size, row, begin, state):
+            size = write_key(item, row, depth, low, high, taken, keys, words, memory.key)
+            if known(memory, size, row, begin, state):
                 continue
         frames[top, 3] = 1
         top += 1
@@ -169,7 +155,7 @@ def first_match(  # type: ignore[no-untyped-def]
     return NO_MATCH
 
 
-@nb.njit(nb.boolean(SETS, nb.int64, nb.int64, I32, I32), **LEAN)
+@nb.njit(nb.boolean(SETS, nb.int64, nb.int64, I32, I32), **INNER)
 def may_begin(viable, row, root, list_start, list_items):  # type: ignore[no-untyped-def]
     """True if the mask bits let a match begin at the row."""
     found = False
@@ -179,12 +165,12 @@ def may_begin(viable, row, root, list_start, list_items):  # type: ignore[no-unt
 
 
 @nb.njit(
-    nb.int64(I64, SETS, PROGRAM, CODE, CHANGES, KEYS, DATA, STACK, MEMORY, TRAIL, I64, nb.int64, nb.int64, nb.boolean,
+    nb.int64(I64, SETS, PROGRAM, CODE, CHANGES, KEYS, WORDS, STACK, MEMORY, I32X2, TAKEN, I64, nb.int64, nb.int64, nb.boolean,
              nb.int64, BOOL, nb.boolean, nb.boolean, I64, I32, I16, I32, I32, I32, I32, I32),
     **LEAN,
 )  # fmt: skip
 def search(  # type: ignore[no-untyped-def]
-    starts, viable, program, code, changes, keys, data, stack, memory, trail, failures, most_steps, row_steps, numbered,
+    starts, viable, program, code, changes, keys, words, stack, memory, frames, taken, failures, most_steps, row_steps, numbered,
     skip, skip_to, initial, unmatched,
     state, node_row, node_code, node_back, match_node, match_number, match_low, match_high,
 ):  # fmt: skip
@@ -196,9 +182,9 @@ def search(  # type: ignore[no-untyped-def]
     reads MATCH_NUMBER(). If the match at ``state[C_ROW]`` does not fit, ``state[C_NEED]`` is how many nodes it takes.
     """
     list_start, list_items = program[1], program[2]
-    path = trail[1]
+    path = taken.path
     root = len(list_start) - 3
-    variables = len(code[0]) - 1
+    variables = len(code.start) - 1
     counted = (len(failures) - variables) // 2
     code_empty, code_unmatched = len(skip_to) - 2, len(skip_to) - 1
     row, part, number, covered = state[C_ROW], state[C_PARTITION], state[C_NUMBER], state[C_COVERED]
@@ -219,8 +205,8 @@ def search(  # type: ignore[no-untyped-def]
                 for n in range(counted):
                     failures[variables + counted + n] = failures[variables + n]
                 length = first_match(
-                    row, low, high, number + 1, budget, viable, program, code, changes, keys, data, stack, memory,
-                    trail, failures, state,
+                    row, low, high, number + 1, budget, viable, program, code, changes, keys, words, stack, memory,
+                    frames, taken, failures, state,
                 )  # fmt: skip
                 weigh(hits, added, state)
             if length < NO_MATCH or nodes + length > len(node_row):

@@ -1,6 +1,6 @@
 """Input columns as words of 64 bits, the values that conditions compute with.
 
-In: ``Columns`` of a slice. Out: the kernels' DATA. Integers, dates, timestamps, durations and booleans are themselves;
+In: ``Columns`` of a slice. Out: ``Words``. Integers, dates, timestamps, durations and booleans are themselves;
 floats become keys that sort like them (NaN above all, -0.0 = 0.0); decimals become unscaled integers; strings (and
 variables' names) become their ranks among all strings of the slice, in the order of their bytes, binaries likewise.
 """
@@ -15,6 +15,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
+from sparkcep.engines.row_match.structures import Words
 from sparkcep.engines.row_pattern.columns import MAX_NARROW_DECIMAL, Columns
 from sparkcep.errors import CepLimitError
 
@@ -60,9 +61,9 @@ class Pool:
 
 @dataclass(frozen=True, slots=True)
 class Data:
-    """``arrays``: the kernels' DATA; ``always`` [filters]: True where every row counts."""
+    """``always`` [filters]: True where every row counts."""
 
-    arrays: tuple[NDArray, ...]
+    words: Words
     always: NDArray[np.bool_]
 
 
@@ -101,8 +102,8 @@ def load(columns: Columns, pool: Pool, variables: Sequence[str]) -> Data:
     nullable, nulls = _nulls(columns, pool, rows)
     counted, always = _counted(columns, pool, rows)
     sets = np.array([[name in members for name in variables] for members in pool.sets], np.bool_)
-    arrays = (words, nullable, nulls, counted, sets.reshape(len(pool.sets), len(variables)), labels)
-    return Data(arrays, always)
+    found = Words(words, nullable, nulls, counted, sets.reshape(len(pool.sets), len(variables)), labels)
+    return Data(found, always)
 
 
 def _words(columns: Columns, name: str, kind: Kind) -> NDArray[np.int64]:
