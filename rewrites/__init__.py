@@ -4,16 +4,19 @@
 """
 
 from rewrites.bind.relation import InputError
+from rewrites.guard import guarded
 from rewrites.options import Options, Rewritten, RewrittenClause
-from rewrites.rewrite import analyse, has_clause, has_function, rewrite
+from rewrites.rewrite import RULES, analyse, has_clause, has_function, rewrite
 from rewrites.sql.parameters import positional_name
 
 __all__ = [
+    "RULES",
     "InputError",
     "Options",
     "Rewritten",
     "RewrittenClause",
     "analyse",
+    "guarded",
     "has_clause",
     "has_function",
     "positional_name",

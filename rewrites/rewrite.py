@@ -11,13 +11,18 @@ from dataclasses import replace
 from rewrites.bind.relation import Describe, in_scope, relation
 from rewrites.clauses import event_pattern, row_pattern
 from rewrites.dialect import find_sites, parse_clause
-from rewrites.dialect.clause import Clause, MatchRecognizeClause
+from rewrites.dialect.clause import Clause, MatchRecognizeClause, Site
+from rewrites.guard import guarded
 from rewrites.options import Options, Rewritten, RewrittenClause
+from rewrites.pushdown.aggregate_pushdown import NAME as AGGREGATE_PUSHDOWN
 from rewrites.rules.aseq_functions import NAME as ASEQ_FUNCTIONS
 from rewrites.rules.aseq_functions import aseq_functions, has_calls
 from rewrites.sql.parameters import named_markers
 from rewrites.sql.source import Source
-from sparkcep.errors import CepError, Span
+from sparkcep.errors import Span
+
+RULES = (ASEQ_FUNCTIONS, *(name for name, _ in event_pattern.RULES), AGGREGATE_PUSHDOWN)
+"""The names of all rules, in the order in which they are applied."""
 
 
 def has_clause(text: str) -> bool:
@@ -37,10 +42,8 @@ def rewrite(text: str, describe: Describe, options: Options | None = None) -> st
 
 def analyse(text: str, describe: Describe, options: Options | None = None) -> Rewritten:
     """Like ``rewrite``, with every stage kept for those who explain it."""
-    try:
+    with guarded(text):
         return _rewrite(text, describe, options or Options())
-    except CepError as error:
-        raise error.in_sql(text) from None
 
 
 def _rewrite(text: str, describe: Describe, options: Options) -> Rewritten:
@@ -50,16 +53,22 @@ def _rewrite(text: str, describe: Describe, options: Options) -> Rewritten:
     source = Source(text, named_markers(text))
     calls = () if ASEQ_FUNCTIONS in options.disabled else aseq_functions(source, options.aggregate_function)
     source = source.with_edits(calls)
-    clauses = [parse_clause(text, site) for site in sorted(sites, key=lambda site: site.span.end)]
+    clauses = [_parsed(text, site) for site in sorted(sites, key=lambda site: site.span.end)]
     done: list[RewrittenClause] = []
     for clause in clauses:
-        part = _clause(clause, source, describe, options, only_clause=len(clauses) == 1)
-        done.append(_with_queries(part, source, options, last=clause is clauses[-1]))
+        with guarded(text, clause.site.keyword):
+            part = _clause(clause, source, describe, options, only_clause=len(clauses) == 1)
+            done.append(_with_queries(part, source, options, last=clause is clauses[-1]))
         edits = () if isinstance(part.pushdown, str) else part.pushdown.edits
         source = source.with_edits([(clause.site.span, part.query), *edits])
     if not done and not calls:
         return Rewritten(text, text)
     return Rewritten(text, source.text(Span(0, len(text))), tuple(done), len(calls))
+
+
+def _parsed(text: str, site: Site) -> Clause:
+    with guarded(text, site.keyword):
+        return parse_clause(text, site)
 
 
 def _clause(

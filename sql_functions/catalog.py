@@ -11,6 +11,9 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
+from py4j.protocol import Py4JJavaError
+from pyspark.errors import PySparkException
+from pyspark.errors.exceptions.captured import convert_exception
 from pyspark.logger import PySparkLogger
 from pyspark.sql.types import StructType
 
@@ -52,6 +55,14 @@ def dataset_of_plan(context: Any) -> Callable[[Any, Any], Any]:
     return context._jvm.org.apache.spark.sql.classic.Dataset.ofRows  # type: ignore[no-any-return]
 
 
+def spark_exception(error: Py4JJavaError) -> PySparkException:
+    """PySpark's exception for one of Java's. Java lets a proxy raise what its interface declares; others arrive wrapped."""
+    java = error.java_exception
+    if java.getClass().getSimpleName() == "UndeclaredThrowableException":
+        java = java.getUndeclaredThrowable()
+    return convert_exception(java)
+
+
 @dataclass(frozen=True, slots=True)
 class ClassicDescribe:
     """What a classic session knows of queries; ``parse`` makes a logical plan of text, with the statement's parameters bound."""
@@ -74,19 +85,24 @@ class ClassicDescribe:
 
     def resources(self, query: str) -> Resources:
         """What Spark knows of the query's cost."""
-        with _quiet:
-            plan = self._dataset(query).queryExecution().optimizedPlan()
-        size = int(str(plan.stats().sizeInBytes()))
         session = self.jsession
-        return Resources(
-            session.sparkContext().defaultParallelism(),
-            session.sessionState().conf().numShufflePartitions(),
-            size if size < UNKNOWN_SIZE else None,
-            _cheap(plan),
-        )
+        cores = session.sparkContext().defaultParallelism()
+        partitions = session.sessionState().conf().numShufflePartitions()
+        with _quiet:
+            dataset = self._dataset(query)
+            try:
+                plan = dataset.queryExecution().optimizedPlan()
+                size = int(str(plan.stats().sizeInBytes()))
+            except (Py4JJavaError, PySparkException):  # a constant that overflows, say: the query itself will tell
+                return Resources(cores, partitions, None, cheap=False)
+        return Resources(cores, partitions, size if size < UNKNOWN_SIZE else None, _cheap(plan))
 
     def _dataset(self, query: str) -> Any:
-        return self.of_rows(self.jsession, self.parse(query))
+        """The analysed query. PySpark leaves exceptions that it has no class for (a collation's name, a bare lambda) to Py4J."""
+        try:
+            return self.of_rows(self.jsession, self.parse(query))
+        except Py4JJavaError as error:
+            raise spark_exception(error) from None
 
 
 def classic_describe(of_rows: Callable[[Any, Any], Any], jsession: Any, parse: Callable[[str], Any]) -> ClassicDescribe:

@@ -14,7 +14,7 @@ from typing import Any, ClassVar
 from pyspark.sql.types import ArrayType, DataType, StructField, StructType
 from pyspark.sql.udtf import AnalyzeArgument, AnalyzeResult
 
-from sparkcep.engines.nfa_b.expansion import expand
+from sparkcep.engines.event_pattern.output.expansion import expand
 from sparkcep.errors import CepAnalysisError
 
 FIELDS = ("variable", "event", "previous", "other", "variables")

@@ -49,6 +49,11 @@ def innermost_call(node: exp.Expression) -> exp.Expression:
     return node
 
 
+def is_bare_count(call: exp.Expression) -> bool:
+    """``count()``, which is ``count(*)``, as in Trino."""
+    return isinstance(call, exp.Count) and call.this is None
+
+
 def function_name(node: exp.Expression, source: Source) -> str:
     """The aggregate's name as the user wrote it, in lower case."""
     return source.text(span_of(node)).split("(")[0].strip().strip("`").lower()

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pyspark.sql.types import BooleanType, DataType, DecimalType, DoubleType, FloatType, LongType, StringType
 from sqlglot import exp
 
-from rewrites.bind.aggregates import function_name, innermost_call, is_aggregate
+from rewrites.bind.aggregates import function_name, innermost_call, is_aggregate, is_bare_count
 from rewrites.bind.conditions import Columns, nested, offset_of
 from rewrites.bind.measures import aggregate_type
 from rewrites.bind.names import Variables, has_query, outside_queries, reference, references, row_text
@@ -310,6 +310,8 @@ def argument_of(call: exp.Expression) -> exp.Expression:
     """The first argument of an aggregate, without DISTINCT."""
     if isinstance(call, exp.Anonymous | exp.AnonymousAggFunc):
         return call.expressions[0]
+    if is_bare_count(call):
+        return exp.Star()
     found: exp.Expression = call.this
     return found.expressions[0] if isinstance(found, exp.Distinct) else found
 

@@ -29,6 +29,7 @@ from rewrites.bind.aggregates import (
     function_name,
     innermost_call,
     is_aggregate,
+    is_bare_count,
     over_exploded,
 )
 from rewrites.bind.arguments import Arguments
@@ -157,7 +158,7 @@ class MeasureBinder:
 
     def _aggregate(self, node: exp.Expression, running: bool) -> str:
         call = node.this if isinstance(node, exp.Filter) else node
-        argument = call.this
+        argument = exp.Star() if is_bare_count(call) else call.this
         distinct = isinstance(argument, exp.Distinct)
         if distinct and len(argument.expressions) == 1:
             argument = argument.expressions[0]

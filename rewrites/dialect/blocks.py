@@ -80,7 +80,7 @@ def _block(tokens: Tokens, site: Site) -> Block:
         order_by=tuple(_order(tokens.sql, part) for part in split_commas(sections.get("ORDER", ())) if part),
         rows=site.span.to(tokens.items[after - 1].span),
         joined=after > behind,
-        on=tuple(parse_expression(tokens.sql, part) for part in on),
+        on=tuple(_parsed(tokens.sql, part) for part in on),
     )
 
 
@@ -153,6 +153,8 @@ def _sections(tokens: Tokens, i: int, outer: int) -> tuple[dict[str, tuple[Token
         key = tokens.items[i].key
         if key not in _SECTIONS or key in found:
             raise _OtherBlock
+        if _SECTIONS[key] == 2 and (_ends(tokens, i + 1, outer) or tokens.items[i + 1].key != "BY"):
+            raise _OtherBlock
         i = begin = i + _SECTIONS[key]
         while not _ends(tokens, i, outer) and not (tokens.items[i].key in _SECTIONS and _bare(tokens, i)):
             i = tokens.partner[i] + 1 if tokens.partner[i] > i else i + 1
@@ -176,21 +178,21 @@ def _ends(tokens: Tokens, i: int, outer: int) -> bool:
 
 def _item(sql: str, part: tuple[Token, ...]) -> SelectItem:
     if len(part) > 2 and part[-2].key == "AS" and part[-1].is_name:
-        return SelectItem(parse_expression(sql, part[:-2]), part[-1].name)
+        return SelectItem(_parsed(sql, part[:-2]), part[-1].name)
     try:
-        return SelectItem(parse_expression(sql, part), None)
+        return SelectItem(_parsed(sql, part), None)
     except CepSyntaxError:
         if len(part) < 2 or not part[-1].is_name:
             raise
-        return SelectItem(parse_expression(sql, part[:-1]), part[-1].name)
+        return SelectItem(_parsed(sql, part[:-1]), part[-1].name)
 
 
 def _expression(sql: str, part: tuple[Token, ...] | None) -> Expr | None:
-    return None if part is None else parse_expression(sql, part)
+    return None if part is None else _parsed(sql, part)
 
 
 def _expressions(sql: str, part: tuple[Token, ...]) -> tuple[Expr, ...]:
-    return tuple(parse_expression(sql, item) for item in split_commas(part)) if part else ()
+    return tuple(_parsed(sql, item) for item in split_commas(part)) if part else ()
 
 
 def _order(sql: str, part: tuple[Token, ...]) -> Expr:
@@ -198,4 +200,11 @@ def _order(sql: str, part: tuple[Token, ...]) -> Expr:
         part = part[:-2]
     if len(part) > 1 and part[-1].key in ("ASC", "DESC"):
         part = part[:-1]
+    return _parsed(sql, part)
+
+
+def _parsed(sql: str, part: tuple[Token, ...]) -> Expr:
+    """The expression that ``part`` is; a block with nothing there (``SELECT a, FROM``, a WHERE at its end) is Spark's to refuse."""
+    if not part:
+        raise _OtherBlock
     return parse_expression(sql, part)

@@ -100,6 +100,7 @@ class CepParser(SpanParser):
     NO_PAREN_FUNCTION_PARSERS = {
         name: parse for name, parse in SparkParser.NO_PAREN_FUNCTION_PARSERS.items() if name in ("ANY", "CASE", "IF")
     }
+    UNARY_PARSERS = {**SparkParser.UNARY_PARSERS, TokenType.PLUS: lambda self: self._parse_plus()}
     FUNC_TOKENS = SparkParser.FUNC_TOKENS - {TokenType.AND, TokenType.OR, TokenType.DIV}
     COLON_IS_VARIANT_EXTRACT = True
     STRICT_CAST = True
@@ -160,6 +161,19 @@ class CepParser(SpanParser):
         if self._at_semantics():
             return self._parse_semantics()
         return super()._parse_unary()
+
+    def _parse_lambda(self, alias: bool = False) -> exp.Expr | None:
+        node = super()._parse_lambda(alias)
+        if isinstance(node, exp.Distinct) and not node.expressions:
+            self.raise_error("Required operand of DISTINCT")
+        return node
+
+    def _parse_plus(self) -> exp.Expr:
+        node = self._parse_unary()
+        if node is None:
+            self.raise_error("Required operand of +")
+        assert node is not None
+        return node
 
     def _at_semantics(self) -> bool:
         """Whether RUNNING or FINAL comes next with a call behind it; without one it is a column's name."""

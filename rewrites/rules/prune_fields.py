@@ -22,6 +22,9 @@ _WHOLE_ROW_WORDS = {"TABLE", "NATURAL", "USING", "PIVOT", "UNPIVOT", "IDENTIFIER
 """Words behind which columns are used that the statement does not name."""
 
 
+NAME = "prune_fields"
+
+
 @dataclass(frozen=True, slots=True)
 class Shown:
     """What a clause's result carries. ``events``: for each variable that is shown the input columns of its STRUCT, in the input's order (at
@@ -33,18 +36,23 @@ class Shown:
 
 def used_columns(bound: BoundEventPattern, site: Site, sql: str, *, only_clause: bool) -> Shown:
     """What the statement uses of the clause's result."""
-    names = bound.relation.schema.names
     tokens = tokenize(sql)
     outside = [i for i, token in enumerate(tokens.items) if not site.span.start <= token.span.start < site.span.end]
     variables = [element.variable for element in elements(bound.pattern, negated=False)]
     if not only_clause or _shows_everything(tokens, outside, site):
-        _require_distinct(names, site)
-        return Shown({variable: tuple(names) for variable in variables})
+        return every_column(bound, site)
     mentioned = {tokens.items[i].text.lower() for i in outside if tokens.items[i].is_name}
     keys = [key.name for key in bound.keys]
     columns = frozenset(name for name in (*keys, "match_start", "match_end") if name.lower() in mentioned)
     found = {variable: _columns(variable, tokens, outside, bound) for variable in variables}
     return Shown({variable: columns for variable, columns in found.items() if columns}, columns)
+
+
+def every_column(bound: BoundEventPattern, site: Site) -> Shown:
+    """All that there is, as ``SELECT *`` has it. Raises CepAnalysisError where two columns of the input have one name."""
+    names = bound.relation.schema.names
+    _require_distinct(names, site)
+    return Shown({element.variable: tuple(names) for element in elements(bound.pattern, negated=False)})
 
 
 def _shows_everything(tokens: Tokens, outside: list[int], site: Site) -> bool:

@@ -34,6 +34,8 @@ from sparkcep.pattern.event import And, Element, EventItem, Not, Or, Seq, elemen
 
 NAME = "time_shards"
 
+SWITCHED_OFF = f"{NAME} is switched off"
+
 WINDOWS = 4
 """Windows to a shard: one event in four is sent to two shards, and a time line of eight windows feeds two tasks."""
 
@@ -87,19 +89,19 @@ class _NotCut(Exception):
     """The pattern stays in one piece; the message says why."""
 
 
-def time_shards(bound: BoundEventPattern, evaluation: Evaluation, *, disabled: bool, place: Span) -> Shards | str:
+def time_shards(bound: BoundEventPattern, evaluation: Evaluation, *, place: Span) -> Shards | str:
     """How to cut the clause's time line; or why it is not cut (empty: its partitions are its tasks already)."""
     if evaluation.sharding == "auto" and (bound.keys or bound.equivalences or bound.inferred):
         return ""
     try:
-        return _shards(bound, evaluation, disabled, place)
+        return _shards(bound, evaluation, place)
     except _NotCut as reason:
         return str(reason)
 
 
-def _shards(bound: BoundEventPattern, evaluation: Evaluation, disabled: bool, place: Span) -> Shards:
-    if evaluation.sharding == "off" or disabled:
-        raise _NotCut("sparkcep.sharding is off" if evaluation.sharding == "off" else f"{NAME} is switched off")
+def _shards(bound: BoundEventPattern, evaluation: Evaluation, place: Span) -> Shards:
+    if evaluation.sharding == "off":
+        raise _NotCut("sparkcep.sharding is off")
     if bound.window is None:
         raise _NotCut("without WITHIN a match may span the whole time line")
     if bound.window.events is not None:

@@ -1,9 +1,8 @@
-"""Which engine runs a MatchSpec, and why. Imports no engine: the driver asks too.
+"""Which engine runs a MatchSpec, and why. Imports no engine, because the driver asks too.
 
 * ``row_pattern``: every DEFINE condition is a boolean of the row. Linear in the rows, whatever the pattern.
-* ``row_match``: some condition looks at other rows of the match. A search with backtracking that remembers what failed.
-* ``chain``, ``tree``, ``eager``, ``stack``: the event pattern engines, as the user asked; ``chain`` (in the order of least expected cost)
-  where the user leaves the choice.
+* ``row_match``: some condition looks at other rows of the match. Backtracking with memoisation of failures.
+* ``chain``, ``tree``, ``eager``, ``stack``: the event pattern engines, as the user asked; by default ``chain``, in the order of least expected cost.
 * ``nfa_b``: the NFA^b of SASE+, for the selection strategies other than skip till any match.
 * ``aseq``: prefix counting, where only aggregates over the matches are wanted.
 """

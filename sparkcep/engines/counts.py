@@ -1,6 +1,6 @@
-"""What EXPLAIN ANALYZE PATTERN counts in one batch of partitions, as the table of ``AnalyzeSpec``.
+"""The counts of EXPLAIN ANALYZE PATTERN for one batch of partitions, as the table of ``AnalyzeSpec``.
 
-In: numbers by (section, item), added up while an engine runs. Out: one Arrow table. What is counted is the engines' affair.
+In: numbers by (section, item), added up while an engine runs. Out: one Arrow table. What to count is up to the engines.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ class Counts:
     def add(
         self, section: str, item: str, tried: int | None, taken: int | None = None, place: int | None = None
     ) -> None:
-        """Add to an item's numbers. ``place`` orders the items (else as they come)."""
+        """Add to an item's numbers. ``place`` orders the items (default: order of first use)."""
         where, sum_tried, sum_taken = self.found.get((section, item), (len(self.found), None, None))
         at = where if place is None else place
         self.found[section, item] = at, _sum(sum_tried, tried), _sum(sum_taken, taken)

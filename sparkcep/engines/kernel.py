@@ -1,7 +1,7 @@
-"""Entry points of numba kernels that are compiled, or loaded from numba's cache, when they are first called.
+"""Entry points of numba kernels that are compiled, or loaded from numba's cache, on the first call.
 
-numba compiles a function with signatures as it is defined, all of them: seconds each wherever there is no cache yet, whether a query needs it
-or not. Without signatures it would compile anew for every kind of array that it meets (read-only or not).
+numba compiles a function with signatures at definition, for all of them: without a cache this takes seconds each, whether a query needs them or not.
+Without signatures it would recompile for every variety of array it meets (read-only or not).
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from numba.core.registry import cpu_target
 
 
 class Kernel:
-    """A function with signatures, each compiled for the first call that it fits."""
+    """A function with signatures, each compiled on the first call that fits it."""
 
     def __init__(self, function: Callable[..., Any], signatures: tuple[Any, ...]) -> None:
         self._dispatcher = nb.njit(cache=True, nogil=True)(function)
@@ -22,11 +22,11 @@ class Kernel:
         self.__doc__, self.__name__ = function.__doc__, function.__name__
 
     def __call__(self, *arguments: Any) -> Any:
-        """Raises TypeError where no signature fits."""
+        """Raises TypeError if no signature fits."""
         if self._dispatcher.overloads:
             try:
                 return self._dispatcher(*arguments)
-            except TypeError:  # of what is compiled nothing fits
+            except TypeError:  # no compiled signature fits
                 if not self._waiting:
                     raise
         self._compile_for(arguments)

@@ -1,6 +1,6 @@
-"""A place for compiled kernels where numba finds none: an installation and a home that are read-only, as in many containers.
+"""A cache folder for compiled kernels where numba finds none: both installation and home are read-only, as in many containers.
 
-numba keeps them beside the sources, else in the user's cache folder, and refuses to define a function where neither can be written.
+numba writes them beside the sources, else to the user's cache folder, and refuses to define a function if neither is writable.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from pathlib import Path
 
 
 def ensure_cache() -> None:
-    """Have numba keep its cache in the temporary folder, if need be; a NUMBA_CACHE_DIR that is set stays."""
+    """Point numba's cache at the temporary folder if necessary; an existing NUMBA_CACHE_DIR is respected."""
     if os.environ.get("NUMBA_CACHE_DIR"):
         return
     user = Path(os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache"), "numba")
@@ -33,7 +33,7 @@ def _is_writable(folder: Path) -> bool:
 
 
 def _temporary() -> Path:
-    """A folder that only this user can write, the same one for all processes: what lies in it is run."""
+    """A folder shared by all processes of this user and writable by no one else, because its contents are executed."""
     folder = Path(tempfile.gettempdir()) / f"sparkcep-kernels-{os.getuid()}"
     folder.mkdir(mode=0o700, exist_ok=True)
     status = folder.lstat()

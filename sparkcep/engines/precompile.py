@@ -29,7 +29,7 @@ KERNEL_MODULES = (
 
 
 def main() -> None:
-    """Import every kernel module: functions with signatures compile as they are defined, a ``Kernel`` when told."""
+    """Import every kernel module: functions with signatures compile at definition, a ``Kernel`` when ``compile`` is called."""
     started = time.perf_counter()
     for module in KERNEL_MODULES:
         for one in vars(import_module(module)).values():

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from rewrites import Rewritten, RewrittenClause
 from rewrites.sql.builder import string
-from sparkcep.errors import CepUnsupportedError
+from sparkcep.errors import CepUnsupportedError, Span
 from sparkcep.explanation.report import WIDTH, clause_title, explain_lines
 
 _RANKS = {
@@ -50,6 +50,7 @@ def analyze_query(rewritten: Rewritten) -> str:
             "EXPLAIN ANALYZE PATTERN of a statement without a pattern clause",
             code="EXPLAIN_ANALYZE",
             sql=rewritten.text,
+            span=Span(0, len(rewritten.text)),
             hint="EXPLAIN and EXPLAIN PATTERN show the plan of any statement",
         )
     plan = ", ".join(f"(0, {i}L, {string(line)})" for i, line in enumerate(explain_lines(rewritten)))

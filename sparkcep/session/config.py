@@ -28,7 +28,7 @@ import sys
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from rewrites import Options
+from rewrites import RULES, Options
 from rewrites.settings import evaluation
 from sparkcep.engines.support import check
 from sparkcep.errors import CepAnalysisError
@@ -64,14 +64,22 @@ def options(setting: Callable[[str], str | None]) -> Options:
     null_time = (setting(NULL_EVENT_TIME) or "error").lower()
     if null_time not in ("error", "drop"):
         raise CepAnalysisError(f"{NULL_EVENT_TIME} is {null_time}", code="SETTING", hint="set it to error or drop")
-    disabled = frozenset(name.strip() for name in (setting(DISABLED_RULES) or "").split(",")) - {""}
     return Options(
         check=check,
         keep_null_time=null_time == "error",
-        disabled=disabled,
+        disabled=_disabled(setting(DISABLED_RULES) or ""),
         evaluation=evaluation(setting),
         explain_rows=_explain_rows(setting(EXPLAIN_ROWS) or "0"),
     )
+
+
+def _disabled(text: str) -> frozenset[str]:
+    names = [name.strip() for name in text.split(",") if name.strip()]
+    unknown = [name for name in names if name not in RULES]
+    if unknown:
+        hint = f"the rules are {', '.join(RULES)}"
+        raise CepAnalysisError(f"{DISABLED_RULES} names {unknown[0]}, which is no rule", code="SETTING", hint=hint)
+    return frozenset(names)
 
 
 def _explain_rows(text: str) -> int:

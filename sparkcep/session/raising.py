@@ -12,10 +12,10 @@ from typing import Any
 
 from py4j.protocol import Py4JJavaError
 from pyspark.errors import PySparkException
-from pyspark.errors.exceptions.captured import convert_exception
 from pyspark.sql import SparkSession
 
 from sparkcep.errors import CepError
+from sql_functions.catalog import spark_exception
 
 _KEPT = 32
 """Errors remembered: each is raised right after it was made, a few threads may be at it at once."""
@@ -45,7 +45,7 @@ def translate_errors() -> None:
             cep_error = _original(error)
             if cep_error is None:
                 raise
-            raise cep_error from None
+            raise cep_error from cep_error.__cause__
         except Py4JJavaError as error:
             raise _declared(error) from None
 
@@ -54,12 +54,9 @@ def translate_errors() -> None:
 
 
 def _declared(error: Py4JJavaError) -> Exception:
-    """Java lets a proxy raise the exceptions that its interface declares; Spark's parser raises others too, and they arrive wrapped."""
-    java = error.java_exception
-    if java.getClass().getSimpleName() != "UndeclaredThrowableException":
-        return error
-    converted: Exception = convert_exception(java.getUndeclaredThrowable())
-    return converted
+    """What Spark's parser raised, and Java let through wrapped; any other exception as it is."""
+    wrapped = error.java_exception.getClass().getSimpleName() == "UndeclaredThrowableException"
+    return spark_exception(error) if wrapped else error
 
 
 def _original(error: PySparkException) -> CepError | None:

@@ -5,9 +5,9 @@ from __future__ import annotations
 import logging
 from dataclasses import replace
 
-from rewrites import Options, Rewritten, analyse, has_clause, has_function
+from rewrites import Options, Rewritten, analyse, guarded, has_clause, has_function
 from rewrites.bind.relation import Describe
-from rewrites.dialect import explain_prefix
+from rewrites.dialect import ExplainPrefix, explain_prefix
 from rewrites.dialect.tokens import tokenize
 from sparkcep.errors import CepNotice, Span
 from sparkcep.explanation import analyze_query, explain_query
@@ -21,7 +21,8 @@ _VIEW_WORDS = ("OR", "REPLACE", "GLOBAL", "TEMP", "TEMPORARY")
 
 def concerns(text: str) -> bool:
     """Whether a statement is sparkcep's to rewrite; all others are Spark's as they are."""
-    return has_clause(text) or has_function(text) or explain_prefix(text) is not None
+    with guarded(text):
+        return has_clause(text) or has_function(text) or explain_prefix(text) is not None
 
 
 def only_explains(text: str) -> bool:
@@ -43,9 +44,13 @@ def lasting_view(text: str) -> Span | None:
 
 def spark_sql(text: str, describe: Describe, options: Options) -> str:
     """The SQL for a statement that ``concerns`` sparkcep. Raises CepError with the statement's text."""
-    prefix = explain_prefix(text)
-    if prefix is None:
-        return _rewritten(text, describe, options)
+    with guarded(text):
+        prefix = explain_prefix(text)
+        return _rewritten(text, describe, options) if prefix is None else _explained(text, prefix, describe, options)
+
+
+def _explained(text: str, prefix: ExplainPrefix, describe: Describe, options: Options) -> str:
+    """What EXPLAIN [ANALYZE] PATTERN answers, as a query."""
     blank = "".join("\n" if character == "\n" else " " for character in text[: prefix.rest_offset])
     analyze = prefix.mode == "analyze"
     rewritten = analyse(blank + text[prefix.rest_offset :], describe, replace(options, analyze=analyze))
@@ -56,8 +61,9 @@ def spark_sql(text: str, describe: Describe, options: Options) -> str:
 
 def analysed(text: str, describe: Describe, options: Options) -> Rewritten:
     """A statement with every stage of its rewriting; EXPLAIN PATTERN in front of it is passed over."""
-    prefix = explain_prefix(text)
-    return analyse(text[prefix.rest_offset if prefix else 0 :], describe, options)
+    with guarded(text):
+        prefix = explain_prefix(text)
+        return analyse(text[prefix.rest_offset if prefix else 0 :], describe, options)
 
 
 def _rewritten(text: str, describe: Describe, options: Options) -> str:

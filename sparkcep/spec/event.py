@@ -86,7 +86,7 @@ class EventStruct:
 @dataclass(frozen=True, slots=True)
 class BufferStruct:
     """The match buffer below the last event (COMPRESSED MATCHES): a STRUCT of ARRAYs ``variable``, ``event`` (STRUCTs of
-    ``fields``), ``previous``, ``other``; see ``engines.nfa_b.compressed``."""
+    ``fields``), ``previous``, ``other``; see ``engines.event_pattern.output.compressed``."""
 
     fields: tuple[tuple[str, str], ...]
 

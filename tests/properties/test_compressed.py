@@ -9,8 +9,8 @@ import pytest
 from hypothesis import assume, given, settings
 
 from sparkcep.engines.event_pattern import engine as event_engine
+from sparkcep.engines.event_pattern.output.expansion import expand
 from sparkcep.engines.nfa_b import engine as nfa_engine
-from sparkcep.engines.nfa_b.expansion import expand
 from sparkcep.errors import CepError
 from sparkcep.pattern.event import elements
 from sparkcep.spec.event import BufferStruct, EventPatternSpec, LastEvent, Output

@@ -1,8 +1,8 @@
-"""DPC and SEM as A-Seq's paper prints them: baselines of the benchmarks, oracles of the tests.
+"""DPC and SEM as printed in the A-Seq paper: baselines for the benchmarks, oracles for the tests.
 
-In: rows coded for one SEQ of single events, NOT between them allowed, and for SEM a window. Out: the matches of all
-partitions (2^63 - 1: so many or more), and for SEM the most counters held at once (the paper's measure of memory). No query
-runs on them: SEM's cost per event grows with the window.
+In: rows coded for one SEQ of single events (with NOT between them allowed), and for SEM a window. Out: the number of matches over all partitions
+(2^63 - 1 stands for "that many or more"), and for SEM the peak number of counters (the paper's measure of memory). No query uses them: SEM's cost per
+event grows with the window.
 
 Sources: A-Seq section 3.1, Figure 3 (Dynamic Prefix Counting); section 3.2, Figure 5 (Start Event Marking); section 3.3,
 Lemma 6 (recounting rule).
@@ -25,7 +25,7 @@ def dpc(coded: Coded) -> int:
 
 
 def sem(coded: Coded) -> tuple[int, int]:
-    """The number of matches in windows, and the most counters held: one for every START group that has not expired."""
+    """The number of matches within windows, and the peak number of counters: one for every START group that has not expired."""
     assert coded.windows is not None
     low, widest = coded.windows.low, coded.windows.widest
     total, most = _sem(coded.code, coded.first, coded.part, low, widest, len(coded.gaps))

@@ -1,7 +1,7 @@
-"""The rows of one table that a sequence can use, coded for the kernels.
+"""The rows of one table that can take part in a sequence, encoded for the kernels.
 
-In: the Arrow table of whole partitions, a sequence. Out: ``Coded``: what each row can do, groups of concurrent rows, and
-the window of each group. No attribute is read here.
+In: the Arrow table of whole partitions, a sequence. Out: ``Coded``: which positions each row can take, groups of concurrent rows, and the window of
+each group. No attribute is read here.
 """
 
 from __future__ import annotations
@@ -24,9 +24,9 @@ MASK_BITS = 62
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """The columns that all sequences read: masks [columns, rows], ranks, times and deadlines (None without WITHIN).
+    """The columns that every sequence reads: masks [columns, rows], ranks, times and deadlines (None without WITHIN).
 
-    ``starts``: the first row of each partition, or of each class of one.
+    ``starts``: the first row of each partition, or of each equivalence class (``[attr]``) within one.
     """
 
     arrow: pa.Table
@@ -39,7 +39,7 @@ class Table:
 
 @dataclass(frozen=True, slots=True)
 class Windows:
-    """Per group the half-open range of groups where a match that ends in it may start; ``widest``: groups of a window."""
+    """Per group, the half-open range of groups in which a match that ends there may start; ``widest``: the most groups in any window."""
 
     low: Ints
     high: Ints
@@ -48,7 +48,8 @@ class Windows:
 
 @dataclass(frozen=True, slots=True)
 class Coded:
-    """``code`` and ``row`` (in the table) per kept row; ``first`` kept row (one more than groups) and ``part`` per group."""
+    """Per kept row its ``code`` and its ``row`` in the table; per group its ``first`` kept row (one extra entry marks the end) and its partition
+    ``part``."""
 
     code: Ints
     row: Ints
@@ -76,7 +77,7 @@ def read(table: pa.Table, spec: AggregateSpec) -> Table:
 
 
 def _apart(masks: NDArray[np.int64], classes: NDArray) -> NDArray[np.int64]:
-    """The masks where each class of a partition is one by itself."""
+    """The masks with each equivalence class treated as a partition of its own."""
     masks = masks.copy()
     masks[0, 1:] |= classes[1:] != classes[:-1]
     return masks

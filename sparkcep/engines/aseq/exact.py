@@ -1,7 +1,7 @@
-"""The aggregate of one partition in Python's integers: the oracle of the tests and benchmarks.
+"""The aggregate of one partition in Python integers: the oracle for tests and benchmarks.
 
-In: the coded rows of one partition. Out: the sum of the weights of its matches, of any size. A plain restatement of the
-kernels' recurrence: without a window one prefix counter; with one a counter per START group (A-Seq section 3.2).
+In: the encoded rows of one partition. Out: the sum of the weights of its matches, as large as it may be. A plain restatement of the kernels'
+recurrence: one prefix counter without a window, one counter per START group with a window (A-Seq section 3.2).
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ def total(coded: Coded, groups: range, weights: Items[int] | None, weighted: int
 
 
 def _from_start(coded: Coded, start: int, groups: range, weights: Items[int] | None, weighted: int) -> int:
-    """Over the matches whose first event lies in group ``start``: those ending where ``start`` is inside the bounds."""
+    """The sum over the matches that start in group ``start`` and end where ``start`` is still within the window."""
     assert coded.windows is not None
     if not any(int(word) & 1 for word in coded.code[coded.first[start] : coded.first[start + 1]]):
         return 0
@@ -41,7 +41,7 @@ def _from_start(coded: Coded, start: int, groups: range, weights: Items[int] | N
 
 
 def _step(coded: Coded, group: int, state: list[int], weights: Items[int] | None, weighted: int) -> int:
-    """One group of concurrent rows; returns the matches (weighted) that end in it."""
+    """Advance by one group of concurrent rows; returns the (weighted) number of matches that end in it."""
     length = len(coded.gaps)
     gain, resets = [0] * (length + 1), 0
     for row in range(int(coded.first[group]), int(coded.first[group + 1])):

@@ -1,10 +1,10 @@
-"""EMIT CHANGES: the times at which the aggregate over the matches alive may change, and the events that are alive then.
+"""EMIT CHANGES: the times at which the aggregate over the live matches may change, and which events are alive at each.
 
-In: a table of whole partitions, the rows that a sequence can use. Out: ``Moments`` of the table, ``Reach`` of the sequence. Nothing is
+In: a table of whole partitions, the rows that can take part in a sequence. Out: ``Moments`` of the table, ``Reach`` of the sequence. Nothing is
 counted here.
 
-A partition has one line of moments, whatever its classes (``[attr]``). The matches of one class change only where an event of it arrives
-or expires, so each class is looked at there alone: two turns an event, however many classes are alive.
+All equivalence classes (``[attr]``) of a partition share one timeline of moments. The matches of a class change only where one of its events arrives
+or expires, so the class is re-evaluated only there: two turns per event, however many classes are alive.
 """
 
 from __future__ import annotations
@@ -21,9 +21,9 @@ from sparkcep.engines.aseq.values import Ints
 
 @dataclass(frozen=True, slots=True)
 class Moments:
-    """The event times of a table: per moment a row at it, its partition, and its time as the window measures it.
+    """The event times of a table: per moment one of its rows, its partition, and its time in the window's unit.
 
-    ``of``: the moment of each row. ``classes``: (per class its partition, per partition its first class), where partitions have any.
+    ``of``: the moment of each row. ``classes``: (per class its partition, per partition its first class), if partitions have classes.
     """
 
     row: Ints
@@ -35,9 +35,9 @@ class Moments:
 
 @dataclass(frozen=True, slots=True)
 class Turns:
-    """Where the classes' values may change, in order of time: the moment and the number of the class in its partition.
+    """Where the values of classes may change, in time order: the moment, and the number of the class within its partition.
 
-    ``order``: which of the class by class turns each is. ``leaves``: the number of classes of each partition.
+    ``order``: the index of each turn when turns are listed class by class. ``leaves``: the number of classes of each partition.
     """
 
     order: Ints
@@ -48,9 +48,9 @@ class Turns:
 
 @dataclass(frozen=True, slots=True)
 class Reach:
-    """Per moment, or with classes per turn, the half-open range of groups that are alive; ``widest``: the largest number of them.
+    """Per moment (with classes: per turn), the half-open range of groups that are alive; ``widest``: the largest number of them.
 
-    ``borders``: with a negated event first or last the groups behind the last that may start a match, and the first that may end one.
+    ``borders``: if a negated event stands first or last, the group after the last one that may start a match, and the first one that may end one.
     """
 
     low: Ints
@@ -61,7 +61,7 @@ class Reach:
 
 
 def moments(table: Table, at: Ints, partitions: Ints) -> Moments:
-    """``at``: per row a number that is equal at equal times, and greater at later ones; ``partitions``: their first rows."""
+    """``at``: a number per row, equal at equal times and greater at later ones; ``partitions``: their first rows."""
     size = len(at)
     part = np.zeros(size, np.int64)
     part[partitions[1:]] = 1
@@ -103,14 +103,14 @@ def reach(coded: Coded, table: Table, at: Moments, *, open_ended: bool) -> Reach
 
 
 def _window(table: Table, rows: Ints, arrivals: Ints) -> tuple[NDArray, NDArray]:
-    """Time and deadline of each group; without WITHIN its moment, and none."""
+    """Time and deadline of each group; without WITHIN, its moment and no deadline."""
     if table.time is None or table.deadline is None:
         return arrivals, np.full(len(rows), np.iinfo(np.int64).max)
     return table.time[rows], table.deadline[rows]
 
 
 def _turns(coded: Coded, arrivals: Ints, deadline: NDArray, at: Moments) -> tuple[Turns, Ints, Ints]:
-    """The turns, and class by class the class and the moment of each."""
+    """The turns, and for each of them, class by class, its class and its moment."""
     assert at.classes is not None
     owners, first = at.classes
     ends = np.searchsorted(at.part, owners, side="right")

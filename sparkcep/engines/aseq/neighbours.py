@@ -1,7 +1,7 @@
-"""Which events of a closure may follow which: comparisons as order keys, other conditions as a bit for every two events.
+"""Which events of a closure may follow which: comparisons as order keys, other conditions as one bit per pair of events.
 
-In: a table, conditions between neighbours. Out: ``Sides``, arrays that ``neighbour_kernels`` reads. A comparison costs a rank per
-event; another condition is evaluated, once, on every two events that may be neighbours in a window with a START event.
+In: a table, conditions between neighbours. Out: ``Sides``, arrays that ``neighbour_kernels`` reads. A comparison costs one rank per event; any other
+condition is evaluated once for each pair of events that can be neighbours in a window with a START event.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ MAX_PAIRS = 1 << 33
 class Sides:
     """Conditions as the kernel reads them: ``variables``, ``operators``; ``each`` and ``previous`` [conditions, rows of the table].
 
-    ``holds``: bits of pairs, and ``excused`` the same where an error counts as true; ``error``: the first, if there is any.
+    ``holds``: one bit per pair; ``excused``: the same, with errors counted as true; ``error``: the first error, if any.
     """
 
     variables: tuple[str, ...]
@@ -46,7 +46,7 @@ class Sides:
     error: CepDataError | None
 
     def links(self, variable: str) -> int:
-        """A bit for each condition on ``variable``."""
+        """A bit set of the conditions on ``variable``."""
         return sum(1 << number for number, name in enumerate(self.variables) if name == variable)
 
 
@@ -62,7 +62,7 @@ class _Pairs:
 
 
 def sides(table: pa.Table, linked: Linked, column: Callable[[str], Column], coded: Callable[[str], Coded]) -> Sides:
-    """``coded``: START events (bit 0) and those of a variable (bit 1). Raises CepDataError past ``MAX_PAIRS``."""
+    """``coded``: START events (bit 0) and the events of a variable (bit 1). Raises CepDataError past ``MAX_PAIRS``."""
     keys = [_order_keys(column(one.each), column(one.previous), coded(one.variable).row) for one in linked.comparisons]
     operators = [OPERATORS.index(one.operator) for one in linked.comparisons]
     names = [one.variable for one in linked.comparisons]
@@ -86,7 +86,7 @@ def sides(table: pa.Table, linked: Linked, column: Callable[[str], Column], code
 
 
 def _order_keys(one: Column, other: Column, rows: Ints) -> tuple[Ints, Ints]:
-    """The values of two columns in ``rows`` as ranks among all of them; MAX for NULL. Per row of the table."""
+    """Per row of the table, the values of two columns as ranks among all their values in ``rows``; MAX for NULL."""
     taken = pa.array(rows)
     values = pa.concat_arrays([one.values.take(taken), other.values.take(taken)])
     keys, _ = Column(values, np.concatenate([one.valid[rows], other.valid[rows]])).order()
@@ -127,7 +127,7 @@ def _pairs(coded: Coded, table: pa.Table, variable: str, predicates: Items[Predi
 def _evaluated(
     wanted: Items[Condition], payload: Payload, events: Frame
 ) -> tuple[BoolArray, BoolArray, CepDataError | None]:
-    """Where all conditions hold, and where they do if an error counts as true; the first error."""
+    """Where all conditions hold; where they hold if errors count as true; and the first error."""
     count = length(events)
     true, allowed, error = np.ones(count, np.bool_), np.ones(count, np.bool_), None
     for one in wanted:
@@ -142,8 +142,8 @@ def _evaluated(
 
 
 def _candidates(coded: Coded) -> tuple[Ints, Ints, Ints]:
-    """The variable's events in a window with a START event: ``row``, ``base`` (the bit of the event before number 0) and ``ends`` (the first
-    bit of the next)."""
+    """The variable's events in a window with a START event: ``row``, ``base`` (the bit that predecessor number 0 has) and ``ends`` (the first bit of
+    the next event)."""
     group = np.repeat(np.arange(len(coded.part)), np.diff(coded.first))
     low = np.searchsorted(coded.part, coded.part) if coded.windows is None else coded.windows.low
     started = np.full(len(coded.part), -1)

@@ -1,7 +1,7 @@
-"""One pattern's numbers over one table: one per partition for every way of weighing its matches.
+"""The numbers of one pattern over one table: one per partition, for every way of weighting its matches.
 
-In: the table, the sequences, a ``Weighing``. Out: arrays with one entry per partition; a pass serves all aggregates that
-ask for the same. What the numbers mean, and their types, is ``results``' affair.
+In: the table, the sequences, a ``Weighing``. Out: arrays with one entry per partition; aggregates that need the same numbers share one pass.
+``results`` knows what the numbers mean, and their types.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ SURE = 1e45
 
 
 class Passes:
-    """One pattern over one table under work."""
+    """One pattern over the table being processed."""
 
     def __init__(
         self,
@@ -41,14 +41,15 @@ class Passes:
         *,
         linked: Linked | None = None,
     ) -> None:
-        """``work``: that of several patterns, of which this is number ``pattern``; else ``linked``: conditions between neighbours."""
+        """``work``: shared by several patterns, of which this is number ``pattern``; without it, ``linked`` gives the conditions between
+        neighbours."""
         self.table, self.variables, self.sequences = table, variables, sequences
         self._work = work or Work(table, variables, (sequences,), ((0,),), linked or Linked())
         self._pattern = pattern
         self._exact: dict[Weighing, list[int | None]] = {}
 
     def integers(self, weighing: Weighing) -> Ints:
-        """Per partition the sum of non-negative weights, where MAX means MAX or more; or the least key, MAX for none."""
+        """Per partition the saturating sum of non-negative weights (MAX means MAX or more); or the least key, MAX if there is none."""
         by_order = weighing.weight in ("least", "greatest")
         return self._work.numbers(self._pattern, weighing, semiring.LEAST if by_order else semiring.SATURATING)
 
@@ -68,7 +69,7 @@ class Passes:
         return self._exact[weighing][part]
 
     def recounted(self, weighing: Weighing, part: int) -> int:
-        """The same by the plain recurrence in Python's integers, whatever its size: an oracle, and slow.
+        """The same by the plain recurrence in Python integers, however large: an oracle, and slow.
 
         Raises CepUnsupportedError for conditions between neighbours.
         """
@@ -89,7 +90,7 @@ class Passes:
         return self._work.column(name)
 
     def _from_remainders(self, weighing: Weighing) -> list[int | None]:
-        """Chinese remainders: the number by each prime is counted, and the doubles say that it is small enough."""
+        """Chinese remainder theorem: the sum is counted modulo each prime; the sum in doubles proves that it is small enough."""
         sizes = np.sum([self.doubles(way) for way in _unsigned(weighing)], axis=0).tolist()
         remainders = [self._work.numbers(self._pattern, weighing, prime).tolist() for prime in PRIMES]
         return [
@@ -105,7 +106,7 @@ def _unsigned(weighing: Weighing) -> list[Weighing]:
 
 
 def _combined(remainders: Items[int]) -> int:
-    """The number of least magnitude with these remainders."""
+    """The number of smallest magnitude with these remainders."""
     whole = prod(PRIMES)
     parts = (r * (whole // prime) * pow(whole // prime, -1, prime) for r, prime in zip(remainders, PRIMES, strict=True))
     number = sum(parts) % whole

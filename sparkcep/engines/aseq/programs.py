@@ -1,11 +1,11 @@
-"""Sequences as one program for the counting kernel: what several of them have in common is counted once.
+"""Sequences compiled into one program for the counting kernel: what several of them have in common is counted once.
 
-In: sequences, each with the event to weigh and the place of its result. Out: a ``Program`` of flat arrays. Nothing is counted here.
+In: sequences, each with the event to weight and the slot of its result. Out: a ``Program`` of flat arrays. Nothing is counted here.
 
-An entry is a sub-pattern: the events from one position of a sequence to a later one, with the negated events and loops
-among them. Its value is the number of ways to take them from some segment of the stream. Entries that two sequences spell
-alike are one: a shared prefix makes a PreTree (A-Seq section 4.1), a shared sub-pattern is what Chop-Connect shares
-(section 4.2); the front of the window keeps a snapshot of the prefixes that begin with it at each START event.
+An entry is a sub-pattern: the events from one position of a sequence to a later one, with the negated events and loops among them. Its value is the
+number of ways to take them from a segment of the stream. Entries with equal spellings in two sequences are one: a shared prefix makes a PreTree
+(A-Seq section 4.1), a shared sub-pattern is what Chop-Connect shares (section 4.2). In the front part of the window, each START event keeps a
+snapshot of the prefixes that begin with it.
 """
 
 from __future__ import annotations
@@ -39,14 +39,14 @@ class Counted:
 
 @dataclass(frozen=True, slots=True)
 class Program:
-    """``tests``: variables; test t is bit t of a row's word. All arrays but units are flat lists of places, cut by an ``at`` array.
+    """``tests``: variables; test t is bit t of a row's word. All arrays but the units are flat lists of slots, partitioned by an ``at`` array.
 
-    ``push``, ``pull``: what an event does to the entries of a segment that it follows, or leads. Per test, from ``at[t]`` to
-    ``at[t + 1]``: steps (``target`` grows by ``source``, times the event's weight where ``weighed``), in an order in which
-    a step reads only what no earlier one has changed; then likewise the entries to clear. Last the units: entries that start at one.
-    ``finals``: per test the matches that end with it: the result, the snapshots of their START (a number), whether the event
-    is weighed, the entry of those that lie in the back whole, and terms: a place in the snapshot, the entry that goes on from it.
-    ``snapshots``: per test the number of its snapshots, a last one if it begins none; per number the prefixes it keeps.
+    ``push``, ``pull``: how an event, appended to a segment or prepended to it, updates the segment's entries. Per test, from ``at[t]`` to ``at[t +
+    1]``: steps (``target`` grows by ``source``, times the event's weight where ``weighed``), ordered so that no step reads what an earlier one wrote;
+    then, laid out alike, the entries to clear; last the units: entries that start at one.
+    ``finals``: per test, the matches that end with it: the slot of the result, the number of their START's snapshots, whether the event is weighted,
+    the entry of the matches that lie wholly in the back part, and terms: a slot in the snapshot and the entry that continues it.
+    ``snapshots``: per test the number of its snapshots (one past the last if it starts none); per number the prefixes it keeps.
     """
 
     tests: tuple[str, ...]
@@ -58,7 +58,7 @@ class Program:
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """``target`` (of ``-order`` events) grows by ``source``; by itself in a loop."""
+    """``target`` (a sub-pattern of ``-order`` events) grows by ``source``; in a loop, by itself."""
 
     order: int
     target: int
@@ -68,7 +68,7 @@ class Step:
 
 @dataclass(slots=True)
 class _Side:
-    """One direction: entries by what they spell, and per test what its events do to them."""
+    """One direction: the entries by spelling, and per test how its events update them."""
 
     entries: dict[Key, int] = field(default_factory=dict)
     units: list[int] = field(default_factory=list)
@@ -84,7 +84,7 @@ class _Side:
         self.steps.setdefault((test, target, target == source), Step(-length, target, source, weighed))
 
     def arrays(self, tests: int) -> Side:
-        """In place, a step may read only what no earlier one has changed: longer entries first."""
+        """Updates are in place, so longer entries come first: no step may read what an earlier one wrote."""
         steps = self._padded([self._steps(test) for test in range(tests)])
         clear = [sorted(entry for t, entry in self.clear if t == test) for test in range(tests)]
         flat = [step for some in steps for step in some]
@@ -93,7 +93,7 @@ class _Side:
         return places, np.array(self.units, np.int64)
 
     def _padded(self, steps: list[list[Step]]) -> list[list[Step]]:
-        """As many steps for every test that has some: steps of nothing are cheaper than a branch that is hard to foresee."""
+        """The same number of steps for every test that has any: no-op steps cost less than a mispredicted branch."""
         most = max(map(len, steps))
         if most > MAX_PADDED:
             return steps
@@ -108,12 +108,12 @@ class _Side:
 
 @dataclass(slots=True)
 class _Snapshots:
-    """Per START variable the prefixes that its events keep, in their places."""
+    """Per START variable, the prefixes that its events snapshot, and their slots."""
 
     kept: dict[str, dict[int, int]] = field(default_factory=dict)
 
     def of(self, variable: str) -> tuple[int, dict[int, int]]:
-        """The number of a START variable's snapshots, and place by prefix."""
+        """The number of a START variable's snapshots, and the slot of each prefix."""
         places = self.kept.setdefault(variable, {})
         return list(self.kept).index(variable), places
 
@@ -128,7 +128,7 @@ class _Snapshots:
 
 @dataclass(frozen=True, slots=True)
 class _Final:
-    """Matches that end with an event. ``numbers``: result, snapshots, weighed, entry."""
+    """The matches that end with an event. ``numbers``: result, snapshots, weighed, entry."""
 
     numbers: tuple[int, int, int, int]
     terms: list[tuple[int, int]]
@@ -154,7 +154,7 @@ def compile_program(counted: tuple[Counted, ...], tests: tuple[str, ...], *, win
 
 
 def _fill(side: _Side, spelled: Spelled, tests: tuple[str, ...], *, windowed: bool, forward: bool) -> None:
-    """All entries of a sequence; forward column by column, as runs go, backward row by row."""
+    """All entries of a sequence; forward column by column, the order of the runs, backward row by row."""
     bits = [tests.index(name) for name in spelled.sequence.variables]
     position, states = spelled.marked.position, range(spelled.states + 1)
     if forward:
@@ -187,7 +187,7 @@ def _finals(
 
 
 def _at(parts: Items[Items[object]]) -> Places:
-    """Where each part begins, and the last one ends."""
+    """Where each part begins, and where the last one ends."""
     return _array([0, *accumulate(len(part) for part in parts)])
 
 

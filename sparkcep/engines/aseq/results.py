@@ -1,4 +1,4 @@
-"""Aggregates as Arrow arrays: numbers per partition, with the types and errors that Spark's aggregates have.
+"""Aggregates as Arrow arrays: numbers per partition, with the types and errors of Spark's aggregates.
 
 In: ``Passes`` and a ``MatchAggregate``. Out: an array with one value per partition asked for.
 """
@@ -24,9 +24,9 @@ BIGGEST = 2**63
 
 
 def aggregate(passes: Passes, source: MatchAggregate, parts: Ints) -> pa.Array:
-    """The aggregate for the partitions ``parts``, all of which have a match.
+    """The aggregate for the partitions ``parts``, each of which has a match.
 
-    Raises CepDataError where the type does not hold a value.
+    Raises CepDataError where a value overflows its type.
     """
     variable, column = source.variable or "", source.column or ""
     if source.function == "count":
@@ -53,7 +53,7 @@ def _number(
     parts: Ints,
     nothing: NDArray[np.bool_] | None,
 ) -> pa.Array:
-    """A count, or the sum of the positive values less that of the negative ones."""
+    """A count; or the sum of the positive values minus the sum of the magnitudes of the negative ones."""
     sums = [passes.integers(way)[parts] for way in ways]
     over = np.logical_or.reduce([part == MAX for part in sums])
     signed = ways[0] if len(ways) == 1 and ways[0].weight in ("one", "counted") else _value(ways[0])

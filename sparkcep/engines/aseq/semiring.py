@@ -1,7 +1,7 @@
 """The arithmetic of counts in numba kernels: a semiring, chosen by ``mode``.
 
-SATURATING: non-negative int64, where MAX means "MAX or more": only such numbers are added and multiplied, so a value below MAX is
-exact and MAX is no false alarm. It costs what doubles cost: the processor's overflow flag says when.
+SATURATING: non-negative int64, where MAX means "MAX or more". Only non-negative numbers are added and multiplied, so a value below MAX is exact and
+MAX is never a false alarm. It costs no more than doubles: overflow is read from the processor's flag.
 LEAST: the least key on any path (plus is min, times is max, zero is MAX, one is 0).
 FLOAT: sums of doubles. Any greater mode is a modulus below 2^31.
 """
@@ -20,13 +20,13 @@ MAX = np.iinfo(np.int64).max
 
 @nb.njit(cache=True, nogil=True)
 def zero_of(mode, like):  # type: ignore[no-untyped-def]
-    """No match; of the type of ``like``."""
+    """The additive identity (no match), in the type of ``like``."""
     return like * 0 + MAX if mode == LEAST else like * 0
 
 
 @nb.njit(cache=True, nogil=True)
 def one_of(mode, like):  # type: ignore[no-untyped-def]
-    """The match of no event; of the type of ``like``."""
+    """The multiplicative identity (the empty match), in the type of ``like``."""
     return like * 0 if mode == LEAST else like * 0 + 1
 
 
@@ -42,7 +42,7 @@ def plus(mode, a, b):  # type: ignore[no-untyped-def]
 
 @nb.njit(cache=True, nogil=True)
 def times(mode, a, b):  # type: ignore[no-untyped-def]
-    """One after the other. Nothing times infinity is nothing: there is no such path."""
+    """One after the other. Zero times infinity is zero: there is no such path."""
     if mode == LEAST:
         return max(a, b)
     if mode > FLOAT:
@@ -52,7 +52,7 @@ def times(mode, a, b):  # type: ignore[no-untyped-def]
 
 @intrinsic
 def _sum(typing, a, b):  # type: ignore[no-untyped-def]
-    """``a + b``; of int64 that are not negative MAX where it is more."""
+    """``a + b``; saturates at MAX for non-negative int64."""
 
     def generate(context, builder, signature, operands):  # type: ignore[no-untyped-def]
         if a == types.float64:
@@ -65,7 +65,7 @@ def _sum(typing, a, b):  # type: ignore[no-untyped-def]
 
 @intrinsic
 def _product(typing, a, b):  # type: ignore[no-untyped-def]
-    """``a * b``; of int64 that are not negative MAX where it is more, of doubles 0 where one of them is."""
+    """``a * b``; saturates at MAX for non-negative int64; for doubles 0 if either factor is 0."""
 
     def generate(context, builder, signature, operands):  # type: ignore[no-untyped-def]
         if a == types.float64:

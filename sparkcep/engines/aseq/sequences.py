@@ -1,13 +1,13 @@
-"""A pattern as disjoint sequences of variables: what prefix counting can count.
+"""A pattern as disjoint sequences of variables, the form that prefix counting counts.
 
 In: the pattern tree. Out: ``Sequence``s such that every match of the pattern is a match of exactly one of them. OR gives
 one sequence per branch (branches bind different variables); AND gives one per order its events may have; a closure
-{n,m} one per number of events, a closure {n,} n positions of which the last takes any number of events. Imports neither
-numpy nor Polars, so that a driver may ask before it ships a query.
+{n,m} one per number of events, a closure {n,} n positions of which the last takes any number of events. Imports neither numpy nor Polars, so that the
+driver can check a query before it ships it.
 
 The events of a match are distinct rows, so the table's row order puts them in exactly one sequence. Where two neighbours
-of that sequence are ordered by the pattern, their ranks must differ (STRICT); where they are not, they may be concurrent
-or not (EITHER), or, to keep two ordered variables around a third apart, one of the two is said (TIED or STRICT).
+of that sequence are ordered by the pattern, their ranks must differ (STRICT). Where they are not, they may tie or not (EITHER); or the gap is fixed
+as TIED or STRICT, so that two ordered variables with a third between them are kept apart.
 """
 
 from __future__ import annotations
@@ -40,10 +40,10 @@ MAX_MARKED = 128
 class Sequence:
     """``variables`` in row order; ``gaps[i]`` says how ``variables[i]`` follows ``variables[i - 1]`` (``gaps[0]``: STRICT).
 
-    ``between[i]``: variables of which no event may lie strictly between ``variables[i]`` and ``variables[i + 1]``.
-    ``before``, ``behind``: of which none may lie in ``(match_end - W, match_start)``, or ``(match_end, match_start + W)``.
-    ``loops``: positions (from 0) that take one event or more, strictly ordered; a variable with several positions is a
-    closure. The gaps around a loop are STRICT, no negated event follows one, and none stands last beside an open end.
+    ``between[i]``: negated variables: none of their events may lie strictly between ``variables[i]`` and ``variables[i + 1]``.
+    ``before``, ``behind``: negated variables without an event in ``(match_end - W, match_start)``, or in ``(match_end, match_start + W)``.
+    ``loops``: positions (from 0) that take one or more events, strictly ordered; a variable with several positions is a closure. The gaps around a
+    loop are STRICT, no negated event follows a loop, and no loop comes last beside an open end.
     """
 
     variables: tuple[str, ...]
@@ -61,7 +61,7 @@ class Sequence:
 
 @dataclass(frozen=True, slots=True)
 class Marked:
-    """A sequence of which the event at ``position`` (from 1; 0: none) is told apart, and weighed."""
+    """A sequence in which the event at ``position`` (from 1; 0: none) is singled out and weighted."""
 
     sequence: Sequence
     position: int = 0
@@ -70,7 +70,7 @@ class Marked:
 def sequences(pattern: EventPattern) -> tuple[Sequence, ...]:
     """The sequences of ``pattern``.
 
-    Raises CepUnsupportedError for what prefix counting does not count, and what ``branches`` raises.
+    Raises CepUnsupportedError for what prefix counting cannot count, and whatever ``branches`` raises.
     """
     found = [sequence for branch in branches(pattern) for sequence in _of_branch(branch)]
     if len(found) > MAX_SEQUENCES:
@@ -79,9 +79,9 @@ def sequences(pattern: EventPattern) -> tuple[Sequence, ...]:
 
 
 def marked(all_sequences: Items[Sequence], variable: str) -> tuple[Marked, ...]:
-    """Every match with each event of ``variable`` in it, exactly once.
+    """Every match paired with each of its events of ``variable``, exactly once.
 
-    A loop with a marked event is: events before it or none, the event, events after it or none.
+    A loop with a marked event becomes: zero or more events, the marked event, zero or more events.
     Raises CepUnsupportedError past ``MAX_MARKED``.
     """
     found = [
@@ -97,7 +97,7 @@ def marked(all_sequences: Items[Sequence], variable: str) -> tuple[Marked, ...]:
 
 
 def check(spec: AggregateSpec) -> None:
-    """Raise CepUnsupportedError for a spec whose pattern, or an aggregate of it, prefix counting does not count."""
+    """Raise CepUnsupportedError if prefix counting cannot count the pattern of ``spec`` or one of its aggregates."""
     names = linked(spec.neighbours).variables
     aggregated = {output.source.variable for output in spec.outputs if isinstance(output.source, MatchAggregate)}
     for pattern in [one.pattern for one in spec.patterns] or [spec.pattern]:
@@ -108,7 +108,7 @@ def check(spec: AggregateSpec) -> None:
 
 
 def _check_linked(found: tuple[Sequence, ...], names: frozenset[str]) -> None:
-    """Raise CepUnsupportedError where a sequence with compared neighbours has an open end, or events in any order."""
+    """Raise CepUnsupportedError where a sequence with compared neighbours has an open end or unordered events."""
     for sequence in found:
         if names.isdisjoint(sequence.variables):
             continue
@@ -158,7 +158,7 @@ def _of_branch(branch: Branch) -> Iterator[Sequence]:
 
 
 def _with_closures(sequence: Sequence, closures: Items[Element]) -> Iterator[Sequence]:
-    """Each closure as one position or more."""
+    """Each closure expanded into one or more positions."""
     if not closures:
         if len(sequence.variables) > MAX_LENGTH:
             raise _not_counted(f"it has {len(sequence.variables)} positions, more than {MAX_LENGTH}")
@@ -181,9 +181,9 @@ def _with_closures(sequence: Sequence, closures: Items[Element]) -> Iterator[Seq
 
 
 def _counts(closure: Element, *, negated_after: bool) -> Iterator[tuple[int, int | None]]:
-    """Numbers of positions, each with the one among them that loops.
+    """The numbers of positions, each with the position that loops.
 
-    The event before a negated one stands alone: only what goes on from the last event of a closure may not be interrupted.
+    The event before a negated one gets a position of its own: the negation applies only after the last event of the closure.
     """
     if closure.high is not None:
         if closure.high > MAX_LENGTH:
@@ -207,7 +207,7 @@ def _orders(names: tuple[str, ...], precedes: frozenset[tuple[str, str]]) -> Ite
 
 
 def _gaps(order: tuple[str, ...], precedes: frozenset[tuple[str, str]]) -> Iterator[tuple[int, ...]]:
-    """Ways to follow one another that keep every ordered pair apart, each match in one of them."""
+    """The gap combinations that keep every ordered pair apart; each match fits exactly one of them."""
     free = tuple(STRICT if pair in precedes else EITHER for pair in pairwise(order))
     if _apart(order, free, precedes):
         yield (STRICT, *free)
@@ -218,7 +218,7 @@ def _gaps(order: tuple[str, ...], precedes: frozenset[tuple[str, str]]) -> Itera
 
 
 def _apart(order: tuple[str, ...], gaps: tuple[int, ...], precedes: frozenset[tuple[str, str]]) -> bool:
-    """Whether between the two of every ordered pair at least one gap is STRICT."""
+    """Whether at least one gap between the members of every ordered pair is STRICT."""
     return all(
         STRICT in gaps[first:second]
         for first, second in combinations(range(len(order)), 2)

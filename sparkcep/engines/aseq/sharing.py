@@ -1,12 +1,12 @@
-"""Which patterns of MATCH PATTERNS are counted in one pass: the sharing plan (A-Seq section 4).
+"""Which patterns of MATCH PATTERNS to count in one pass: the sharing plan (A-Seq section 4).
 
-In: the sequences of each pattern. Out: groups of patterns, the least cost found, and what they share. Imports no numpy, so
-that a driver may ask and EXPLAIN PATTERN may show it.
+In: the sequences of each pattern. Out: groups of patterns, the lowest cost found, and what they share. Imports no numpy, so that the driver can plan
+and EXPLAIN PATTERN can show it.
 
-A pass reads every row, handles every event that its patterns name, and changes the entries (``programs``) that end or begin
-with it, those that several patterns have only once. So patterns in one pass read the rows once, handle a common event type
-once, and pay for a common prefix (PreTree) or, in windows, for any common sub-pattern (Chop-Connect) once; each START
-event keeps a snapshot of the prefixes that begin with it. Event types count as equally frequent.
+A pass reads every row, handles every event that one of its patterns names, and updates the entries (``programs``) that end or begin with it; entries
+common to several patterns are updated once. So the patterns of one pass read the rows once, handle a common event type once, and pay once for a
+common prefix (PreTree) or, with windows, for any common sub-pattern (Chop-Connect); each START event keeps a snapshot of the prefixes that begin with
+it. Event types are assumed to be equally frequent.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ Pattern = tuple[str, tuple[Sequence, ...]]
 
 @dataclass(frozen=True, slots=True)
 class Shared:
-    """A sub-pattern that several patterns have. ``prefix``: in all of them it stands first."""
+    """A sub-pattern common to several patterns. ``prefix``: it comes first in all of them."""
 
     variables: tuple[str, ...]
     patterns: tuple[str, ...]
@@ -43,7 +43,7 @@ class Shared:
 
 @dataclass(frozen=True, slots=True)
 class SharingPlan:
-    """``passes``: numbers of the patterns counted together. ``cost``, ``alone``: ns per row, as planned and one by one."""
+    """``passes``: the numbers of the patterns counted together. ``cost``, ``alone``: ns per row as planned, and with one pass per pattern."""
 
     passes: tuple[tuple[int, ...], ...]
     cost: float
@@ -52,7 +52,7 @@ class SharingPlan:
 
 
 def plan_sharing(patterns: Items[Pattern], *, windowed: bool) -> SharingPlan:
-    """The passes over ``patterns``: from one each, the two whose union saves most are joined until nothing is saved."""
+    """The passes over ``patterns``: greedily, from one pass each, merge the two whose union saves most until no merge saves anything."""
     tests = {name for _, every in patterns for sequence in every for name in _names(sequence)}
     costs = _Costs(patterns, 1 / max(len(tests), 1), windowed)
     passes: list[tuple[int, ...]] = [(number,) for number in range(len(patterns))]
@@ -77,7 +77,7 @@ class _Costs:
     windowed: bool
 
     def of(self, group: tuple[int, ...]) -> float:
-        """Nanoseconds per row of one pass over the patterns ``group``; infinite past the bits of a word."""
+        """Nanoseconds per row of one pass over the patterns ``group``; infinite if their variables exceed the bits of a word."""
         every = [sequence for number in group for sequence in self.patterns[number][1] if countable(sequence)]
         names = {name for sequence in every for name in _names(sequence)}
         if len(names) > MAX_TESTS:
@@ -103,7 +103,7 @@ def _names(sequence: Sequence) -> set[str]:
 
 
 def _shared(patterns: Items[Pattern], *, windowed: bool) -> list[Shared]:
-    """The longest sub-patterns of two events or more that patterns have in common."""
+    """The longest common sub-patterns of two or more events."""
     found: dict[Key, list[tuple[str, int, tuple[str, ...]]]] = {}
     for name, every in patterns:
         for sequence in every:
@@ -121,7 +121,7 @@ def _shared(patterns: Items[Pattern], *, windowed: bool) -> list[Shared]:
 
 
 def _inside(one: Shared, other: Shared) -> bool:
-    """Whether ``other`` says more about the same patterns."""
+    """Whether ``other`` subsumes ``one`` for the same patterns."""
     texts = (f" {' '.join(part.variables)} " for part in (one, other))
     inner, outer = texts
     return one != other and one.patterns == other.patterns and inner in outer

@@ -1,6 +1,6 @@
-"""What a sub-pattern says, so that equal ones of several sequences can be known for one.
+"""Canonical keys of sub-patterns, so that equal ones in several sequences are recognised.
 
-In: a sequence. Out: keys of what stands between two of its states. Imports no numpy, so that a driver may ask.
+In: a sequence. Out: keys of what lies between two of its states. Imports no numpy, so that the driver can use it.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ def countable(sequence: Sequence) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class Spelled:
-    """What stands between two states of a sequence; a state is a number of positions taken."""
+    """What lies between two states of a sequence; a state is the number of positions taken."""
 
     marked: Marked
 
@@ -30,7 +30,7 @@ class Spelled:
 
     @property
     def states(self) -> int:
-        """The last state from which a match ends: the one before the last event, or a loop that goes on."""
+        """The last state from which a match can end: the one before the last event, or a loop that continues."""
         length = len(self.sequence.variables)
         return length if length - 1 in self.sequence.loops else length - 1
 
@@ -39,11 +39,11 @@ class Spelled:
         return state - 1 in self.sequence.loops
 
     def resets(self, state: int) -> tuple[str, ...]:
-        """The negated variables whose events end what stands in ``state``."""
+        """The negated variables whose events reset what has reached ``state``."""
         return self.sequence.between[state - 1] if 0 < state < len(self.sequence.variables) else ()
 
     def key(self, first: int, last: int) -> Key:
-        """What equal entries have in common. An empty entry that never changes belongs to its prefix."""
+        """A key that is equal for equal entries. An empty entry that never changes belongs to its prefix."""
         if first == last and first and not self.loops(first) and not self.resets(first):
             return "empty", self.key(0, first)
         parts: list[object] = [self._state(first)]
@@ -52,6 +52,6 @@ class Spelled:
         return tuple(parts)
 
     def _state(self, state: int) -> object:
-        """Which events change entries that begin or end here: those that go on with a loop, and negated ones."""
+        """The events that update entries beginning or ending here: those that continue a loop, and negated ones."""
         loop = self.sequence.variables[state - 1] if self.loops(state) else ""
         return loop, tuple(sorted(self.resets(state)))

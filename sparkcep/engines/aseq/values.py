@@ -1,7 +1,7 @@
-"""The attribute that an aggregate ranges over, as weights of a semiring, and the results back as Arrow arrays.
+"""The attribute that an aggregate ranges over, converted to semiring weights, and results converted back to Arrow arrays.
 
-In: an Arrow column. Out: per row a weight: for COUNT 1 where there is a value, for SUM the value (a negative one apart from
-a positive one: the counting kernels only add), for MIN and MAX an order key. No pattern is known here.
+In: an Arrow column. Out: one weight per row: for COUNT 1 where there is a value, for SUM the value (negative and positive values separately, because
+the counting kernels only add), for MIN and MAX an order key. No pattern is known here.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ class Column:
         return np.where(self.valid, _numpy(self.values.cast(pa.float64(), safe=False)), 0.0)
 
     def remainders(self, prime: int) -> Ints:
-        """The doubles, which are fractions by powers of two, modulo ``prime``; 0 for NULL, a number of its own for NaN and each infinity."""
+        """The doubles (integers times powers of two) modulo ``prime``; 0 for NULL, a distinct number each for NaN and the two infinities."""
         numbers = self.doubles()
         finite = np.isfinite(numbers)
         fraction, exponent = np.frexp(np.where(finite, numbers, 0.0))
@@ -73,7 +73,7 @@ class Column:
         return np.where(self.valid, _numpy(self.values.cast(pa.int64())), 0)
 
     def order(self) -> tuple[Ints, pa.Array]:
-        """Per row the rank of its value among the distinct ones (MAX for NULL), and the distinct values in order.
+        """Per row the rank of its value among the distinct values (MAX for NULL), and those values in order.
 
         NaN is the greatest double and -0.0 equals 0.0, as in Spark.
         """
@@ -100,7 +100,7 @@ def column(table: pa.Table, name: str) -> Column:
 
 
 def sum_type(kind: pa.DataType) -> pa.DataType | None:
-    """The type of Spark's SUM over decimals and floats; None for integers, whose sum's type is asked for."""
+    """The type of Spark's SUM over decimals and floats; None for integers, whose sum type the aggregate specifies."""
     if pa.types.is_floating(kind) or pa.types.is_null(kind):
         return pa.float64()
     if pa.types.is_decimal(kind):

@@ -1,7 +1,7 @@
-"""Counting over one table: which sequences go through which kernel, and together with which others.
+"""Counting over one table: which sequences run in which kernel, and which of them together.
 
-In: the table, patterns as sequences, a sharing plan. Out: for a pattern, a ``Weighing`` and an arithmetic one number per
-partition. Patterns that the plan puts together are counted in one pass, and their results are kept for one another.
+In: the table, patterns as sequences, a sharing plan. Out: for a pattern, a ``Weighing`` and an arithmetic, one number per partition. Patterns that
+the plan groups are counted in one pass, which caches the results of all of them.
 """
 
 from __future__ import annotations
@@ -30,10 +30,10 @@ MAX_TESTS = 62
 
 @dataclass(frozen=True, slots=True)
 class Weighing:
-    """How a match counts: ``one`` each, or by the attribute ``column`` of each of ``variable``'s events.
+    """How a match is weighted: ``one`` each, or by the attribute ``column`` of each of ``variable``'s events.
 
-    ``counted``: 1 where it has a value; ``positive``, ``negative``: its value, or 0 where the sign is the other;
-    ``value``: as it is (doubles and exact sums only); ``least``, ``greatest``: order keys.
+    ``counted``: 1 where it has a value; ``positive``, ``negative``: its value, or 0 if it has the other sign; ``value``: unchanged (doubles and exact
+    sums only); ``least``, ``greatest``: order keys.
     """
 
     weight: Weight = "one"
@@ -43,7 +43,7 @@ class Weighing:
 
 @dataclass(slots=True)
 class Work:
-    """One table under work. ``together``: patterns (by number) that are counted in one pass."""
+    """The table being processed. ``together``: patterns (by number) that are counted in one pass."""
 
     table: Table
     variables: tuple[str, ...]
@@ -73,12 +73,12 @@ class Work:
         return self._done[key]
 
     def marked(self, pattern: int, variable: str) -> tuple[Marked, ...]:
-        """What a pass over ``pattern`` counts; with a variable, once for each of its events."""
+        """What a pass over ``pattern`` counts; with a variable, each match once per event of that variable."""
         every = self.patterns[pattern]
         return marked(every, variable) if variable else tuple(Marked(sequence) for sequence in every)
 
     def weights(self, weighing: Weighing, mode: int) -> NDArray:
-        """One weight per row of the table; none where every match counts one."""
+        """One weight per row of the table; empty where every match counts one."""
         if weighing.weight == "one":
             return np.empty(0, np.float64 if mode == semiring.FLOAT else np.int64)
         key = weighing, mode
@@ -176,7 +176,7 @@ class Work:
         count(found.holds, out)
         if found.error is not None:
             count(found.excused, allowed)
-            if not np.array_equal(out, allowed):  # a match that only lacks an answer
+            if not np.array_equal(out, allowed):  # an error alone decides some match
                 raise found.error
 
     def _compared(self, sequence: Sequence) -> Sides:
@@ -217,7 +217,7 @@ class Work:
 
 
 def _inner(sequence: Sequence) -> set[int]:
-    """Positions that go on with the closure of the position before."""
+    """Positions that continue the closure of the previous position."""
     return {i for i in range(1, len(sequence.variables)) if sequence.variables[i] == sequence.variables[i - 1]}
 
 

@@ -1,9 +1,9 @@
 """Counts for EXPLAIN ANALYZE PATTERN over a MATCH PATTERN clause whose matches are built.
 
-In: a plan and a table of whole partitions. Out: ``Counts``: for each state of the chain (the variables bound so far, in the order in
-which they were bound) the pairs of a partial match and an event of the new variable in its partition, and how many of them became
-partial matches; for each condition on the way how many it was asked of, and how many stayed; then the matches. Where the tree or the
-stacks were asked for, the chain is counted in their stead: the matches are the same.
+In: a plan and a table of whole partitions. Out: ``Counts``: for each state of the chain (the variables bound so far, in binding order) the pairs of a
+partial match and a candidate event of the new variable in its partition, and how many became partial matches; for each condition on the way, how many
+pairs it was evaluated on and how many passed; then the matches. If the query asks for the tree or the stacks, the chain is counted instead: its
+matches are the same.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What a run may spend: partial matches in all, and at a time; what it did spend; and, for EXPLAIN ANALYZE PATTERN, what became of it."""
+"""The budget of a run: the total and the concurrent number of partial matches; what was spent; and, for EXPLAIN ANALYZE PATTERN, with what result."""
 
 from __future__ import annotations
 
@@ -18,9 +18,8 @@ one chunk a size, so all sizes together hold a few chunks, and a thousand sizes 
 @dataclass(slots=True)
 class Counters:
     """What a run did. ``created``: partial matches that passed their predicates, by the variable bound last (complete
-    matches are those of the last state); ``tried``: pairs of a partial match and an event that order, window and equality
-    admit, by the variables bound; ``predicates``: evaluations of other predicates; ``peak``: most partial matches held at
-    one time."""
+    matches are those of the last state); ``tried``: pairs of a partial match and an event that order, window and equality admit, by the variables
+    bound; ``predicates``: evaluations of other predicates; ``peak``: the most partial matches held at once."""
 
     created: Counter[str] = field(default_factory=Counter)
     tried: Counter[tuple[str, ...]] = field(default_factory=Counter)
@@ -34,16 +33,15 @@ class Counters:
         return self.created.total()
 
     def hold(self, count: int) -> None:
-        """``count`` more (or fewer) are held."""
+        """Record that ``count`` more (if negative, fewer) are held."""
         self.held += count
         self.peak = max(self.peak, self.held)
 
 
 @dataclass(slots=True)
 class Budget:
-    """Partial matches that may still be tried, and how many at a time. ``bounds``: what the clause bounds them by
-    already (``WITHIN``, ``PARTITION BY``). ``counts``: where the ways of partial matches are counted, if they are;
-    ``branch``: what stands before the items there."""
+    """How many partial matches may still be tried, and how many at a time. ``bounds``: what already bounds them in the clause (``WITHIN``,
+    ``PARTITION BY``). ``counts``: collects the fate of partial matches, if wanted; ``branch``: the prefix of its items."""
 
     left: int
     limit: int
@@ -54,7 +52,7 @@ class Budget:
     branch: str = ""
 
     def count(self, section: str, item: str, tried: int, taken: int | None = None) -> None:
-        """Of ``tried`` partial matches ``taken`` went on."""
+        """Record that ``taken`` of ``tried`` partial matches passed."""
         if self.counts is not None:
             self.counts.add(section, f"{self.branch}{item}", tried, taken)
 
@@ -87,7 +85,7 @@ class Budget:
         return min(self.chunk, max(self.chunk >> (size - 1) // HALVED_EVERY, MIN_CHUNK))
 
     def _advice(self, state: Sequence[str], first: str = "To bound them, ") -> str:
-        """What the clause lacks, most effective first."""
+        """Suggestions of what to add to the clause, most effective first."""
         parts = ["shorten WITHIN" if "WITHIN" in self.bounds else "add WITHIN"]
         if "PARTITION BY" not in self.bounds:
             parts.append("add PARTITION BY or an equivalence test such as [attribute]")

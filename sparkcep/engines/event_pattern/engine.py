@@ -17,6 +17,7 @@ from sparkcep.engines.event_pattern.analyze import analyze
 from sparkcep.engines.event_pattern.budget import Budget, Counters
 from sparkcep.engines.event_pattern.events import load
 from sparkcep.engines.event_pattern.matches import CHUNK, MAX_PARTIAL_MATCHES, matches
+from sparkcep.engines.event_pattern.output import compressed, enumerated
 from sparkcep.engines.event_pattern.output.output import OUTPUT_ROWS, Matches, Writer, found, tables
 from sparkcep.engines.event_pattern.output.overlap import non_overlapping
 from sparkcep.engines.event_pattern.planner.plan import Plan, plan
@@ -90,7 +91,5 @@ def _non_overlapping(spec: EventPatternSpec, table: pa.Table, parts: Iterator[Ma
 
 def _compressed(spec: EventPatternSpec, table: pa.Table, parts: Iterator[Matches]) -> Iterator[pa.Table]:
     """Every match is made; then equal ends of matches are shared."""
-    from sparkcep.engines.nfa_b import compressed, enumerated  # kernels that few clauses need
-
     names = [element.variable for element in elements(spec.pattern, negated=False)]
     yield from map(compressed.PartWriter(spec, names, table).write, enumerated.parts(parts, names))

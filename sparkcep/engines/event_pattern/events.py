@@ -1,10 +1,10 @@
 """The events of one table that any variable can take, with their order as index ranges.
 
-In: the Arrow table of whole partitions. Out: ``Events``: the candidate rows, numbered from 0 in table order, and per
-candidate where its partition, its group of concurrent events and its window begin and end. "Before", "after" and
+In: the Arrow table of whole partitions. Out: ``Events``: the candidate rows, numbered from 0 in table order, and for each candidate where its
+partition, its tie group (concurrent events) and its window begin and end. "Before", "after" and
 "within" are then comparisons of candidate numbers, over all partitions at once. No payload column is read here.
 
-Events that no variable can take are left out first: with rare types all later work is on a small part of the table.
+Events that no variable can take are dropped first: with rare event types, all later work is on a small part of the table.
 """
 
 from __future__ import annotations
@@ -32,11 +32,11 @@ TIME_LINE = 1 << 62
 
 @dataclass(frozen=True, slots=True)
 class Window:
-    """WITHIN per candidate p, as ends of ranges of candidates in its partition.
+    """WITHIN per candidate p, as bounds of candidate ranges in its partition.
 
-    ``end``: no candidate from ``end[p]`` on is in a window that p opens; ``begin``: no candidate before ``begin[p]``
-    opens a window that p is in. ``exact``: all others are, so the ranges are the whole truth; else (see
-    ``_ceilings``) ``time`` and ``deadline`` must be compared as well.
+    ``end``: candidates from ``end[p]`` on are outside a window that p opens; ``begin``: candidates before ``begin[p]`` open windows that p is outside
+    of. ``exact``: the ranges decide, because all other candidates are inside; else (see ``_ceilings``) ``time`` and ``deadline`` must be compared as
+    well.
     """
 
     begin: IntArray
@@ -48,7 +48,7 @@ class Window:
 
 @dataclass(frozen=True, slots=True)
 class Events:
-    """Candidates in table order; all arrays have one entry a candidate.
+    """Candidates in table order; all arrays have one entry per candidate.
 
     ``positions``: row in the table. ``partition_start``/``partition_end`` and ``tie_start``/``tie_end``: half-open
     ranges of candidates of the same partition, and of the same rank. ``flags``: the mask columns of the candidates.
@@ -111,7 +111,7 @@ def _changes(values: IntArray) -> BoolArray:
 
 
 def _groups(starts: BoolArray) -> tuple[IntArray, IntArray]:
-    """Per entry the half-open range of the group it lies in."""
+    """Per entry, the half-open range of its group."""
     first = np.flatnonzero(starts)
     end = np.append(first[1:], len(starts))[: len(first)]
     sizes = end - first
@@ -121,7 +121,7 @@ def _groups(starts: BoolArray) -> tuple[IntArray, IntArray]:
 def _times(
     table: pa.Table, positions: IntArray, ranks: IntArray, within: WithinTime | WithinEvents
 ) -> tuple[TimeArray, TimeArray]:
-    """Time and deadline; a window of events is a window of time on ranks."""
+    """Times and deadlines; a window counted in events is a time window over ranks."""
     if isinstance(within, WithinTime):
         return _numbers(table, within.time)[positions], _numbers(table, within.deadline)[positions]
     longest = int(ranks.max(initial=0)) + 1
@@ -129,10 +129,8 @@ def _times(
 
 
 def _window(time: TimeArray, deadline: TimeArray, partition_start: IntArray, partition_end: IntArray) -> Window:
-    """Ends never fall, so the candidates whose window is over at p (``end[q] <= p``) come first; ``begin[p]`` counts
-    them.
-
-    Those of earlier partitions are among them: their ends lie in their own partitions.
+    """Ends are monotone, so the candidates whose window is over at p (``end[q] <= p``) are a prefix; ``begin[p]`` is its length.
+    It includes the candidates of earlier partitions, whose ends lie in their own partitions.
     """
     ceilings = _ceilings(deadline, partition_start)
     end = _ends(time, ceilings, partition_end)
@@ -141,11 +139,10 @@ def _window(time: TimeArray, deadline: TimeArray, partition_start: IntArray, par
 
 
 def _ceilings(deadline: TimeArray, partition_start: IntArray) -> TimeArray:
-    """The greatest deadline so far in the partition: ``deadline`` itself where it never falls.
+    """The running maximum of the deadline in the partition: ``deadline`` itself if it is monotone.
 
-    It falls only for calendar intervals (``ts + 1 month`` where a clock goes back). An event past the ceiling of
-    another is past the deadlines of all events up to that one, whichever of them opens the match, so pruning by
-    ceilings loses nothing.
+    It falls only for calendar intervals (``ts + 1 month`` across a clock change backwards). An event past the ceiling of another is past the
+    deadlines of all events up to that one, whichever of them opens the match, so pruning by ceilings loses no match.
     """
     falls = (deadline[1:] < deadline[:-1]) & (partition_start[1:] == partition_start[:-1])
     if not falls.any():
@@ -155,12 +152,11 @@ def _ceilings(deadline: TimeArray, partition_start: IntArray) -> TimeArray:
 
 
 def _ends(time: TimeArray, deadline: TimeArray, partition_end: IntArray) -> IntArray:
-    """The first candidate at or after p whose time is not less than ``deadline[p]``, else the partition's end, for
-    every p.
+    """For every p, the first candidate at or after p whose time is not less than ``deadline[p]``, else the partition's end.
 
-    One binary search where partition and time fit one ascending key. Else an exponential search from each p, all at
-    once: the number of rounds is logarithmic in the longest window, not in the partition. Steps double while any of
-    them succeeds; then less than one step is missing everywhere, and steps halve.
+    One binary search if partition and time fit one ascending key. Else an exponential search from all p in lockstep: the number of rounds is
+    logarithmic in the longest window, not in the partition. The step doubles while any search advances; then every search is within one step of its
+    goal, and the step halves.
     """
     found = np.arange(len(time))
     line = _time_line(time, deadline, partition_end)
@@ -175,7 +171,7 @@ def _ends(time: TimeArray, deadline: TimeArray, partition_end: IntArray) -> IntA
 
 
 def _time_line(time: TimeArray, deadline: TimeArray, partition_end: IntArray) -> tuple[TimeArray, TimeArray] | None:
-    """Times and deadlines with the partitions one behind another; None where they do not fit."""
+    """Times and deadlines on one axis, with the partitions laid end to end; None if they do not fit."""
     if not len(time) or partition_end[0] == len(time):
         return time, deadline
     if not (np.issubdtype(time.dtype, np.integer) and np.issubdtype(deadline.dtype, np.integer)):
@@ -184,13 +180,13 @@ def _time_line(time: TimeArray, deadline: TimeArray, partition_end: IntArray) ->
     width = high - low + 1
     if low > int(deadline.min()) or width * len(time) >= TIME_LINE:
         return None
-    # The ends of partitions ascend with them and number them well enough.
+    # Partition ends ascend, so they serve as partition numbers.
     shift = partition_end * width - low
     return time + shift, deadline + shift
 
 
 def _advance(found: IntArray, step: int, time: TimeArray, deadline: TimeArray, partition_end: IntArray) -> bool:
-    """Move ``found`` on by ``step`` where all candidates in between lie before the deadline; whether any moved."""
+    """Advance ``found`` by ``step`` where all candidates in between lie before the deadline; returns whether any advanced."""
     probe = np.minimum(found + step, partition_end)
     moves = (probe > found) & (time[probe - 1] < deadline)
     np.copyto(found, probe, where=moves)

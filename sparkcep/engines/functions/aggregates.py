@@ -1,7 +1,7 @@
-"""Aggregates over an array of values (NULLs are left out already), in the order of the rows: as Spark folds them.
+"""Aggregates over an array of values (without NULLs), folded in row order as Spark does.
 
 ``stddev_samp`` … ``var_pop`` follow CentralMomentAgg (Spark, after Pébay 2008, formulas 2.1 and 2.2), step by step, so that they are
-equal to the last bit. Names are Spark's function names; the binder puts them around an ARRAY_AGG of the engine's.
+equal to the last bit. Names are Spark's function names; the binder wraps them around one of the engine's ARRAY_AGGs.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ NONE: Moments = (0, 0.0, 0.0)
 
 
 def moments(before: Moments, value: float) -> Moments:
-    """The moments with one value more."""
+    """The moments after one more value."""
     count, mean, squares = before
     count += 1
     delta = value - mean
@@ -76,7 +76,7 @@ def _sum(node: SparkFunction) -> Callable[[list[Any]], Any]:
 
 def _float_sum(values: list[float]) -> float:
     total = 0.0
-    for value in values:  # one after the other, as Spark; ``sum`` of Python 3.12 compensates
+    for value in values:  # one at a time, as Spark does; Python 3.12's ``sum`` uses compensated summation
         total += value
     return total
 
@@ -98,7 +98,7 @@ def _percentile(node: SparkFunction) -> Callable[[list[float], float], float | N
 
 @strict("max_by", "min_by")
 def _by(node: SparkFunction) -> Callable[[list[tuple[Any, Any]]], Any]:
-    """Over (value, order) pairs; of equal orders the later row counts."""
+    """MAX_BY / MIN_BY over (value, order) pairs; ties go to the later row."""
     pair = element(type_of(node.arguments[0]))
     if kind(pair) != "struct":
         raise Refused(f"{node.name} of {pair}")

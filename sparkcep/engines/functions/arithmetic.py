@@ -1,4 +1,4 @@
-"""Arithmetic on integers, decimals, floats and intervals: overflow and division by zero as the expression's mode says."""
+"""Arithmetic on integers, decimals, floats and intervals; the expression's mode governs overflow and division by zero."""
 
 from __future__ import annotations
 

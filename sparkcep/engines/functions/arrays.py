@@ -1,4 +1,4 @@
-"""Functions of arrays and structs; those that take a lambda run it for each element."""
+"""Functions of arrays and structs; higher-order functions apply their lambda to each element."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from sparkcep.spec.expression import SparkFunction
 
 
 def _key(node: SparkFunction) -> Callable[[Any], Any]:
-    """Keys of an array's elements, hashable; NULL has one too."""
+    """A function giving hashable keys of an array's elements, NULL included."""
     inner = type_of(node.arguments[0])
     if kind(inner) != "array":
         raise Refused(f"{node.text} of the type {inner}")

@@ -1,4 +1,4 @@
-"""What the modules of functions share: the registers, types as text, keys that sort as Spark sorts, errors."""
+"""What the function modules share: the registries, types as text, sort keys with Spark's order, errors."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ EXACT = Context(prec=160, rounding=ROUND_HALF_UP)
 
 
 class Refused(Exception):
-    """The function is here, but not for these types or arguments."""
+    """The function is implemented, but not for these types or arguments."""
 
 
 def strict(*names: str) -> Callable[[Any], Any]:
@@ -49,7 +49,7 @@ def lazy(*names: str) -> Callable[[Any], Any]:
 
 
 def simple(name: str, function: Callable[..., Any]) -> None:
-    """Register a function that needs to know nothing of its types."""
+    """Register a function that does not depend on its types."""
     STRICT[name] = lambda node: function
 
 
@@ -80,17 +80,17 @@ def mode(node: SparkFunction) -> str:
 
 
 def is_true(node: SparkFunction, index: int = 0) -> bool:
-    """A setting that is a boolean."""
+    """Whether a boolean setting of the node is true."""
     return node.settings[index].lower() == "true"
 
 
 def failure(message: str, code: str = "CONDITION_VALUE") -> CepDataError:
-    """What an ANSI error of Spark's becomes."""
+    """The error that stands for one of Spark's ANSI errors."""
     return CepDataError(message, code=code, hint="use the function's try_ form, or test the value before")
 
 
 def fitted(value: Decimal, type_text: str, how: str) -> Decimal | None:
-    """A decimal rounded to a type's scale; where it has too many digits, an error (ANSI) or NULL."""
+    """A decimal rounded to a type's scale; if it has too many digits, an error (ANSI) or NULL."""
     precision, scale = digits(type_text)
     rounded = value.quantize(Decimal(1).scaleb(-scale), context=EXACT)
     if abs(rounded) < Decimal(10) ** (precision - scale):
@@ -101,7 +101,7 @@ def fitted(value: Decimal, type_text: str, how: str) -> Decimal | None:
 
 
 def whole(value: int, type_text: str, how: str) -> int | None:
-    """An integer in a type's range; outside, an error (ANSI), NULL (TRY), or wrapped around (LEGACY)."""
+    """An integer, checked against a type's range; outside it an error (ANSI), NULL (TRY), or wrapped around (LEGACY)."""
     bits = BITS.get(type_text, 64)
     half = 1 << (bits - 1)
     if -half <= value < half:
@@ -112,7 +112,7 @@ def whole(value: int, type_text: str, how: str) -> int | None:
 
 
 def order(type_text: str) -> Callable[[Any], Any] | None:
-    """A function that makes keys of values which compare as Spark compares the values; None: the values do themselves."""
+    """A key function whose keys compare as Spark compares the values; None if the values themselves do."""
     name = kind(type_text)
     if name in ("float", "double"):
         return lambda value: (1, 0.0) if math.isnan(value) else (0, value)
@@ -125,7 +125,7 @@ def order(type_text: str) -> Callable[[Any], Any] | None:
 
 
 def key_of(type_text: str) -> Callable[[Any], Any]:
-    """Like ``order``, always a function."""
+    """Like ``order``, but never None."""
     return order(type_text) or _itself
 
 

@@ -1,4 +1,4 @@
-"""CAST, TRY_CAST and the casts that Spark adds itself, between the types where Python's answer is Spark's."""
+"""CAST, TRY_CAST and Spark's implicit casts, between types where Python's result equals Spark's."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def _cast(node: SparkFunction, arguments: list[Closure]) -> Closure:
 
 
 def _caster(source: str, target: str, how: str, zone: str) -> Caster | None:
-    """A function of values; None where nothing is to be done."""
+    """A function of values; None if the cast is a no-op."""
     if source == target or kind(source) == "void":
         return None
     if kind(source) == kind(target) == "array":
@@ -77,7 +77,7 @@ def _caster(source: str, target: str, how: str, zone: str) -> Caster | None:
 
 
 def _invalid(value: Any, target: str, how: str) -> Any:
-    """NULL, or an error where the mode is ANSI."""
+    """NULL, or an error in ANSI mode."""
     if how == "ANSI":
         raise failure(f"{value!r} is no {target.upper()}", "CAST")
     return None

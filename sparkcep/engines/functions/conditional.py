@@ -1,4 +1,4 @@
-"""Logic, comparison, and choices: what decides whether an argument is computed at all."""
+"""Logic, comparisons and conditionals: the functions that short-circuit."""
 
 from __future__ import annotations
 
@@ -77,7 +77,7 @@ def _is_null(node: SparkFunction, arguments: list[Closure]) -> Closure:
 
 @lazy("KnownNotNull", "KnownNullable", "KnownNotContainsNull")
 def _known(node: SparkFunction, arguments: list[Closure]) -> Closure:
-    """What Spark says of a value's NULLs does not change it."""
+    """Spark's nullability markers do not change a value."""
     return arguments[0]
 
 

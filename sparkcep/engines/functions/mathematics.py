@@ -1,4 +1,4 @@
-"""Mathematical functions. Of transcendental ones (exp, ln, pow …) the last bit may differ from Java's; all others are exact."""
+"""Mathematical functions. Transcendental ones (exp, ln, pow …) may differ from Java in the last bit; all others are equal."""
 
 from __future__ import annotations
 
@@ -79,7 +79,7 @@ def _whole(node: SparkFunction) -> Callable[[Any], Any]:
 
 
 def _to_long(nearest: Callable[[float], int], x: float, fails: bool) -> int:
-    """What is too large is an error, or as in Java: NaN is 0, the rest the largest number."""
+    """A value out of range is an error, or saturates as in Java (NaN becomes 0)."""
     if fails and not -(2.0**63) <= x < 2.0**63:
         raise failure(f"{x} does not fit BIGINT", "OVERFLOW")
     if math.isnan(x):

@@ -1,7 +1,7 @@
 """SparkFunction trees → Python closures.
 
-A closure takes a *frame* (where values of rows come from; nothing here looks at it) and returns a value: booleans, ints (also dates as
-days, timestamps and intervals as microseconds), floats, Decimals, strings, bytes, lists (arrays), tuples (structs); None is NULL.
+A closure takes a *frame* (the source of row values, opaque here) and returns a value: booleans, ints (dates are days, timestamps and intervals
+microseconds), floats, Decimals, strings, bytes, lists (arrays), tuples (structs); None is NULL.
 """
 
 from __future__ import annotations
@@ -23,14 +23,14 @@ NAMES = frozenset([*STRICT, *LAZY, "LambdaFunction", "NamedLambdaVariable"])
 
 
 def check(node: Any) -> None:
-    """Raise CepUnsupportedError, without a span, for a tree that holds what is not here. ``AttributeReference``s stand for leaves."""
+    """Raise CepUnsupportedError, without a span, for a tree with an unsupported function. ``AttributeReference``s stand for leaves."""
     compile_function(node, lambda leaf: lambda frame: None)
 
 
 def compile_function(node: Any, leaf: Leaf, kept: Callable[[SparkFunction], Closure | None] | None = None) -> Closure:
-    """The closure of a tree; ``leaf`` makes those of what is no SparkFunction and no Constant. Raises CepUnsupportedError.
+    """The closure of a tree; ``leaf`` compiles nodes other than SparkFunction and Constant. Raises CepUnsupportedError.
 
-    ``kept`` may make a better closure of a function: one that goes on from an earlier value.
+    ``kept`` may supply an incremental closure for a function: one that continues from an earlier value.
     """
     if isinstance(node, Constant):
         value = Decimal(node.value) if isinstance(node.value, str) and kind(node.type) == "decimal" else node.value
@@ -59,7 +59,7 @@ def compile_function(node: Any, leaf: Leaf, kept: Callable[[SparkFunction], Clos
 
 
 def _strict(function: Any, arguments: list[Closure]) -> Closure:
-    """NULL where an argument is; written out for the usual numbers of arguments."""
+    """NULL if an argument is NULL; unrolled for the usual numbers of arguments."""
     if len(arguments) == 1:
         (only,) = arguments
 

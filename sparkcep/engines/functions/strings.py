@@ -22,7 +22,7 @@ def _of_strings(node: SparkFunction, *indices: int) -> None:
 
 
 def _plain(name: str, function: Callable[..., Any], *indices: int) -> None:
-    """Register a function of strings (those at ``indices``; all)."""
+    """Register a function whose arguments at ``indices`` (default: all) must be strings."""
 
     @strict(name)
     def maker(node: SparkFunction) -> Callable[..., Any]:

@@ -57,7 +57,7 @@ def day_of(micros: int, zone: str) -> int:
 
 
 def midnight(days: int, zone: str) -> int:
-    """The timestamp where a date begins in a time zone."""
+    """The timestamp of the start of a date in a time zone."""
     day = _date(days)
     return _micros(datetime(day.year, day.month, day.day, tzinfo=_zone(zone)))
 
@@ -68,13 +68,13 @@ def date_text(days: int) -> str:
 
 
 def timestamp_text(micros: int, zone: str) -> str:
-    """A timestamp as text: no more digits behind the point than it takes."""
+    """A timestamp as text, without trailing zeros in the fraction."""
     text = _local(micros, zone).replace(tzinfo=None).isoformat(" ")
     return text.rstrip("0") if "." in text else text
 
 
 def parsed_date(text: str) -> int | None:
-    """``2024``, ``2024-1``, ``2024-01-02`` (and a time behind it) as a date; None for anything else."""
+    """``2024``, ``2024-1``, ``2024-01-02`` (optionally followed by a time) as a date; None for anything else."""
     found = _DATE.fullmatch(text)
     if found is None:
         return None
@@ -129,7 +129,7 @@ def _is_utc(zone: str) -> bool:
 
 
 def _wall(micros: int, zone: str) -> int:
-    """The clock's time in the zone, as if it were UTC: Spark subtracts timestamps by the clock."""
+    """Local wall-clock time as if it were UTC: Spark subtracts timestamps by wall clock."""
     return _micros(_local(micros, zone).replace(tzinfo=UTC))
 
 
@@ -252,7 +252,7 @@ def _difference(node: SparkFunction) -> Callable[[int, int], int]:
 
 
 def internal(value: Any) -> Any:
-    """A value as Arrow gives it → as functions take it."""
+    """An Arrow value in the representation that the functions expect."""
     if isinstance(value, datetime):
         return _micros(value if value.tzinfo else value.replace(tzinfo=UTC))
     if isinstance(value, date):

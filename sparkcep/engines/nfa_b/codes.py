@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from sparkcep.engines.event_pattern.output import parts
+
 SET, COUNT, INT_SUM, FLOAT_SUM, WIDENED_SUM, LEAST, GREATEST, LISTED = 0, 1, 2, 3, 4, 5, 6, 7
 """What an event does to a slot of the value vector: its value replaces, is counted, added (as an integer, a float, an
 integer in a sum of floats), or kept if less, or greater; or the event itself is put behind those of a list (see ``slow``)."""
@@ -20,11 +22,8 @@ with which the last match that was output ended; the conjunct with a fault, and 
 S_STARTED, S_STEPS, S_MERGED, S_POSTPONED, S_BEST, S_EXPIRED, S_SIZE = 8, 9, 10, 11, 12, 13, 16
 """Counters: runs started, steps of runs, runs merged; of the backtrack algorithm: postponed runs, and the best end."""
 
-UNION = -1
-"""The component of a node that stands for two."""
-
-NOTHING = -1
-"""No node: a path ends."""
+UNION, NOTHING = parts.UNION, parts.NOTHING
+"""Components and neighbours of nodes, as in the buffer's parts."""
 
 SLOT_WORDS = 3
 """Words of a slot: the value (a sum of integers: its low word), a sum's high word, and whether there is a value."""

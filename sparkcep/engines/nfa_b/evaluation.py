@@ -12,12 +12,12 @@ from dataclasses import dataclass, field
 import numpy as np
 import pyarrow as pa
 
+from sparkcep.engines.event_pattern.output.compressed import PartWriter
+from sparkcep.engines.event_pattern.output.enumerated import parts as enumerated_parts
 from sparkcep.engines.event_pattern.output.output import OUTPUT_ROWS, Matches, Writer
 from sparkcep.engines.event_pattern.output.overlap import non_overlapping
 from sparkcep.engines.nfa_b import negation
 from sparkcep.engines.nfa_b.compilation import Automaton, automata
-from sparkcep.engines.nfa_b.compressed import PartWriter
-from sparkcep.engines.nfa_b.enumerated import parts as enumerated_parts
 from sparkcep.engines.nfa_b.matches import matches, parts
 from sparkcep.engines.nfa_b.search import MAX_NODES, Algorithm, Search
 from sparkcep.engines.nfa_b.slow import ROW, Calls

@@ -7,12 +7,12 @@ variable, as rows of the table; or for each last event its part of the buffer.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
 from sparkcep.engines.event_pattern.output.output import OUTPUT_EVENTS, Lists, Matches, Rows
+from sparkcep.engines.event_pattern.output.parts import Parts
 from sparkcep.engines.nfa_b import codes
 from sparkcep.engines.nfa_b import match_kernels as kernels
 from sparkcep.engines.nfa_b.search import Ends
@@ -20,22 +20,6 @@ from sparkcep.engines.nfa_b.structure import Line
 from sparkcep.engines.nfa_b.structures import PartArrays, Walk, Written
 
 IntArray = NDArray[np.int32]
-
-
-@dataclass(frozen=True, slots=True)
-class Parts:
-    """For each last event (``last``) a part of the buffer: ``sizes`` nodes of ``components`` (UNION: none), ``rows``,
-    ``previous`` and ``others``: the nodes before it, counted in its part (NOTHING: none). The last node is the root."""
-
-    last: IntArray
-    sizes: IntArray
-    components: NDArray[np.int8]
-    rows: IntArray
-    previous: IntArray
-    others: IntArray
-
-    def __len__(self) -> int:
-        return len(self.last)
 
 
 def matches(ends: Ends, line: Line, output_rows: int, output_events: int = OUTPUT_EVENTS) -> Iterator[Matches]:

@@ -1,7 +1,7 @@
 """Measures that aggregate over rows of the match: COUNT, SUM, MIN, MAX, ARRAY_AGG; running or final.
 
-In: ``Matches`` and their output rows. Out: Arrow arrays, one value an output row: COUNT of nothing is 0, ARRAY_AGG of
-nothing an empty array, the others NULL; all NULL on a row outside of all matches.
+In: ``Matches`` and their output rows. Out: Arrow arrays, one value per output row. Over no rows COUNT is 0, ARRAY_AGG an empty array, and the others
+NULL; on a row outside of all matches every aggregate is NULL.
 SUM of integers is BIGINT and raises CepDataError where it overflows; SUM of decimals gains ten digits (at most 38).
 """
 
@@ -126,7 +126,7 @@ def _sum(matches: Matches, labels: Labels, columns: Columns, source: Aggregate, 
 
 
 def _float_sums(matches: Matches, labels: Labels, columns: Columns, source: Aggregate) -> NDArray[np.float64]:
-    """Sums in float64: of floats, or, roughly, of decimals."""
+    """Sums in float64: of floats, or approximately of decimals."""
     from sparkcep.engines.row_pattern import path_kernels
 
     key = ("float sums", *_rows_key(source))
@@ -158,12 +158,12 @@ def _word_sums(
 
 
 def _check_digits(name: str, low: NDArray[np.int64], high: NDArray[np.int64], rough: NDArray[np.float64]) -> None:
-    """Raises CepDataError for a sum of 39 digits. A sum that wrapped around 2^128 is at least 2^128 - 10^38 in
-    truth, far enough from 10^38 for its float64 shadow to tell."""
+    """Raises CepDataError for a sum of 39 digits. The true value of a sum that wrapped around 2^128 is at least 2^128 - 10^38, far enough from 10^38
+    for the float64 approximation to tell them apart."""
     limit = 10**MAX_PRECISION
     limit_high, limit_low = limit >> 64, np.uint64(limit & (1 << 64) - 1)
     negative = high < 0
-    magnitude_low = np.where(negative, (~low).view(np.uint64), low.view(np.uint64))  # one less when negative
+    magnitude_low = np.where(negative, (~low).view(np.uint64), low.view(np.uint64))  # off by one for negative values
     magnitude_high = np.where(negative, ~high, high)
     at_limit = np.where(negative, magnitude_low >= limit_low - np.uint64(1), magnitude_low >= limit_low)
     over = (magnitude_high > limit_high) | ((magnitude_high == limit_high) & at_limit)
@@ -206,7 +206,7 @@ def _array_agg(matches: Matches, labels: Labels, rows: OutputRows, columns: Colu
 def _elements(
     matches: Matches, labels: Labels, columns: Columns, source: Aggregate, nodes: NDArray[np.int64]
 ) -> pa.Array | pa.ChunkedArray:
-    """The values at ``nodes``; without a column the variables of their rows."""
+    """The values at ``nodes``; without a column, the variables of their rows."""
     if source.column is None:
         return labels.names.take(pa.array(matches.code[nodes] >> 1))
     return columns.take(source.column, matches.row[nodes])

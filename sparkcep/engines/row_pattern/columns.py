@@ -1,8 +1,7 @@
-"""Columns of the engine's input, as the kernels need them.
+"""Columns of the engine's input, in the form that the kernels need.
 
-In: an Arrow table of any column types. Out: values taken by row number (any type, always by Arrow's ``take``), and, for
-aggregates, numpy arrays: which rows count, keys that sort like the values, addends, group codes. No semantics of
-matches here.
+In: an Arrow table of any column types. Out: values taken by row number (any type, always by Arrow's ``take``), and, for aggregates, numpy arrays:
+which rows count, order-preserving keys, addends, group codes. Nothing here knows about matches.
 """
 
 from __future__ import annotations
@@ -32,7 +31,7 @@ class Addends:
 
 
 class Columns:
-    """A table slice of whole partitions; what is derived from a column is computed once."""
+    """A table slice of whole partitions; values derived from a column are cached."""
 
     def __init__(self, table: pa.Table) -> None:
         self.table = table
@@ -73,7 +72,7 @@ class Columns:
         return None if counted is None else np.asarray(counted.to_numpy(zero_copy_only=False), dtype=np.bool_)
 
     def _order_keys(self, name: str, largest: bool) -> NDArray[np.int64]:
-        """int64 keys that sort like the values (``largest``: the other way round), NaN above all numbers."""
+        """int64 keys that sort like the values (``largest``: in reverse), NaN above all numbers."""
         keys = self._ascending(name)
         return ~keys if largest else keys
 
@@ -139,7 +138,7 @@ def _numpy(values: pa.Array) -> NDArray[Any]:
 
 
 def _float_keys(values: NDArray[np.float64]) -> NDArray[np.int64]:
-    """IEEE bits as a signed order: negative numbers have their magnitude bits turned over."""
+    """IEEE bits as order-preserving signed integers: the magnitude bits of negative numbers are inverted."""
     values = np.where(np.isnan(values), np.nan, values + 0.0)  # one NaN, one zero
     bits = values.view(np.int64)
     return np.where(bits < 0, bits ^ np.int64(0x7FFFFFFFFFFFFFFF), bits)

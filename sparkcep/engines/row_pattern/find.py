@@ -1,7 +1,7 @@
 """Runs the kernels over a slice of the input.
 
 In: a ``Program``, the mask columns of a slice of whole partitions, the skip rule. Out: batches of ``Matches``.
-Raises CepDataError where AFTER MATCH SKIP TO has nowhere to go, CepLimitError where the bit sets outgrow memory.
+Raises CepDataError if AFTER MATCH SKIP TO has no valid target, CepLimitError if the bit sets would exceed the memory limit.
 """
 
 from __future__ import annotations
@@ -22,8 +22,8 @@ MAX_VIABLE_BYTES = 4 << 30
 
 @dataclass(frozen=True, slots=True)
 class Search:
-    """How matches are looked for. ``skip``: one of the kernels' SKIP numbers; ``skip_to`` [codes]: the variables that
-    SKIP TO FIRST / LAST names; ``unmatched``: rows outside of all matches are wanted."""
+    """How to search for matches. ``skip``: one of the kernels' SKIP numbers; ``skip_to`` [codes]: the variables that SKIP TO FIRST / LAST names;
+    ``unmatched``: whether rows outside of all matches are wanted."""
 
     program: Program
     skip: int
@@ -50,8 +50,8 @@ def partition_bounds(masks: NDArray[np.int64]) -> NDArray[np.int64]:
 
 
 def viable_nodes(program: Program, masks: NDArray[np.int64]) -> NDArray[np.uint64]:
-    """[rows + 1, words]: from which nodes a match can be completed at each row, and
-    beyond a partition's last row. ``masks`` is [columns, rows]."""
+    """[rows + 1, words]: the nodes from which a match can be completed, at each row and beyond a partition's last row. ``masks`` is [columns,
+    rows]."""
     from sparkcep.engines.row_pattern import kernels
 
     rows = masks.shape[1]
@@ -99,7 +99,7 @@ def find(search: Search, masks: NDArray[np.int64], starts: NDArray[np.int64], er
 
 @dataclass(frozen=True, slots=True)
 class _Buffers:
-    """Where ``walk`` writes: node_row, node_code, node_back; match_node, match_number, match_low, match_high."""
+    """The output buffers of ``walk``: node_row, node_code, node_back; match_node, match_number, match_low, match_high."""
 
     arrays: tuple[NDArray, ...]
 

@@ -1,12 +1,12 @@
 """Row pattern → ordered epsilon graph.
 
-In: the pattern tree of a RowPatternSpec. Out: a ``Graph`` whose nodes take one row (``codes[n] >= 0``), split into
-targets in order of preference, or guard on an edge of the partition. Not done here: closures, bit sets, rows.
+In: the pattern tree of a RowPatternSpec. Out: a ``Graph`` whose nodes each take one row (``codes[n] >= 0``), split into targets in order of
+preference, or guard an edge of the partition. Not here: epsilon closures, bit sets, rows.
 
 A quantifier is unrolled; only the part without an upper bound becomes a loop. ISO/IEC 19075-5, 7.2.8 (Perl's rule)
 ends a quantifier after an iteration that took no row once the lower bound is met. So every node is built with two
-continuations: ``taken``, when the enclosing iteration has taken a row, and ``empty``, when it has not. That keeps the
-graph free of epsilon cycles: a loop is re-entered only after a row was taken.
+continuations: ``taken``, when the enclosing iteration has taken a row, and ``empty``, when it has not. This keeps the graph free of epsilon cycles: a
+loop is re-entered only after a row was taken.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ GUARD_END = -3
 class Graph:
     """``codes[n]``: 2 * variable + excluded for a node that takes a row, else SPLIT or a GUARD.
 
-    ``targets[n]``: the nodes after ``n``, most preferred first (exactly one but for SPLIT). Nodes 0 and 1 are ACCEPT
+    ``targets[n]``: the nodes after ``n``, most preferred first (exactly one unless SPLIT). Nodes 0 and 1 are ACCEPT
     and ACCEPT_AT_END. ``entry`` is where a match starts.
     """
 
@@ -80,7 +80,7 @@ def row_nodes(graph: Graph) -> list[int]:
 
 
 def state_names(graph: Graph, variables: Sequence[str]) -> dict[int, str]:
-    """What ``row_nodes`` are called: by their variable, numbered (``A#1``, ``A#2``) where it has several."""
+    """The names of ``row_nodes``: their variable, numbered (``A#1``, ``A#2``) if it has several nodes."""
     plain = {node: variables[graph.codes[node] >> 1] for node in row_nodes(graph)}
     found: dict[str, list[int]] = {}
     for node, name in plain.items():
@@ -91,7 +91,7 @@ def state_names(graph: Graph, variables: Sequence[str]) -> dict[int, str]:
 
 @dataclass(slots=True)
 class _Builder:
-    """Nodes are shared by (pattern part, continuations), so that equal futures are one node."""
+    """Nodes are memoised by (pattern part, continuations), so that equal futures share one node."""
 
     numbers: dict[str, int]
     codes: list[int] = field(default_factory=lambda: [SPLIT, SPLIT])
@@ -105,7 +105,7 @@ class _Builder:
         node = self.memo.get(key)
         if node is None:
             node = self.memo[key] = self._build(part, excluded, taken, empty)
-            self.keep.append(part)  # ids stay unique only as long as the parts live
+            self.keep.append(part)  # ids are unique only while the parts are alive
         return node
 
     def _build(self, part: RowPattern, excluded: bool, taken: int, empty: int) -> int:
@@ -178,7 +178,7 @@ class _Builder:
                 self.build(item, excluded, after_taken, after_empty),
             )
             if before == (after_taken, after_empty):
-                break  # the item takes no row: more of it changes nothing
+                break  # the item takes no row: further copies change nothing
             after_taken, after_empty = before
         return after_empty
 
@@ -217,8 +217,8 @@ class _Builder:
         return self._split(orders)
 
     def _permute_rigid(self, items: Sequence[RowPattern], excluded: bool, taken: int) -> int:
-        """2^n nodes instead of n! orders: such an item matches in one way only, so what follows a set of items, in
-        whatever order they came, is the same, and choosing the least item next is the lexicographic preference."""
+        """2^n nodes instead of n! orders. A rigid item matches in one way only, so the continuation depends only on the set of items taken, not on
+        their order; trying the least remaining item first gives the lexicographic preference."""
         whole = (1 << len(items)) - 1
         after = {whole: taken}
         for done in range(whole - 1, -1, -1):
@@ -231,7 +231,7 @@ class _Builder:
 
 
 def _rigid(part: RowPattern) -> bool:
-    """True if ``part`` is a fixed row of variables: it matches rows in one way only, and never none."""
+    """True if ``part`` is a fixed sequence of variables: it matches rows in one way only, and never matches empty."""
     match part:
         case Variable():
             return True

@@ -1,6 +1,6 @@
-"""Codes of nodes: which variable a row is mapped to, and whether it is excluded from the output.
+"""Codes of nodes: the variable a row is mapped to, and whether it is excluded from the output.
 
-Code 2 * variable + excluded; the last two codes are an empty match, and a row outside of all matches.
+A code is 2 * variable + excluded; the last two codes stand for an empty match and for a row outside of all matches.
 """
 
 from __future__ import annotations
@@ -47,5 +47,5 @@ class Labels:
         return np.append(np.repeat(held, 2), [False, False])
 
     def visible(self, empty: bool) -> NDArray[np.bool_]:
-        """[codes]: what ALL ROWS PER MATCH puts out: no excluded row, an empty match if ``empty``."""
+        """[codes]: what ALL ROWS PER MATCH outputs: no excluded rows, and empty matches only if ``empty``."""
         return np.append(np.tile([True, False], len(self.variables)), [empty, True])

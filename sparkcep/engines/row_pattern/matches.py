@@ -1,7 +1,7 @@
-"""Matches, as the kernels found them, and the rows that they put out.
+"""Matches as found by the kernels, and their output rows.
 
-In: a slice of the input (whole partitions) and the compiled pattern. Out: ``Matches``, batch by batch, each of bounded
-size but for a single longer match. Measures are not computed here.
+In: a slice of the input (whole partitions) and the compiled pattern. Out: batches of ``Matches``, each of bounded size unless a single match is
+longer. Measures are not computed here.
 """
 
 from __future__ import annotations
@@ -23,12 +23,12 @@ BATCH_NODES = 1 << 18
 class Matches:
     """Paths (arrays over nodes) and matches (arrays over matches).
 
-    ``row``, ``code``: the row that a node takes and 2 * variable + excluded; an empty match and a row outside of all
-    matches are a node of their own, with the last two codes. ``back``: the node processed before (see
-    ``path_kernels``). ``final``: the node of each match where whole-match values stand. ``forest``: paths run from the
-    end of a match to its start, and matches share them; otherwise from start to end, one after another.
+    ``row``, ``code``: the row that a node takes and 2 * variable + excluded; an empty match and a row outside of all matches are nodes of their own,
+    with the last two codes. ``back``: the predecessor in processing order (see ``path_kernels``). ``final``: the node of each match that holds
+    whole-match values. ``forest``: paths run from the end of a match to its start and are shared between matches; otherwise from start to end, one
+    after another.
     ``start``: the match's first row; ``first``: its first node; ``low``, ``high``: its partition's rows.
-    ``cache`` holds what measures have in common.
+    ``cache`` holds intermediate results shared by measures.
     """
 
     row: NDArray[np.int32]
@@ -46,7 +46,7 @@ class Matches:
 
 @dataclass(frozen=True, slots=True)
 class OutputRows:
-    """Output rows: the node they stand at, their match (both index ``Matches``), and the input row they show."""
+    """Output rows: the node of each, its match (both index ``Matches``), and the input row it shows."""
 
     node: NDArray[np.int32]
     match: NDArray[np.int32]
@@ -61,7 +61,7 @@ class OutputRows:
 
 
 def one_row_each(matches: Matches) -> OutputRows:
-    """ONE ROW PER MATCH: an empty match gives a row too. The input row is the one where the match starts."""
+    """ONE ROW PER MATCH, empty matches included. The input row is the one where the match starts."""
     return OutputRows(matches.final, np.arange(len(matches.final), dtype=np.int32), matches.start)
 
 

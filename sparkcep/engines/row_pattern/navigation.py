@@ -1,6 +1,6 @@
-"""Measures that are a value of one row: columns, CLASSIFIER, MATCH_NUMBER.
+"""Measures that read one row: columns, CLASSIFIER, MATCH_NUMBER.
 
-In: ``Matches`` and their output rows. Out: Arrow arrays, one value an output row. Aggregates are in ``aggregates``.
+In: ``Matches`` and their output rows. Out: Arrow arrays, one value per output row. Aggregates are in ``aggregates``.
 """
 
 from __future__ import annotations
@@ -66,7 +66,7 @@ def locate(matches: Matches, labels: Labels, rows: OutputRows, at: Navigation) -
 
 
 def standing(matches: Matches, rows: OutputRows, running: bool) -> NDArray[np.int32]:
-    """The node where a running or final value stands for each output row."""
+    """For each output row, the node that holds the running or final value."""
     return rows.node if running else matches.final[rows.match]
 
 
@@ -79,7 +79,7 @@ def used_nodes(matches: Matches, labels: Labels, variables: tuple[str, ...] | No
 
 
 def _sought(matches: Matches, labels: Labels, at: Navigation) -> NDArray[np.int32]:
-    """[matches]: the node of a final navigation, before its physical offset; a match is read at most once for it."""
+    """[matches]: the node of a final navigation, before its physical offset; each match is scanned at most once."""
     from sparkcep.engines.row_pattern import path_kernels
 
     key = ("sought", at.variables, at.last, at.logical)
@@ -125,7 +125,7 @@ def _moved(row: NDArray[np.int32], by: int, low: NDArray[np.int32], high: NDArra
 
 
 def _node_moved(matches: Matches, node: NDArray[np.int32], by: int, match: NDArray[np.int32]) -> NDArray[np.int32]:
-    """The node of the same match whose row lies ``by`` rows on, or -1."""
+    """The node of the same match whose row is ``by`` rows away, or -1."""
     if not matches.forest:
         target = node.astype(np.int64) + by
         inside = (node >= 0) & (target >= matches.first[match]) & (target <= matches.final[match])

@@ -1,8 +1,8 @@
 """Overlapping matches with ONE ROW PER MATCH, in time linear in the rows: see ``forest_kernels``.
 
-In: what ``find.find`` takes. Out: batches of ``Matches`` with ``forest`` set, over one set of paths. Not for measures
-that list a match's rows (ARRAY_AGG), tell its values apart (DISTINCT), or step back from a row to the match's row
-before (CLASSIFIER under PREV): ``find.find`` writes out those matches row by row.
+In: what ``find.find`` takes. Out: batches of ``Matches`` with ``forest`` set, over one set of shared paths. Not for measures that list a match's rows
+(ARRAY_AGG), need its distinct values (DISTINCT), or step back to the previous row of the match (CLASSIFIER under PREV): for those, ``find.find``
+writes out each match row by row.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ MAX_NODES_A_ROW = 4
 
 
 def suits(spec: RowPatternSpec) -> bool:
-    """True if matches may overlap and every measure can be taken from the forest."""
+    """True if matches may overlap and every measure can be computed from the forest."""
     if spec.rows_per_match != "one" or spec.skip.to == "past_last_row":
         return False
     return not any(_needs_rows(output.source) for output in spec.outputs)
@@ -43,7 +43,7 @@ def _needs_rows(source: object) -> bool:
 def find_overlapping(
     search: Search, masks: NDArray[np.int64], starts: NDArray[np.int64], error: SkipError
 ) -> Iterator[Matches]:
-    """The matches of a slice in order, like ``find.find``, which takes over where the forest outgrows its limit."""
+    """The matches of a slice in order, like ``find.find``, the fallback if the forest exceeds its limit."""
     from sparkcep.engines.row_pattern import forest_kernels as kernels
 
     grown = _grown(search, masks, starts)
@@ -88,8 +88,8 @@ def _batch(
 def _grown(
     search: Search, masks: NDArray[np.int64], starts: NDArray[np.int64]
 ) -> tuple[Matches, NDArray[np.int32]] | None:
-    """The forest, turned round so that ``back`` is the row after, and [rows] the node where a match would start; None
-    beyond MAX_FOREST_NODES (a bounded pattern of thousands of steps: its matches never meet, and are short)."""
+    """The reversed forest, in which ``back`` is the next row, and [rows] the node where a match would start; None beyond MAX_FOREST_NODES (a bounded
+    pattern of thousands of steps, whose matches are short and never merge)."""
     from sparkcep.engines.row_pattern import forest_kernels as kernels
 
     program, rows = search.program, masks.shape[1]

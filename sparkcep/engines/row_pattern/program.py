@@ -2,9 +2,9 @@
 
 In: a ``Graph``. Out: a ``Program`` of numpy arrays. Not done here: rows, matches, measures.
 
-Up to 62 row-taking nodes, epsilon steps are closed over at compile time (Glushkov's form): one word of bits a row and
-one follow set a node. Larger programs keep the splits as nodes of their own (Thompson's form), so that their size
-stays linear in the pattern's: (A?){1000} has half a million follow pairs, but four thousand nodes.
+Up to 62 row-taking nodes, epsilon closures are computed at compile time (Glushkov's form): one word of bits per row and one follow set per node.
+Larger programs keep splits as separate nodes (Thompson's form), so that their size stays linear in that of the pattern: (A?){1000} has half a million
+follow pairs, but four thousand nodes.
 
 ``^`` can hold only before the first row of a match at its partition's start, so it is compiled into a second root;
 ``$`` can hold only after the last row of the partition, so it becomes ACCEPT_AT_END.
@@ -89,14 +89,14 @@ def _narrow(graph: Graph, steps: list[int]) -> Program:
 
 
 def _closure(graph: Graph, number: dict[int, int], entry: int, at_start: bool) -> list[int]:
-    """What can come next from ``entry``, most preferred first; nothing comes after ACCEPT, which never fails."""
+    """The epsilon closure of ``entry``, most preferred first; nothing follows ACCEPT, which never fails."""
     seen: set[int] = set()
     found: list[int] = []
     stack = [entry]
     while stack:
         node = stack.pop()
         if node in seen:
-            continue  # the earlier way here is preferred, and has the same future
+            continue  # already reached by a preferred path with the same future
         seen.add(node)
         if node == ACCEPT:
             return [*found, ACCEPT]
@@ -112,7 +112,7 @@ def _closure(graph: Graph, number: dict[int, int], entry: int, at_start: bool) -
 
 
 def _accepts(graph: Graph, entry: int, at_start: bool) -> bool:
-    """True if ``entry`` reaches ACCEPT without a row, where ``$`` holds."""
+    """True if ``entry`` reaches ACCEPT without taking a row, given that ``$`` holds."""
     seen, stack = {entry}, [entry]
     while stack:
         node = stack.pop()
@@ -135,7 +135,7 @@ def _wide(graph: Graph, steps: list[int]) -> Program:
 
 
 class _Lowering:
-    """Numbers the splits that survive once guards are decided: targets first, single targets skipped."""
+    """Numbers the splits that remain once guards are decided: targets first, splits with a single target elided."""
 
     def __init__(self, graph: Graph, number: dict[int, int]) -> None:
         self.graph = graph

@@ -9,9 +9,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pytest
 
+from sparkcep.engines.event_pattern.output.expansion import expand
 from sparkcep.engines.nfa_b import engine
 from sparkcep.engines.nfa_b.evaluation import searches
-from sparkcep.engines.nfa_b.expansion import expand
 from sparkcep.errors import CepAnalysisError, CepDataError, CepLimitError, CepUnsupportedError
 from sparkcep.pattern.event import And, Element, Not, Seq
 from sparkcep.spec.event import Engine, Predicate, Strategy, WithinEvents

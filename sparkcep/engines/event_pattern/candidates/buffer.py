@@ -1,8 +1,7 @@
 """Input buffers: the candidates of one variable, searchable by order and by equality (paper, section 3).
 
-In: the candidates a variable can take, and the equalities that bind it to other variables. Out: for every partial match
-the range of buffer slots to take, and the expansion of such ranges in bounded chunks. Other predicates are not looked
-at here.
+In: the candidates a variable can take, and the equalities that bind it to other variables. Out: for every partial match the range of buffer slots to
+take, and the expansion of such ranges in bounded chunks. Other predicates are not evaluated here.
 """
 
 from __future__ import annotations
@@ -21,8 +20,7 @@ from sparkcep.engines.event_pattern.values.values import Payload
 
 @dataclass(frozen=True, slots=True)
 class OrderedBuffer:
-    """``rows``: candidates in order. ``slots[p]``: how many of them lie before candidate p, so a search is a
-    look-up."""
+    """``rows``: candidates in order. ``slots[p]``: how many of them lie before candidate p, so that a search is a lookup."""
 
     rows: IntArray
     slots: IntArray
@@ -39,9 +37,9 @@ class OrderedBuffer:
 
 @dataclass(frozen=True, slots=True)
 class KeyedBuffer:
-    """``rows``: candidates in (equality code, order) order; ``codes``: ``code * width + row``, ascending.
+    """``rows``: candidates sorted by (equality code, order); ``codes``: ``code * width + row``, ascending.
 
-    So an equality and a range of candidates are two binary searches.
+    An equality combined with a range of candidates thus takes two binary searches.
     """
 
     rows: IntArray
@@ -70,8 +68,8 @@ Same = tuple[tuple[str, str], ...]
 
 @dataclass(slots=True)
 class Buffers:
-    """The input buffers of one run, each filled when first asked for. ``searched``: equalities a buffer is searched by;
-    further ones are compared pair by pair (None: as many as fit)."""
+    """The input buffers of one run, each filled on first use. ``searched``: how many equalities a buffer is searched by (None: as many as fit); the
+    rest are compared pair by pair."""
 
     events: Events
     payload: Payload
@@ -113,8 +111,8 @@ class Expansion:
 def expansions(buffer: InputBuffer, begin: IntArray, end: IntArray, chunk: int) -> Iterator[Expansion]:
     """All pairs of a partial match i and a row in slots ``[begin[i], end[i])``, ``chunk`` pairs at a time.
 
-    Chunks are made when asked for. They follow the partial matches' order, then the slots', so the pairs and their
-    order do not depend on ``chunk``; one range may span several chunks.
+    Chunks are made lazily. They follow the order of the partial matches, then that of the slots, so the pairs and their order do not depend on
+    ``chunk``; one range may span several chunks.
     """
     counts = np.maximum(end - begin, 0)
     ends = np.cumsum(counts)
@@ -136,7 +134,7 @@ def _ordered(taken: BoolArray) -> OrderedBuffer:
 
 
 def _keyed(taken: BoolArray, wanted: Keys) -> KeyedBuffer:
-    """Candidates with a NULL equal nothing and are left out. Codes fit int64 (see ``equality.CODE_LIMIT``)."""
+    """A buffer without the candidates that have a NULL, which equal nothing. Codes fit int64 (see ``equality.CODE_LIMIT``)."""
     rows = np.flatnonzero(taken & (wanted.own >= 0))
     width = len(taken) + 1
     codes = np.sort(wanted.own[rows] * width + rows)

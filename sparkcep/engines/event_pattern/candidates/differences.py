@@ -1,9 +1,9 @@
-"""Range predicates over sums and differences: which intervals of the event to take they leave, per partial match.
+"""Range predicates over sums and differences, as intervals of the event to take, per partial match.
 
-In: the comparisons and differences of a state, a table. Out: ``Search``: intervals, and which predicates they decide. ``b.v - a.v < c`` says the
-same as ``b.v < a.v + c`` where neither can overflow, which the least and greatest values of the columns tell; where it may, the predicate is
-evaluated pair by pair, with its errors. Of doubles both round: the interval is widened by how far they can be off together, and the predicate
-is evaluated on what is left.
+In: the comparisons and differences of a state, a table. Out: ``Search``: intervals, and which predicates they decide. ``b.v - a.v < c`` is equivalent
+to ``b.v < a.v + c`` if neither can overflow, which the least and greatest values of the columns show; if one can, the predicate is evaluated pair by
+pair, with its errors. With doubles both sides round: the interval is widened by their joint error bound, and the predicate is re-evaluated on what
+remains.
 """
 
 from __future__ import annotations
@@ -31,8 +31,8 @@ CODE_BITS = 62
 
 @dataclass(frozen=True, slots=True)
 class Search:
-    """What a state finds its events by. ``decided``: predicates that hold for all that the intervals admit, and for nothing else; ``widened``:
-    those that the intervals narrow."""
+    """How a state finds its events. ``decided``: predicates that are equivalent to their intervals; ``widened``: predicates that intervals only
+    narrow."""
 
     intervals: tuple[Interval, ...]
     decided: tuple[Predicate, ...]
@@ -41,7 +41,7 @@ class Search:
 
 @dataclass(frozen=True, slots=True)
 class Moved:
-    """A difference whose values are known to fit: all terms with ``scale`` digits behind the point, ``margin``: how far both sides can be off."""
+    """A difference that is known not to overflow: all terms with ``scale`` decimal places; ``margin``: the error bound of both sides together."""
 
     difference: Difference
     scale: int
@@ -69,12 +69,12 @@ def search(
 
 
 def searchable(difference: Difference, payload: Payload) -> bool:
-    """Whether the values of this table allow it."""
+    """Whether the values of this table allow a search."""
     return moved(difference, payload) is not None
 
 
 def moved(difference: Difference, payload: Payload) -> Moved | None:
-    """The difference, where neither the predicate nor what is compared instead can overflow, and nothing is NaN or infinite."""
+    """The difference, if neither the predicate nor the rearranged comparison can overflow, and nothing is NaN or infinite."""
     condition = difference.predicate.condition
     assert isinstance(condition, Call)
     sides = [span(side, payload) for side in condition.arguments]
@@ -94,7 +94,7 @@ def moved(difference: Difference, payload: Payload) -> Moved | None:
 
 
 def _margin(sides: list[Span], terms: list[Span], size: float) -> float:
-    """Twice what the predicate's sides and the sums of the terms, in any order, can be off; columns alone are not."""
+    """Twice the rounding error of the predicate's sides and of the sums of terms, in any order; 0 for bare columns."""
     errors = sum(one.error for one in (*sides, *terms))
     if not errors and len(terms) == len(sides):
         return 0.0
@@ -104,7 +104,7 @@ def _margin(sides: list[Span], terms: list[Span], size: float) -> float:
 def _beside(
     comparisons: list[Comparison], own: set[tuple[Signed, ...]], variable: str, buffer: InputBuffer, payload: Payload
 ) -> list[Sum]:
-    """Comparisons of columns that differences are about too: one interval for all."""
+    """Comparisons of columns that occur in differences too, so that all share one interval."""
     found = [as_difference(part, variable) for part in comparisons if ((1, ColumnOf(variable, part.column)),) in own]
     exact = (moved(one, payload) for one in found if one is not None)
     return [_sum(one, variable, buffer, payload) for one in exact if one is not None and not one.margin]
@@ -112,8 +112,8 @@ def _beside(
 
 @dataclass(frozen=True, slots=True)
 class Sum:
-    """``own`` ``operator`` ``others`` + ``constant``: a difference over one buffer. What adds the same in all its events counts as ``constant``, so
-    that the bounds of a band meet in one interval; the first own term is added."""
+    """``own`` ``operator`` ``others`` + ``constant``: a difference over one buffer. Terms that are equal in all its events are folded into
+    ``constant``, so that both bounds of a band end up in one interval; the first own term has a positive sign."""
 
     moved: Moved
     own: tuple[Signed, ...]
@@ -124,7 +124,7 @@ class Sum:
 
 def _sum(wanted: Moved, variable: str, buffer: InputBuffer, payload: Payload) -> Sum:
     own: list[Signed] = []
-    constant: Any = 0  # of whole numbers a whole number
+    constant: Any = 0  # an integer where the terms are integers
     for term in wanted.difference.own:
         numbers, null = _summed((term,), wanted.scale, payload, {variable: buffer.rows})
         if len(numbers) and not null.any() and numbers.min() == numbers.max():
@@ -144,7 +144,7 @@ def _negated(terms: Iterable[Signed]) -> tuple[Signed, ...]:
 
 
 def _summed(terms: Iterable[Signed], digits: int, payload: Payload, rows: Frame) -> Values:
-    """The sum of the terms per partial match, with ``digits`` behind the point."""
+    """The sum of the terms per partial match, with ``digits`` decimal places."""
     total: Values | None = None
     for sign, part in terms:
         numbers, null = values(part, payload, rows)
@@ -165,7 +165,7 @@ class Reach:
     ascending: Numbers
 
     def ends(self, frame: Frame) -> tuple[IntArray, BoolArray]:
-        """The code per partial match, and where there is none."""
+        """The code per partial match, and a mask of where there is none."""
         numbers: Any
         numbers, null = _summed(self.sum.others, self.sum.moved.scale, self.payload, frame)
         operator, margin = self.sum.operator, self.sum.moved.margin
@@ -195,7 +195,7 @@ def _intervals(sums: Sequence[Sum], variable: str, buffer: InputBuffer, payload:
 
 
 def _coded(numbers: Numbers, null: BoolArray, rows: IntArray, count: int) -> tuple[IntArray, int | None, Numbers]:
-    """Codes by candidate (-1: NULL, or none of ``rows``), the value of code 0 where they are values less that, and else the values in order."""
+    """Codes by candidate (-1: NULL, or not in ``rows``); the value of code 0 if codes are offsets from it; else the sorted values they rank."""
     codes = np.full(count, -1, dtype=np.int64)
     known: Any = numbers[~null]
     if known.dtype == np.int64:

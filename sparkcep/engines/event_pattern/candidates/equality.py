@@ -1,8 +1,8 @@
 """Equality predicates as part of the buffer search.
 
 In: the equalities between the event to take and bound events. Out: one code per candidate and one per partial match,
-equal iff all those equalities hold, so that a binary search finds exactly the events that satisfy them; what does not
-fit a 64-bit code is compared afterwards.
+equal iff all those equalities hold, so that a binary search finds exactly the events that satisfy them; equalities that do not fit a 64-bit code are
+compared afterwards.
 """
 
 from __future__ import annotations
@@ -23,8 +23,7 @@ CODE_LIMIT = 1 << 62
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """One equality: codes of the event to take, and of the bound event of ``term``, per candidate; ``size`` codes in
-    all."""
+    """One equality: the codes of the event to take and of the bound event of ``term``, per candidate; ``size``: the number of codes."""
 
     own: IntArray
     term: Point
@@ -43,10 +42,9 @@ class Keys:
 
 
 def keys(payload: Payload, equalities: Sequence[Equality], width: int, most: int | None = None) -> Keys | None:
-    """The codes of ``equalities`` over ``width`` candidates, at most ``most`` of them searched; None if there is none.
-
-    The most selective equalities (most distinct values) are searched: where the product of several passes the limit,
-    the first alone has so many values that few pairs are left to compare.
+    """The codes of ``equalities`` over ``width`` candidates, at most ``most`` of them searched; None without equalities. The most selective
+    equalities (most distinct values) are searched. If the product of several exceeds the limit, the first alone is so selective that few pairs are
+    left to compare.
     """
     if not equalities:
         return None
@@ -62,7 +60,7 @@ def keys(payload: Payload, equalities: Sequence[Equality], width: int, most: int
 
 
 def needles(wanted: Keys, frame: Frame) -> IntArray:
-    """The code each partial match looks for (-1: a NULL, so none)."""
+    """The code that each partial match looks up (-1: a NULL, which matches none)."""
     return _joined([(part.bound[rows_of(frame, part.term)], part.size) for part in wanted.searched], length(frame))
 
 

@@ -1,6 +1,6 @@
-"""Pairs of a partial match and an event it may take, under filtering.
+"""Pairs of a partial match and an event it may take, while they are being filtered.
 
-In: chunks of an expansion. Out: the extended partial matches. What to filter by is the callers' business.
+In: chunks of an expansion. Out: the extended partial matches. The caller chooses the filters.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from sparkcep.engines.event_pattern.values.values import Payload
 
 @dataclass(frozen=True, slots=True)
 class Ranges:
-    """Buffer slots ``[begin, end)`` per partial match, and ``high``: no candidate from there on may be taken."""
+    """Buffer slots ``[begin, end)`` per partial match; ``high``: the exclusive upper bound of the candidates that may be taken."""
 
     begin: IntArray
     end: IntArray
@@ -28,8 +28,8 @@ class Ranges:
 
 @dataclass(slots=True)
 class Pairs:
-    """A chunk under filtering: partial matches' columns are gathered only for a filter that needs them, and at the
-    end. ``kleene``: the event is appended to the closure that the partial match has of ``variable``, if any."""
+    """A chunk being filtered: columns of partial matches are gathered only when a filter needs them, and at the end. ``kleene``: the event is
+    appended to the partial match's closure of ``variable``, if it has one."""
 
     parents_frame: Frame
     variable: str
@@ -63,22 +63,22 @@ class Pairs:
 
 
 def apart(pairs: Pairs, others: Sequence[str]) -> None:
-    """An event fills at most one variable."""
+    """Drop the pairs whose event another variable has taken: an event fills at most one."""
     for name in others:
         pairs.keep(lacks(pairs.column(name), pairs.taken))
 
 
 def equal(pairs: Pairs, buffer: InputBuffer, budget: Budget) -> None:
-    """The equalities that the buffer was not searched by."""
+    """Keep the pairs that satisfy the equalities that the buffer was not searched by."""
     for part in buffer.compared:
         budget.counters.predicates += len(pairs.taken)
         pairs.keep(holds(part, pairs.taken, rows_of(pairs.parents_frame, part.term)[pairs.parents]))
 
 
 def satisfied(pairs: Pairs, conditions: Sequence[Condition], payload: Payload, budget: Budget) -> bool:
-    """Keep the pairs that satisfy the conditions or have no value there; whether one has none.
+    """Keep the pairs that satisfy the conditions or whose value is an error; returns whether any is an error.
 
-    A condition over the elements of the closure that grows is asked of the new element: those before it were asked.
+    A condition over the elements of the growing closure is evaluated on the new element only: earlier elements have passed.
     """
     suspect = False
     for wanted in conditions:

@@ -1,11 +1,11 @@
-"""Range predicates: comparisons of the event to take with bound events, decided by codes that keep the order.
+"""Range predicates: comparisons of the event to take with bound events, decided by order-preserving codes.
 
 In: the comparisons of a state, its input buffer, ranges of its slots. Out: pairs of a partial match and an event that
 satisfy all of them, in bounded chunks. Values are compared as dense codes shared by all columns compared, so one kernel
 serves numbers, strings and times alike.
 
-Three ways, by the work there is: few pairs are made and filtered with NumPy; many are scanned by a kernel; and once a
-buffer was scanned often enough to pay for sorting it, ranges are searched in blocks sorted by value (``range_kernels``).
+There are three ways, chosen by the amount of work: few pairs are made and filtered with NumPy; many are scanned by a kernel; and once a buffer has
+been scanned often enough to pay for sorting it, ranges are searched in blocks sorted by value (``range_kernels``).
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ EXAMINED_SHIFT = 6
 
 @dataclass(frozen=True, slots=True)
 class Bound:
-    """``codes`` of the event of ``term``, moved by ``step`` where the comparison is strict."""
+    """``codes`` of the event of ``term``, shifted by ``step`` if the comparison is strict."""
 
     term: Point
     codes: IntArray
@@ -68,15 +68,14 @@ class End(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Interval:
-    """``own``: codes by candidate (-1: NULL, which no interval holds), between the greatest of ``lows`` and the least of
-    ``highs``."""
+    """``own``: codes by candidate (-1: NULL, which is in no interval), between the greatest of ``lows`` and the least of ``highs``."""
 
     own: IntArray
     lows: tuple[End, ...]
     highs: tuple[End, ...]
 
     def ends(self, frame: Frame) -> tuple[IntArray, IntArray]:
-        """Least and greatest code per partial match; an empty interval for a NULL."""
+        """The least and greatest code per partial match; an empty interval for a NULL."""
         count = length(frame)
         low, high = np.zeros(count, dtype=np.int64), np.full(count, np.iinfo(np.int64).max)
         null = np.zeros(count, dtype=np.bool_)
@@ -93,7 +92,7 @@ class Interval:
 
 
 def intervals(comparisons: Sequence[Comparison], buffer: InputBuffer, payload: Payload) -> tuple[Interval, ...]:
-    """One interval for each column that is compared; and one for each equality that ``buffer`` is not searched by."""
+    """One interval per compared column, and one per equality that ``buffer`` is not searched by."""
     found: list[Interval] = []
     for group in _groups(comparisons):
         found += _intervals(group, buffer, payload)
@@ -104,7 +103,7 @@ def intervals(comparisons: Sequence[Comparison], buffer: InputBuffer, payload: P
 
 
 def _groups(comparisons: Sequence[Comparison]) -> list[list[Comparison]]:
-    """Those that share a column, directly or through others, so that their codes must agree."""
+    """Comparisons connected by shared columns, directly or transitively: their codes must be comparable."""
     groups: list[tuple[set[str], list[Comparison]]] = []
     for part in comparisons:
         columns = {part.column, part.term.column}
@@ -131,10 +130,10 @@ def _intervals(group: list[Comparison], buffer: InputBuffer, payload: Payload) -
 
 
 def _widest(lower: IntArray, upper: IntArray, buffer: InputBuffer) -> int:
-    """How far the columns of one event lie apart at most.
+    """An upper bound of how far apart the columns of one event lie.
 
-    Where ``v.lower <= a.x <= v.upper``, ``v.lower`` is no less than ``a.x`` less that: a band around v.x, written on the
-    side of v, is searched by one column.
+    Where ``v.lower <= a.x <= v.upper``, ``v.lower`` is at least ``a.x`` minus this bound: a band around v.x, written on the side of v, can be
+    searched by one column.
     """
     low, high = lower[buffer.rows], upper[buffer.rows]
     known = (low >= 0) & (high >= 0)
@@ -142,7 +141,7 @@ def _widest(lower: IntArray, upper: IntArray, buffer: InputBuffer) -> int:
 
 
 def comparable(comparison: Comparison, payload: Payload) -> bool:
-    """Whether both sides are of one kind that has an order."""
+    """Whether both sides have the same kind, and that kind has an order."""
     own, other = payload.kind(comparison.column), payload.kind(comparison.term.column)
     return own.name == other.name != "opaque" and own.scale == other.scale
 
@@ -159,7 +158,7 @@ class Sorted:
 
 @dataclass(slots=True)
 class Finder:
-    """The pairs of one state over one table. ``tested``: slots looked at so far, which decides when to sort."""
+    """The pairs of one state over one table. ``tested``: the slots scanned so far, which decide when to sort."""
 
     buffer: InputBuffer
     intervals: tuple[Interval, ...]
@@ -172,7 +171,7 @@ class Finder:
     def pairs(self, begin: IntArray, end: IntArray, frame: Frame, budget: Budget) -> Iterator[Expansion]:
         """The pairs in slots ``[begin, end)`` per partial match of ``frame`` that all intervals admit.
 
-        They follow the partial matches' order, then the slots' unless the buffer is sorted.
+        They follow the order of the partial matches; then, unless the buffer is sorted, that of the slots.
         """
         if not self.intervals:
             yield from expansions(self.buffer, begin, end, budget.chunk)
@@ -229,7 +228,7 @@ class Finder:
         return self._own
 
     def _blocks(self, begin: IntArray, end: IntArray, low: IntArray, high: IntArray, total: int) -> Sorted | None:
-        """The sorted blocks, once scanning has cost as much as they do and they promise to find less than a scan sees."""
+        """The sorted blocks, once scanning has cost as much as building them and they are expected to visit fewer slots than a scan."""
         longest = int((end - begin).max(initial=0))
         if self._sorted is None and longest >= BLOCK:
             self._sample(begin, end, low, high)
@@ -240,10 +239,10 @@ class Finder:
         return self._sorted
 
     def _sample(self, begin: IntArray, end: IntArray, low: IntArray, high: IntArray, size: int = 512) -> None:
-        """How many of some slots in the ranges each interval admits."""
+        """Estimate the selectivity of each interval on a sample of the slots in the ranges."""
         parents = np.flatnonzero(begin < end)
         parents = parents[np.linspace(0, len(parents) - 1, size).astype(np.int64)]
-        # Places spread by the golden ratio: the same for the same ranges.
+        # Sample positions spread by the golden ratio: deterministic for the same ranges.
         places = (np.arange(size) * 0.6180339887) % 1.0
         slots = begin[parents] + (places * (end - begin)[parents]).astype(np.int64)
         own = self._codes()
@@ -261,7 +260,7 @@ def _between(values: IntArray, low: IntArray, high: IntArray) -> BoolArray:
 
 
 def _sorted_blocks(codes: IntArray, chosen: int, longest: int) -> Sorted:
-    """Levels up to the ``longest`` range; the slots past the last whole block of a level are no block's."""
+    """Levels up to the ``longest`` range; slots past the last whole block of a level belong to no block."""
     sizes = [BLOCK]
     while sizes[-1] * FANOUT <= longest:
         sizes.append(sizes[-1] * FANOUT)

@@ -1,1 +1,1 @@
-"""Negated items: which matches an event of a negated item rules out, and at which state that is asked first."""
+"""Negated items: which matches a negated event refutes, and the earliest state at which to check."""

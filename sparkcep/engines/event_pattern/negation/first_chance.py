@@ -1,11 +1,11 @@
-"""First-Chance negation (paper, section 4.4.2): a negated event is looked for as soon as all it depends on is bound.
+"""First-Chance negation (paper, section 4.4.2): search for a negated event as soon as everything it depends on is bound.
 
-In: partial matches at the state that binds the last of what a negation depends on. Out: those that it does not refute. What
-is not decided here is decided at the end (Post-Processing, ``negation.unrefuted``): negations at an open end, of groups,
-with several alternatives, or with predicates whose value may be an error; and in ``auto`` those that do not pay.
+In: partial matches at the state that binds the last variable a negation depends on. Out: those that it does not refute. Other negations are left to
+Post-Processing (``negation.unrefuted``): at an open end, of groups, with several alternatives, or with predicates whose value may be an error; and in
+``auto`` those for which an early check does not pay.
 
-Whether one pays is tried out on a sample of the first partial matches: First-Chance looks once for each of them and spares
-what the refuted ones would lead to; Post-Processing looks once for each match that they lead to.
+Whether it pays is measured on a sample of the first partial matches: First-Chance searches once per partial match and saves the work that refuted
+ones would lead to; Post-Processing searches once per match that they lead to.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ TRIAL = 1 << 15
 
 @dataclass(slots=True)
 class FirstChance:
-    """The negations of one branch in one run, and where each was decided to be looked for (True: here)."""
+    """The negations of one branch in one run, and the decision for each: checked early (True) or at the end."""
 
     negations: Negations
     mode: Negation
@@ -38,7 +38,7 @@ class FirstChance:
     decided: dict[int, bool] = field(default_factory=dict)
 
     def early(self) -> list[tuple[int, Absence]]:
-        """Those that can be looked for before the match is complete."""
+        """The negations that can be checked before the match is complete."""
         if self.mode == "post" or len(self.negations.alternatives) > 1:
             return []
         return [
@@ -48,7 +48,7 @@ class FirstChance:
         ]
 
     def unrefuted(self, frame: Frame, name: str, budget: Budget, rest: Rest) -> Frame:
-        """The partial matches of ``frame`` that stand; ``name`` was bound last, ``rest`` follows."""
+        """The partial matches of ``frame`` that are not refuted; ``name`` was bound last, ``rest`` makes the matches that follow from them."""
         bound = {part for part in frame if not part.startswith("<")}
         for at, absence in self.early():
             assert absence.needs is not None
@@ -63,7 +63,7 @@ class FirstChance:
         return frame
 
     def left(self) -> Negations:
-        """What must still be looked for at the end. A match passed each state that was decided on."""
+        """The negations still to be checked at the end. A match has passed every early check."""
         if not any(self.decided.values()):
             return self.negations
         (absences,) = self.negations.alternatives

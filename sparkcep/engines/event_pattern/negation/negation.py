@@ -1,13 +1,13 @@
-"""Negation by post-processing (paper, section 4.4.1): which complete combinations a negated event refutes.
+"""Negation by Post-Processing (paper, section 4.4.1): which complete combinations a negated event refutes.
 
 In: complete combinations of positive events of a branch. Out: those for which all negations of at least one
 alternative hold.
 
-A negated event is searched; a negated group (SEQ, AND, closure) is matched by a chain of its own, from the match on.
+A negated event is searched for; a negated group (SEQ, AND, closure) is matched by a chain of its own that starts from the match.
 
-The interval of a negated event is a range of candidates, open at both ends in ORDER BY order: after the latest of
-what precedes it, before the earliest of what follows it; at an open end WITHIN bounds it, from ``match_end - W`` or
-up to ``match_start + W``. An event that the match itself took does not count.
+The interval of a negated event is a range of candidates, exclusive at both ends in ORDER BY order: after the latest event that precedes it, before
+the earliest one that follows it; at an open end WITHIN bounds it, from ``match_end - W`` or up to ``match_start + W``. Events that the match itself
+took do not count.
 """
 
 from __future__ import annotations
@@ -51,8 +51,8 @@ FIRST_LOOK, LOOKS = 1 << 4, 1 << 2
 class Absence:
     """One negation over one table. ``own``: positive variables whose own event could be found in the interval.
 
-    ``size``: how many events it is about. ``finder``: what finds them; ``group``: the chain of a negated group instead,
-    ``inside``: what may not occur between the events of that group.
+    ``size``: the number of candidate events. ``finder``: finds them; ``group``: instead, the chain of a negated group; ``inside``: what may not occur
+    between the events of that group.
     ``needs``: the positive variables it depends on; None where it depends on the whole match.
     """
 
@@ -70,7 +70,7 @@ class Absence:
 
 @dataclass(frozen=True, slots=True)
 class Negations:
-    """The alternatives of a branch; a match's first/last event is among those of ``earliest``/``latest``."""
+    """The alternatives of a branch; the first/last event of a match is one of those of ``earliest``/``latest``."""
 
     events: Events
     payload: Payload
@@ -85,10 +85,9 @@ def prepare(
     indexes: Mapping[str, int],
     buffers: Buffers,
 ) -> Negations:
-    """Fill the input buffers of the negated events, the rarest first: a cheap refutation spares the dearer ones.
+    """Fill the input buffers of the negated events, the rarest first: a cheap refutation saves the more expensive ones.
 
-    (The paper takes the most frequent first, which refutes more at once; a search here costs the same for either, and
-    an empty buffer nothing.)
+    (The paper takes the most frequent first, which refutes more at once; here a search costs the same either way, and an empty buffer costs nothing.)
     """
     absences = [
         tuple(sorted((_absence(negated, branch, indexes, buffers) for negated in part), key=_size))
@@ -98,7 +97,7 @@ def prepare(
 
 
 def unrefuted(negations: Negations, frame: Frame, budget: Budget) -> Frame:
-    """The matches of ``frame`` that stand. Raises CepDataError, CepLimitError."""
+    """The matches of ``frame`` that are not refuted. Raises CepDataError, CepLimitError."""
     if negations.alternatives == ((),):
         return frame
     stands = np.zeros(length(frame), dtype=np.bool_)
@@ -149,7 +148,8 @@ def _absence(negated: NegatedEvent, branch: Branch, indexes: Mapping[str, int], 
 def _needs(
     negated: NegatedEvent, branch: Branch, own: tuple[str, ...], conditions: tuple[Condition, ...]
 ) -> frozenset[str] | None:
-    """An open end depends on the whole match; a value that may be an error must not stop a match that fails anyway."""
+    """The variables needed to decide. An open end depends on the whole match; so does a predicate that may raise an error, since a match that fails
+    anyway must not raise it."""
     negation = negated.negation
     if negated.group is not None or not (negation.before and negation.after):
         return None
@@ -162,14 +162,14 @@ def _needs(
 
 
 def _own(negated: NegatedEvent, indexes: Mapping[str, int], events: Events) -> tuple[str, ...]:
-    """Positive variables that may have taken an event that the negated item could take too."""
+    """The positive variables that may hold an event that the negated item could take too."""
     names = (negated.negation.variable,) if negated.group is None else negated.group.branch.variables
     taken = np.any([events.taken_by(indexes[name]) for name in names], axis=0)
     return tuple(name for name in negated.unordered if (taken & events.taken_by(indexes[name])).any())
 
 
 def _group(negated: NegatedEvent, indexes: Mapping[str, int], buffers: Buffers) -> Chain | None:
-    """The chain of a negated SEQ, AND or closure: it starts from the match, and stays in the interval."""
+    """The chain of a negated SEQ, AND or closure: it starts from the match and stays within the interval."""
     if negated.group is None:
         return None
     plan = negated.group
@@ -186,7 +186,7 @@ def _inside(negated: NegatedEvent, indexes: Mapping[str, int], buffers: Buffers)
 
 
 def refuted(negations: Negations, absence: Absence, frame: Frame, budget: Budget) -> BoolArray:
-    """Which matches have a match of the negated item in their interval; partial ones that bind what it depends on too."""
+    """Which (complete or sufficiently bound partial) matches have a match of the negated item in their interval."""
     count = length(frame)
     if not count or not absence.size:
         return np.zeros(count, dtype=np.bool_)
@@ -202,10 +202,9 @@ def refuted(negations: Negations, absence: Absence, frame: Frame, budget: Budget
 def _refuted_by_event(
     negations: Negations, absence: Absence, frame: Frame, slots: tuple[IntArray, IntArray], budget: Budget
 ) -> BoolArray:
-    """Which matches have an event in their ranges that counts: one is enough.
-
-    A few events of each range at first, more of those that are left: where many events would count, few are looked at. (All at once where a
-    value may be an error, so that it does not depend on the order.)
+    """Which matches have a refuting event in their ranges: one is enough. A few events of each range are tried first, then more for the matches still
+    undecided, so that few are tried where many would refute. (If a value may be an error, all are tried at once, so that the outcome does not depend
+    on the order.)
     """
     begin, end = slots
     found = np.zeros(length(frame), dtype=np.bool_)
@@ -232,9 +231,8 @@ def _refuted_by_group(
     interval: tuple[IntArray, IntArray],
     budget: Budget,
 ) -> BoolArray:
-    """Which matches have a match of the group in their interval: one is enough.
-
-    A few matches at a time: when all of them are refuted, the rest of their groups is not made.
+    """Which matches have a match of the group in their interval: one is enough. A few matches at a time: once all of them are refuted, their
+    remaining groups are not enumerated.
     """
     low, high = interval
     refuted = np.zeros(length(frame), dtype=np.bool_)
@@ -258,7 +256,7 @@ def _refuted_by_group(
 
 
 def _stays(negations: Negations, absence: Absence, group: Chain, found: Frame) -> BoolArray:
-    """Where WITHIN bounds the interval and the window's ranges are not exact, each event of the group is compared."""
+    """Which groups stay in the interval: each event is compared where WITHIN bounds the interval and the window's ranges are not exact."""
     inside = np.ones(length(found), dtype=np.bool_)
     if _is_loose(negations, absence):
         for step in group.steps:
@@ -292,7 +290,7 @@ def _window(events: Events) -> Window:
 
 
 def _needs_pairs(negations: Negations, absence: Absence) -> bool:
-    """Whether an event in the range may still not count."""
+    """Whether an event in the range may turn out not to refute."""
     return bool(absence.conditions or absence.own or absence.finder.intervals or _is_loose(negations, absence))
 
 
@@ -303,7 +301,7 @@ def _is_loose(negations: Negations, absence: Absence) -> bool:
 
 
 def _reaches(negations: Negations, absence: Absence, rows: Frame, found: IntArray) -> BoolArray:
-    """The open ends compared: ``match_end - W < e.time`` and ``e.time < match_start + W``."""
+    """Compare the open ends: ``match_end - W < e.time`` and ``e.time < match_start + W``."""
     window = _window(negations.events)
     within = np.ones(len(found), dtype=np.bool_)
     if not absence.after:
@@ -314,9 +312,8 @@ def _reaches(negations: Negations, absence: Absence, rows: Frame, found: IntArra
 
 
 def _counts(negations: Negations, absence: Absence, frame: Frame, parents: IntArray, found: IntArray) -> BoolArray:
-    """Which pairs of a match and an event in its interval are refutations.
-
-    Raises CepDataError if a predicate's value is an error on a pair that all other predicates admit.
+    """Which pairs of a match and an event in its interval are refutations. Raises CepDataError if a predicate is an error on a pair that satisfies
+    all other predicates.
     """
     rows = gathered(frame, parents)
     counts = np.ones(len(found), dtype=np.bool_)

@@ -1,7 +1,7 @@
 """Matches as Arrow tables.
 
 In: sets of complete matches (candidate numbers and closures by variable). Out: tables of the spec's output columns, about
-``OUTPUT_ROWS`` rows each. Payload of any Arrow type is moved by ``take`` and never interpreted.
+``OUTPUT_ROWS`` rows each. Payload of any Arrow type is copied by ``take`` and never interpreted.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ OUTPUT_EVENTS = 1 << 20
 
 @dataclass(frozen=True, slots=True)
 class Lists:
-    """Closures of any sizes, flat: closure i has ``sizes[i]`` of ``rows``."""
+    """Closures of varying size, flattened: closure i has the next ``sizes[i]`` of ``rows``."""
 
     sizes: Rows
     rows: Rows
@@ -73,7 +73,7 @@ class Matches:
 
     @property
     def layout(self) -> tuple[object, ...]:
-        """Matches of one layout can share a table."""
+        """Matches of equal layout can share a table."""
         return (frozenset(self.taken), self.absent)
 
 
@@ -86,7 +86,7 @@ def tables(
 ) -> Iterator[pa.Table]:
     """One table per ``size`` matches (the last may be shorter), in the order of ``frames``; none if there is no match.
 
-    ``frames``: matches, and the branch they are of. ``positions``: the table row of each candidate. Frames of different
+    ``frames``: matches with their branch. ``positions``: the table row of each candidate. Frames of different
     branches share a table only where they show the same variables.
     """
     writer = Writer(spec, table)
@@ -101,7 +101,7 @@ def found(frames: Iterable[tuple[Frame, Branch]], positions: IntArray, wanted: f
 
 
 def _matches(frame: Frame, branch: Branch, positions: IntArray, wanted: frozenset[str]) -> Matches:
-    """Only the variables that the output shows are looked up."""
+    """The matches of a frame; only the variables in the output are looked up."""
     first, last = extremes(branch.variables, branch.precedes)
     taken: dict[str, Rows | Lists] = {}
     for name, column in ((name, frame[name]) for name in branch.variables if name in wanted):
@@ -114,7 +114,7 @@ def _matches(frame: Frame, branch: Branch, positions: IntArray, wanted: frozense
 
 
 def _resized(parts: Iterable[Matches], size: int) -> Iterator[Matches]:
-    """The same matches, ``size`` at a time; joined only across parts of one layout."""
+    """The same matches, ``size`` at a time; parts are joined only if their layouts are equal."""
     kept: list[Matches] = []
     for part in parts:
         if kept and kept[0].layout != part.layout:
@@ -157,7 +157,7 @@ def _joined_column(columns: Sequence[Rows | Lists]) -> Rows | Lists:
 
 
 def _cut(matches: Matches, size: int) -> Iterator[Matches]:
-    """At most ``size`` matches a part, and fewer where their closures are long."""
+    """Parts of at most ``size`` matches, fewer where closures are long."""
     longest = max(_weight(matches) // max(len(matches), 1), 1)
     step = max(min(size, OUTPUT_EVENTS // longest), 1)
     for start in range(0, len(matches), step):
@@ -211,7 +211,7 @@ class Writer:
         return self.struct(source, taken)
 
     def _list(self, source: EventStruct, matches: Matches) -> pa.ListArray:
-        """The closure in event order; empty where it took none, NULL where its OR branch was not taken."""
+        """The closure in event order; empty where it took no event, NULL where its OR branch was not taken."""
         taken = matches.taken.get(source.variable)
         data_type = pa.list_(pa.field("element", self._type(source)))
         if taken is None and source.variable not in matches.absent:
@@ -241,7 +241,7 @@ class Writer:
 
 
 def _contiguous(column: pa.ChunkedArray) -> pa.Array | pa.ChunkedArray:
-    """One array where its offsets allow it: ``take`` on chunks looks each row's chunk up."""
+    """One array if its offsets allow it: on chunks, ``take`` must look up the chunk of each row."""
     if column.num_chunks == 1:
         return column.chunk(0)
     try:

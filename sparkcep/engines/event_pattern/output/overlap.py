@@ -1,8 +1,8 @@
-"""NON OVERLAPPING MATCHES, chosen from all matches.
+"""NON OVERLAPPING MATCHES, selected from all matches.
 
-In: all ``Matches`` of a table, whichever automaton or branch found them. Out: those that are output: of the matches
-that start after the last one output, the one that ends first, then starts first, then takes the earliest events, then
-by variable in pattern order. (A single automaton without negation chooses while it runs, see ``advance_kernels``.)
+In: all ``Matches`` of a table, whichever automaton or branch found them. Out: the matches to output: of those that start after the previous one, the
+one that ends first; ties go to the one that starts first, then takes the earliest events, then by variable in pattern order. (A single automaton
+without negation selects while it runs, see ``advance_kernels``.)
 """
 
 from __future__ import annotations
@@ -20,8 +20,8 @@ Preference = tuple[object, ...]
 def non_overlapping(
     found: Iterable[Matches], place: NDArray[np.int64], partition: NDArray[np.int64], variables: Sequence[str]
 ) -> Iterator[Matches]:
-    """The chosen matches, in parts as they came. ``place``/``partition`` [rows]: what orders the events of a partition
-    (concurrent ones share it), and which partition it is."""
+    """The chosen matches, in the parts they came in. ``place``/``partition`` [rows]: the position of an event in its partition (concurrent events
+    share one), and the number of the partition."""
     parts = list(found)
     if not parts:
         return
@@ -44,7 +44,7 @@ def non_overlapping(
 def _candidates(
     start: NDArray[np.int64], end: NDArray[np.int64], group: NDArray[np.int64]
 ) -> Iterator[NDArray[np.int64]]:
-    """In order of partition, end and start: the next match that starts late enough, with those that tie with it."""
+    """In order of partition, end and start: the next match that starts late enough, together with its ties."""
     at = 0
     while at < len(start):
         tied = at + 1

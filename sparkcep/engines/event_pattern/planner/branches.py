@@ -1,8 +1,8 @@
 """A pattern in disjunctive normal form: the chains of a Lazy Multi-Chain NFA (paper, section 5.2).
 
 In: the pattern tree. Out: branches, each a set of variables under a partial order, with what must be absent. Every
-variable of a branch takes events: ``?`` and ``*`` become two branches, with and without (semantics: taking none "is a
-match of its own"). No predicate, no data and no array is looked at here.
+variable of a branch takes events: ``?`` and ``*`` become two branches, with and without (taking no event "is a match of its own"). No predicate, data
+or array is involved here.
 """
 
 from __future__ import annotations
@@ -23,8 +23,8 @@ MAX_BRANCHES = 1024
 class Negation:
     """No event of ``variable`` after all of ``before`` and before all of ``after``.
 
-    An empty side is bounded by WITHIN: from ``match_end - W``, up to ``match_start + W``. With a ``group``, no match
-    of it lies inside that interval (its own negations held); ``variable`` is then its first variable.
+    An empty side is bounded by WITHIN: from ``match_end - W``, up to ``match_start + W``. With a ``group``, no match of the group (which respects its
+    own negations) lies inside that interval; ``variable`` is then its first variable.
     """
 
     variable: str
@@ -55,7 +55,7 @@ class Branch:
 
 @dataclass(frozen=True, slots=True)
 class _Part:
-    """``skips``: an optional element below took no event."""
+    """A part of the normal form. ``skips``: some optional element in it took no event."""
 
     variables: tuple[str, ...] = ()
     precedes: frozenset[tuple[str, str]] = frozenset()
@@ -68,12 +68,11 @@ class _Part:
 def branches(pattern: EventPattern) -> tuple[Branch, ...]:
     """The branches of ``pattern``, in the order of its ORs; no two bind the same variables.
 
-    A variable stands once in a pattern, so two parts of the normal form that bind the same variables took different
-    alternatives only where an OR offers nothing but negated or absent items: their orders are equal, and one match
-    found through both is one match. So they become one branch with alternative negations, and no result needs
-    deduplication. A branch in which every optional element takes none, and that has no other, is no match and left out.
+    A variable occurs once in a pattern, so two parts of the normal form that bind the same variables can differ only in ORs between negated or absent
+    items: their orders are equal, and a match found through both is one match. They are merged into one branch with alternative negations, so that no
+    result needs deduplication. A branch that consists of optional elements only, none of which takes an event, is no match and is left out.
 
-    Raises CepAnalysisError where a branch has negated events only, CepLimitError past ``MAX_BRANCHES``.
+    Raises CepAnalysisError if a branch has only negated events, CepLimitError past ``MAX_BRANCHES``.
     """
     grouped: dict[frozenset[str], list[_Part]] = {}
     for part in _parts(pattern):
@@ -90,7 +89,7 @@ def branches(pattern: EventPattern) -> tuple[Branch, ...]:
 
 
 def extremes(variables: Iterable[str], precedes: frozenset[tuple[str, str]]) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """Those of ``variables`` that may be the earliest, and those that may be the latest, under the partial order."""
+    """The minimal and the maximal elements of ``variables`` under the partial order: those that may come first, and last."""
     names = tuple(variables)
     first = tuple(name for name in names if not any((other, name) in precedes for other in names))
     last = tuple(name for name in names if not any((name, other) in precedes for other in names))
@@ -121,7 +120,7 @@ def _parts(node: EventItem) -> list[_Part]:
 
 
 def _readings(element: Element) -> list[_Part]:
-    """With events, and where it is optional without."""
+    """The element with events and, if it is optional, without."""
     taken = replace(element, low=max(element.low, 1))
     parts = [] if element.high == 0 else [_Part((element.variable,), closures=(taken,) if element.kleene else ())]
     if element.low == 0:
@@ -130,19 +129,19 @@ def _readings(element: Element) -> list[_Part]:
 
 
 def _negated(item: EventPattern) -> tuple[Negation, ...]:
-    """What may not occur: NOT (x OR y) is NOT x and NOT y, side by side. That nothing occurs is no occurrence."""
+    """What may not occur: NOT (x OR y) is NOT x and NOT y over the same interval. An empty match of the item does not count as an occurrence."""
     parts = [part for part in _parts(item) if part.variables]
     return tuple(Negation(part.variables[0], group=None if _is_event(part) else _branch([part])) for part in parts)
 
 
 def has_open_ends(item: EventPattern) -> bool:
-    """Whether a NOT below ``item`` does not stand between two of its events (in one of its readings)."""
+    """Whether, in some reading of ``item``, a NOT inside it is not enclosed by two of its events."""
     parts = [part for part in _parts(item) if part.negations]
     return any(not part.variables or any(not (n.before and n.after) for n in part.negations) for part in parts)
 
 
 def _is_event(part: _Part) -> bool:
-    """Whether one event is all that the part takes."""
+    """Whether the part takes exactly one event."""
     return len(part.variables) == 1 and not part.closures
 
 

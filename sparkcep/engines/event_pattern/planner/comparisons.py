@@ -1,8 +1,8 @@
-"""Conditions that say where a value of the event to take lies, once other events are bound: range predicates.
+"""Range predicates: conditions that bound a value of the event to take, given bound events.
 
-In: a predicate, the variable to take, the bound ones. Out: ``Comparison``s of two columns, and ``Difference``s, in which what looks at the event
-to take is brought to one side: ``ABS(b.v - a.v) < c`` → ``b.v < a.v + c`` and ``b.v > a.v - c``. Whether moving is right for the values of
-a table (overflow, rounding) is not decided here.
+In: a predicate, the variable to take, the bound variables. Out: ``Comparison``s of two columns, and ``Difference``s, whose terms of the event to take
+are moved to one side: ``ABS(b.v - a.v) < c`` → ``b.v < a.v + c`` and ``b.v > a.v - c``. Whether the rearrangement is sound for the values of a table
+(overflow, rounding) is not decided here.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from sparkcep.spec.expression import ElementOf, Expression, Operator, terms
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
-    """``column`` of the event to take, less or greater than a value of a bound event: a range predicate."""
+    """A range predicate: ``column`` of the event to take compared with a value of a bound event."""
 
     column: str
     operator: Operator
@@ -28,7 +28,7 @@ class Comparison:
 
 @dataclass(frozen=True, slots=True)
 class Difference:
-    """The sum of ``own``, of the event to take, less or greater than the sum of ``others``, of bound events."""
+    """A comparison of the sum of ``own`` (terms of the event to take) with the sum of ``others`` (terms of bound events)."""
 
     own: tuple[Signed, ...]
     operator: Operator
@@ -54,7 +54,7 @@ def as_difference(comparison: Comparison, variable: str) -> Difference | None:
 
 
 def differences_of(predicate: Predicate, variable: str, bound: Iterable[str]) -> tuple[Difference, ...]:
-    """The differences that together are the predicate for a single event; none where it is not of this form."""
+    """The differences whose conjunction is the predicate, for a single event; none if it does not have this form."""
     found = []
     for signed, operator in parts(predicate.condition):
         sides = split(signed, variable)
@@ -67,7 +67,7 @@ def differences_of(predicate: Predicate, variable: str, bound: Iterable[str]) ->
 def _difference(
     own: Sequence[Signed], others: Sequence[Signed], operator: Operator, predicate: Predicate
 ) -> Difference:
-    """``own + others < 0`` → ``own < -others``; or, so that the first of the own terms is added, ``-own > others``."""
+    """``own + others < 0`` → ``own < -others``; or ``-own > others``, if that makes the first own term positive."""
     sign = own[0][0]
     turned = tuple((sign * one, part) for one, part in own)
     moved = tuple((-sign * one, part) for one, part in others)
@@ -79,7 +79,7 @@ def _is_known(part: Expression, variable: str, bound: Iterable[str]) -> bool:
 
 
 def is_point(other: Point, variable: str, bound: Iterable[str], first: bool) -> bool:
-    """Whether ``other`` is one known event."""
+    """Whether ``other`` denotes a single, known event."""
     if other.variable == variable:
         return not first and isinstance(other, ElementOf) and other.place == "previous"
     return other.variable in bound and not (isinstance(other, ElementOf) and other.place in ("each", "previous"))

@@ -1,7 +1,7 @@
-"""Comparisons of sums and differences, with what one event adds to them brought to one side.
+"""Linear comparisons (of sums and differences), rearranged so that the terms of one event are on one side.
 
-In: a condition. Out: what is left and right of the comparison as signed terms: ``ABS(b.v - a.v) < c`` → ``b.v - a.v - c < 0`` and
-``a.v - b.v - c < 0``. Whether moving is right for values that overflow or round is not decided here (see ``differences``).
+In: a condition. Out: both sides of the comparison as signed terms: ``ABS(b.v - a.v) < c`` → ``b.v - a.v - c < 0`` and ``a.v - b.v - c < 0``. Whether
+this is sound for values that overflow or round is not decided here (see ``differences``).
 """
 
 from __future__ import annotations
@@ -19,9 +19,8 @@ _ARITHMETIC = ("add", "sub", "mul", "abs")
 
 
 def parts(condition: Expression) -> tuple[tuple[tuple[Signed, ...], Operator], ...]:
-    """Sums that are all less (``lt``, or ``le``, ``gt``, ``ge``) than 0 where the condition holds, and only there.
-
-    Nothing where it is not of this form.
+    """Sums, each with its comparison (``lt``, ``le``, ``gt``, ``ge``) to 0, whose conjunction is equivalent to the condition. Empty if the condition
+    does not have this form.
     """
     if not isinstance(condition, Call) or condition.operator not in (*MIRRORED, "eq"):
         return ()
@@ -40,7 +39,7 @@ def parts(condition: Expression) -> tuple[tuple[tuple[Signed, ...], Operator], .
 
 
 def split(signed: Sequence[Signed], variable: str) -> tuple[tuple[Signed, ...], tuple[Signed, ...]] | None:
-    """(the terms of ``variable``, the others); None where a term is of both, or one side has none."""
+    """(the terms of ``variable``, the others); None if a term mixes both, or one side is empty."""
     own: list[Signed] = []
     others: list[Signed] = []
     waiting = list(signed)
@@ -60,7 +59,7 @@ def split(signed: Sequence[Signed], variable: str) -> tuple[tuple[Signed, ...], 
 
 
 def is_linear(condition: Expression) -> bool:
-    """Whether any of the condition's variables can be brought to one side. (Of single events: closures grow pair by pair.)"""
+    """Whether some variable of the condition can be isolated on one side. (Single events only: closures grow pair by pair.)"""
     names, found = variables(condition), parts(condition)
     if not found or len(names) < 2 or not all(isinstance(term, ColumnOf) for term in terms(condition)):
         return False

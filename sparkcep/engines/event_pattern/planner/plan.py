@@ -1,7 +1,7 @@
-"""The plan of a clause: its branches, each with the predicates sorted by use.
+"""The plan of a clause: its branches, each with its predicates classified by use.
 
-In: an ``EventPatternSpec``. Out: a ``Plan``, fixed for the whole task. The order of evaluation is not chosen here (see
-``states``): it needs the frequencies of a table. No data and no array is looked at.
+In: an ``EventPatternSpec``. Out: a ``Plan``, fixed for the whole task. The order of evaluation is not chosen here (see ``search.order``): it needs
+the frequencies of a table. No data or array is involved.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ class NegatedEvent:
 
 @dataclass(frozen=True, slots=True)
 class BranchPlan:
-    """A branch with its predicates sorted by use.
+    """A branch with its predicates classified by use.
 
     ``classes``: terms that equality conjuncts make equal (closed transitively): ``a.x`` of single events, ``b[i].x`` of
     closures, whose elements then all agree. ``filters``: the other conjuncts over positive variables.
@@ -91,9 +91,8 @@ def compared(condition: Expression) -> tuple[Point, Point, Operator] | None:
 
 
 def conjuncts(predicate: Predicate) -> tuple[Predicate, ...]:
-    """``a.x <= b.y AND b.y <= a.z`` (BETWEEN) over single events as its conjuncts, each of its own class; anything else as it is.
-
-    (Over the elements of a closure a conjunct without ``i-1`` would be asked of one element more.)
+    """``a.x <= b.y AND b.y <= a.z`` (BETWEEN) over single events split into conjuncts, each of its own class; anything else unchanged. (Over the
+    elements of a closure, a conjunct without ``i-1`` would be evaluated on one element more.)
     """
     parts = _flattened(predicate.condition)
     if len(parts) == 1 or not all(isinstance(term, ColumnOf) for term in terms(predicate.condition)):
@@ -111,10 +110,9 @@ PredicateClass = Literal["row-only", "equality", "range", "general"]
 
 
 def predicate_class(predicate: Predicate) -> PredicateClass:
-    """How a predicate, or the best of its conjuncts, is decided: ``row-only``: a bit that Spark computed; ``equality`` and
-    ``range``: by search in the input buffer of the variable bound last (a range on sorted values where that pays; sums and differences where
-    the values of a table can neither overflow nor be NaN or infinite, else pair by pair);
-    ``general``: pair by pair."""
+    """How a predicate, or the best of its conjuncts, is decided: ``row-only``: a bit that Spark computed; ``equality`` and ``range``: by search in
+    the input buffer of the variable bound last (ranges over sorted values where sorting pays; sums and differences if the values of the table can
+    neither overflow nor be NaN or infinite, else pair by pair); ``general``: pair by pair."""
     conditions = [part.condition for part in conjuncts(predicate)]
     if len(variables(predicate.condition)) < 2:
         return "row-only"
@@ -125,7 +123,7 @@ def predicate_class(predicate: Predicate) -> PredicateClass:
 
 
 def branch_plan(branch: Branch, predicates: tuple[Predicate, ...]) -> BranchPlan:
-    """The branch with the predicates that it can judge."""
+    """The branch with the predicates whose variables it binds."""
     known = set(branch.variables)
     positive = [part for p in predicates if known.issuperset(variables(p.condition)) for part in conjuncts(p)]
     classed = [(predicate, _classed(predicate.condition)) for predicate in positive]
@@ -138,7 +136,7 @@ def branch_plan(branch: Branch, predicates: tuple[Predicate, ...]) -> BranchPlan
 
 
 def _classed(condition: Expression) -> tuple[Point, Point] | None:
-    """An equality of two variables that holds for all their events."""
+    """The two sides of an equality between two variables that must hold for all their events."""
     terms = equated(condition)
     if terms is None or terms[0].variable == terms[1].variable:
         return None
@@ -148,7 +146,7 @@ def _classed(condition: Expression) -> tuple[Point, Point] | None:
 def _negated_event(
     negation: Negation, branch: Branch, predicates: tuple[Predicate, ...], given: tuple[str, ...] = ()
 ) -> NegatedEvent:
-    """The conjuncts over the negated variables whose other variables this branch binds, or that are ``given`` around it."""
+    """The negation with the conjuncts over its variables whose other variables this branch binds or the context has ``given``."""
     own_variables = (negation.variable,) if negation.group is None else negation.group.variables
     bound = (*given, *branch.variables)
     known = {*bound, *own_variables}
@@ -173,11 +171,11 @@ def _negated_event(
 def _group_plan(
     group: Branch, own: list[Predicate], predicates: tuple[Predicate, ...], given: tuple[str, ...]
 ) -> BranchPlan:
-    """A negated group with its ``own`` predicates; ``given``: the variables bound around it.
+    """A negated group with its ``own`` predicates; ``given``: the variables bound outside it.
 
     Equalities inside the group form classes; those with positive events do not.
 
-    Two positive events that equal the same negated one need not be equal in a match: nothing negated may occur.
+    Two positive events that must equal the same negated event need not equal each other: in a match there is no negated event.
     """
     inside = set(group.variables)
     classed = [(p, _classed(p.condition) if inside.issuperset(variables(p.condition)) else None) for p in own]
@@ -199,7 +197,7 @@ def _equality_of(variable: str, predicate: Predicate) -> Equality | None:
 
 
 def _classes(pairs: Iterable[tuple[Point, Point]]) -> tuple[tuple[Point, ...], ...]:
-    """Connected components. All pairs hold in a match and a NULL holds in none, so equality is transitive here."""
+    """Connected components. In a match all pairs hold, and a NULL satisfies none, so equality is transitive here."""
     classes: list[tuple[Point, ...]] = []
     for pair in pairs:
         touched = [terms for terms in classes if pair[0] in terms or pair[1] in terms]

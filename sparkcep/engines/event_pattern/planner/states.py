@@ -2,8 +2,7 @@
 
 In: a ``BranchPlan`` and an order. Out: ``State``s: what to bind, which bound events it must follow and precede (paper,
 section 4.1: prec and succ), which equalities its input buffer is searched by, which predicates become decidable; for a
-Kleene variable also what each further element must satisfy. Any order gives the same matches (paper, Theorem 1). No
-data and no array is looked at here.
+Kleene variable also what each further element must satisfy. Any order gives the same matches (paper, Theorem 1). No data or array is involved here.
 """
 
 from __future__ import annotations
@@ -26,10 +25,8 @@ from sparkcep.spec.expression import AggregateOf, ElementOf, terms, variables, w
 
 @dataclass(frozen=True, slots=True)
 class Fence:
-    """A negation that narrows where its one endpoint still to be bound can lie.
-
-    At or before the first ``negated`` event after the latest of ``after``, or at or after the last one before the
-    earliest of ``before``; one of both is empty.
+    """A negation that bounds the position of its one endpoint still to be bound. The endpoint lies at or before the first ``negated`` event after the
+    latest of ``after``, or at or after the last one before the earliest of ``before``; one of the two is empty.
     """
 
     negated: str
@@ -42,8 +39,8 @@ class Fence:
 class Growth:
     """Taking further events into a closure of ``low`` to ``high`` events (paper, section 4.5: the iterate edge).
 
-    ``equalities``: what each further element is searched by. ``each``: predicates that every further element decides
-    together with the elements before it. ``finished``: predicates that only the whole closure decides.
+    ``equalities``: what each further element is searched by. ``each``: predicates that become decidable with every further element and those before
+    it. ``finished``: predicates that only the whole closure decides.
     """
 
     low: int
@@ -57,11 +54,10 @@ class Growth:
 class State:
     """Taking ``variable`` (of a closure: its first event) when the variables of the states before it are bound.
 
-    ``after``/``before``: bound variables it must follow/precede, only the latest/earliest of them that can matter.
-    ``unordered``: bound variables in no order to it. ``earliest``/``latest``: bound variables among which the first
-    and last event of the partial match are found. ``same``: columns of the event itself that must be equal.
-    ``comparisons``: range predicates with bound events; ``filters``: all other predicates; ``differences``: what of the filters may be searched
-    by value too.
+    ``after``/``before``: bound variables it must follow/precede, without those implied by others. ``unordered``: bound variables not ordered relative
+    to it. ``earliest``/``latest``: bound variables among which the first and last event of the partial match are found. ``same``: columns of the
+    event itself that must be equal. ``comparisons``: range predicates with bound events; ``filters``: all other predicates; ``differences``: the
+    filters that may also be searched by value.
     """
 
     variable: str
@@ -87,7 +83,7 @@ def ascending(branch_plan: BranchPlan, counts: Mapping[str, float]) -> tuple[str
 
 
 def chain(branch_plan: BranchPlan, order: Sequence[str], given: Sequence[str] = ()) -> tuple[State, ...]:
-    """The states in the order of ``order``. ``given``: variables bound before the first, in no order to these."""
+    """The states in the given ``order``. ``given``: variables bound before the first state and not ordered relative to these."""
     return tuple(state(branch_plan, order[:position], name, given) for position, name in enumerate(order))
 
 
@@ -130,9 +126,8 @@ class _Choice:
         return self.plan.branch.closure(self.variable) is not None
 
     def equalities(self, *, first: bool) -> tuple[Equality, ...]:
-        """What the (first, or each further) event is searched by.
-
-        Each term of ``variable`` with one bound term of its class: the bound ones are equal to each other already.
+        """The equalities by which the first (or each further) event is searched. Each term of ``variable`` is paired with one bound term of its
+        class: the bound ones are already equal to each other.
         Elements of a closure that no bound term fixes are equal to its first: the group-by-attribute optimisation
         (paper, section 4.5.3).
         """
@@ -147,7 +142,7 @@ class _Choice:
         return tuple(dict.fromkeys(found))
 
     def same(self) -> tuple[tuple[str, str], ...]:
-        """Columns of the event itself that a class makes equal, next to next."""
+        """Columns of the event itself that a class makes equal, as adjacent pairs."""
         found: list[tuple[str, str]] = []
         for class_terms in self.plan.classes:
             own = [term.column for term in class_terms if term.variable == self.variable]
@@ -155,7 +150,7 @@ class _Choice:
         return tuple(found)
 
     def filters(self) -> tuple[Predicate, ...]:
-        """Of a closure: those that its first element decides."""
+        """For a closure: the predicates that its first element decides."""
         ranges = {comparison.predicate for comparison in self.comparisons()}
         return tuple(p for p in self.decided if p not in ranges and not self._is_searched(p) and self._at_first(p))
 
@@ -190,7 +185,7 @@ class _Choice:
         return not self.kleene or all(isinstance(term, ElementOf) and term.place in ("each", "first") for term in own)
 
     def _at_each(self, predicate: Predicate) -> bool:
-        """Decided by each further element: it runs over the closure, and looks at nothing behind the element."""
+        """Decided by each further element: it ranges over the closure and reads nothing after the element."""
         if walked(predicate.condition) != (self.variable,):
             return False
         own = [term for term in terms(predicate.condition) if term.variable == self.variable]
@@ -228,12 +223,9 @@ def _is_taken(own: Point, first: bool) -> bool:
 
 
 def _fences(branch_plan: BranchPlan, bound: Sequence[str], variable: str) -> tuple[Fence, ...]:
-    """The negations of which ``variable`` is the last endpoint to be bound, and alone on its side.
-
-    Then where the nearest negated event lies is known before the variable is taken (the paper's First-Chance
-    negation, section 4.4.2, checks just after), and a frequent negated event makes the search cheaper instead of the
-    result smaller. Only negations whose events are told by equality with bound events alone; each is still proved at
-    the end.
+    """The negations whose last endpoint to be bound is ``variable``, alone on its side. The nearest negated event is then known before the variable
+    is bound (the paper's First-Chance negation, section 4.4.2, checks just after), so a frequent negated event narrows the search instead of
+    filtering its result. Only for negations whose events are determined by equality with bound events alone; each is still verified at the end.
     """
     if len(branch_plan.alternatives) > 1:
         return ()
@@ -258,7 +250,7 @@ def _fence(negated: NegatedEvent, branch_plan: BranchPlan, bound: Sequence[str],
 
 
 def _rebound(equality: Equality, classes: Iterable[tuple[Point, ...]], bound: Sequence[str]) -> Equality | None:
-    """The same equality with a bound event, if the positive events' own equalities allow it."""
+    """The same equality with a bound event, if the equalities among positive events imply it."""
     column, term = equality
     same = next((terms for terms in classes if term in terms), (term,))
     known = next((other for other in (term, *same) if other.variable in bound), None)

@@ -1,7 +1,7 @@
-"""What the lazy Chain NFA engine runs: the one list of its limits.
+"""What the lazy Chain NFA engine supports: the one list of its limits.
 
 In: the parts of an ``EventPatternSpec``. Out: nothing, or the error that names the unsupported feature. Imports
-neither numpy nor Polars, so that a driver may ask before it ships a query.
+neither numpy nor Polars, so that the driver can check a query before it ships it.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ def check(
     within: WithinTime | WithinEvents | None = None,
     predicates: tuple[Predicate, ...] = (),
 ) -> None:
-    """Return if ``engine.compile`` takes a clause with these parts.
+    """Return if ``engine.compile`` accepts a clause with these parts.
 
     Raises CepUnsupportedError naming the feature that this engine lacks, CepAnalysisError where the clause itself is
     wrong (negation at an open end without WITHIN, a branch without a positive event), CepLimitError for too many
@@ -42,7 +42,7 @@ def check(
 def check_parts(
     pattern: EventPattern, within: WithinTime | WithinEvents | None, predicates: tuple[Predicate, ...]
 ) -> None:
-    """What holds under every selection strategy. Raises as ``check`` does."""
+    """The checks common to all selection strategies. Raises as ``check`` does."""
     for node in walk(pattern):
         if isinstance(node, Not):
             _check_negation(node)
@@ -83,7 +83,7 @@ def _check_open_ends(branch: Branch, within: WithinTime | WithinEvents | None) -
 
 
 def negated_groups(pattern: EventPattern) -> tuple[frozenset[str], ...]:
-    """The variables of each negated item, those below a NOT inside it too; those of NOT (x OR y) are items side by side."""
+    """The variables of each negated item, including those of a NOT nested in it; NOT (x OR y) counts as two items."""
     items = [node.item for node in walk(pattern) if isinstance(node, Not)]
     while any(isinstance(item, Or) for item in items):
         items = [part for item in items for part in (item.items if isinstance(item, Or) else (item,))]  # type: ignore[misc]
@@ -103,7 +103,7 @@ def _check_predicate(predicate: Predicate, groups: tuple[frozenset[str], ...]) -
 
 
 def _check_functions(predicate: Predicate) -> None:
-    """Every function on the slow path is there."""
+    """Check that every function on the slow path is implemented."""
     slow = slow_parts(predicate.condition)
     if slow:
         from sparkcep.engines.functions import check as check_function  # 149 functions, which few clauses need
@@ -113,7 +113,7 @@ def _check_functions(predicate: Predicate) -> None:
 
 
 def _check_closures(predicate: Predicate, kleene: set[str]) -> None:
-    """A closure is asked about its elements, one i at a time."""
+    """Check that each closure is addressed by its elements, with a single index i at a time."""
     for term in terms(predicate.condition):
         if isinstance(term, ColumnOf) == (term.variable in kleene):
             raise CepAnalysisError(

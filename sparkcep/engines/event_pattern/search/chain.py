@@ -1,13 +1,12 @@
 """The chain: partial matches taken through the states of one branch, a set at a time (paper, sections 3 and 4).
 
-In: the states of a branch and the events. Out: complete combinations of positive events, in bounded sets, made only
-when asked for. Negation and output columns are not done here; how closures grow is in ``growth``.
+In: the states of a branch and the events. Out: complete combinations of positive events, in bounded sets, computed lazily. Not here: negation, output
+columns, and the growth of closures (``growth``).
 
 A set of partial matches is a ``Frame``: one column of candidate numbers or closures per bound variable. Taking the next
-variable finds, for each partial match, the range of its input buffer that order, window and equality admit, expands
-those ranges in chunks, and filters the chunk by the predicates that have become decidable. Chunks are worked off depth
-first, so memory is bounded by states times chunk whatever the number of matches, and a consumer that stops early stops
-the work.
+variable finds, for each partial match, the range of its input buffer that order, window and equality admit, expands those ranges in chunks, and
+filters each chunk by the predicates that have become decidable. Chunks are processed depth first, so memory is bounded by states times chunk size
+whatever the number of matches, and a consumer that stops early stops the work.
 """
 
 from __future__ import annotations
@@ -40,8 +39,8 @@ Refute = Callable[[Frame, str, Budget, Rest], Frame]
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """A state over one table: its input buffer, what finds pairs in it, its other conditions, its fences with the buffers of their negated events;
-    for a Kleene variable what grows its closures.
+    """A state over one table: its input buffer, the finder of pairs in it, its other conditions, its fences with the buffers of their negated events,
+    and for a Kleene variable the grower of its closures.
     ``searched``: the predicates that the finder decides or narrows.
     ``others``: bound variables that may have taken the same event."""
 
@@ -57,8 +56,8 @@ class Step:
 
 @dataclass(frozen=True, slots=True)
 class Chain:
-    """The steps of a branch over one table. ``earliest``/``latest``: variables among which a match's first and last
-    event are. ``refute``: called with each set of partial matches."""
+    """The steps of a branch over one table. ``earliest``/``latest``: the variables that may hold a match's first and last event. ``refute``: called
+    with each set of partial matches."""
 
     events: Events
     payload: Payload
@@ -84,7 +83,7 @@ def prepare(
 def combinations(chain: Chain, budget: Budget) -> Iterator[Frame]:
     """All combinations of positive events, ordered by (the candidate taken at the first state, at the second, …).
 
-    Raises CepDataError where a predicate's value is an error on a combination that all else admits, CepLimitError.
+    Raises CepDataError if a predicate is an error on a combination that is admitted otherwise, CepLimitError.
     """
     for frame, suspect in extensions(chain, {}, budget):
         yield completed(chain, frame, suspect, budget)
@@ -114,7 +113,7 @@ def _rest(chain: Chain, position: int, frame: Frame, budget: Budget) -> Iterator
 
 
 def raise_faults(chain: Chain, frame: Frame) -> None:
-    """The error of the first condition whose value is an error on one of these matches. Raises CepDataError."""
+    """Raise the CepDataError of the first condition whose value is an error on one of these matches."""
     if not length(frame):
         return
     for step in chain.steps:
@@ -126,7 +125,7 @@ def raise_faults(chain: Chain, frame: Frame) -> None:
 
 
 def completed(chain: Chain, frame: Frame, suspect: bool, budget: Budget) -> Frame:
-    """The complete combinations of ``frame`` that stand. Raises CepDataError where ``suspect`` turns out to be one."""
+    """The complete combinations of ``frame`` that are matches. Raises CepDataError if ``suspect`` (a value may be an error) is confirmed."""
     kept = _within(chain, frame)
     if chain.events.window is not None and not chain.events.window.exact:
         budget.count("predicate", "WITHIN, first to last", length(frame), length(kept))
@@ -136,7 +135,7 @@ def completed(chain: Chain, frame: Frame, suspect: bool, budget: Budget) -> Fram
 
 
 def taken(chain: Chain, step: Step, frame: Frame, ranges: Ranges, budget: Budget) -> Iterator[tuple[Frame, bool]]:
-    """``frame`` with the variable of ``step`` bound to what ``ranges`` admit, and whether a value was an error."""
+    """``frame`` with the variable of ``step`` bound to the events that ``ranges`` admit; and whether a value was an error."""
     if budget.counts is not None:
         _count_admitted(chain.events, step, frame, ranges, budget)
     first = _first_events(chain, step, frame, ranges, budget)
@@ -151,10 +150,8 @@ def taken(chain: Chain, step: Step, frame: Frame, ranges: Ranges, budget: Budget
 def _first_events(
     chain: Chain, step: Step, frame: Frame, ranges: Ranges, budget: Budget
 ) -> Iterator[tuple[Pairs, bool]]:
-    """Pairs of a partial match and an event that satisfy what is decidable now; and whether a value was an error.
-
-    A pair with an error is kept: another predicate may exclude it at a later state, and only a pair that all else
-    admits may stop the query.
+    """Pairs of a partial match and an event that satisfy what is decidable now; and whether a value was an error. A pair with an error is kept:
+    another predicate may exclude it at a later state, and only a pair that is admitted otherwise may fail the query.
     """
     variable, found = step.state.variable, 0
     if budget.counts is not None and step.finder.intervals:
@@ -163,7 +160,7 @@ def _first_events(
         budget.spend(len(expansion.rows), (*_named(frame), variable))
         pairs = Pairs(frame, variable, expansion.rows, expansion.parents, step.grower is not None)
         if not frame and chain.events.window is not None:
-            # A single event spans less than the window; not so where WITHIN is zero or negative.
+            # A single event always fits the window, unless WITHIN is zero or negative.
             pairs.keep(chain.events.window.end[pairs.taken] > pairs.taken)
         found += len(expansion.rows)
         apart(pairs, step.others)
@@ -185,14 +182,14 @@ def _state_name(frame: Frame, variable: str) -> str:
 
 
 def _comparisons(step: Step) -> str:
-    """What the finder decides, all at once."""
+    """The name under which EXPLAIN ANALYZE counts the predicates that the finder decides together."""
     return " AND ".join(
         [*dict.fromkeys(step.searched), *(f"{step.state.variable}: equality" for _ in step.buffer.compared[:1])]
     )
 
 
 def _count_admitted(events: Events, step: Step, frame: Frame, ranges: Ranges, budget: Budget) -> None:
-    """Count the pairs of a partial match and an event of its partition, and how many order, window, negation and equality leave."""
+    """Count the pairs of a partial match and an event of its partition, and how many pass order, window, negation and equality."""
     variable, rows = step.state.variable, np.sort(step.buffer.rows)
 
     def between(low: IntArray, high: IntArray) -> int:
@@ -220,7 +217,7 @@ def _count_admitted(events: Events, step: Step, frame: Frame, ranges: Ranges, bu
 
 
 def admitted(events: Events, step: Step, frame: Frame, block: tuple[int, int] | None = None) -> Ranges:
-    """Buffer slots that order, window and equality admit, per partial match; ``block``: inside these candidates alone.
+    """Buffer slots that order, window and equality admit, per partial match; ``block``: only within these candidates.
 
     The window: the new event must not lie past the end of the earliest bound event's window, nor before the first event
     whose window still holds the latest bound event. Ends of windows do not fall with time, so every complete match
@@ -236,7 +233,7 @@ def admitted(events: Events, step: Step, frame: Frame, block: tuple[int, int] | 
 
 
 def _ordered(events: Events, state: State, frame: Frame, low: IntArray, high: IntArray) -> tuple[IntArray, IntArray]:
-    """``low`` and ``high`` narrowed to what follows and precedes the bound events that the state names."""
+    """``low`` and ``high`` narrowed to the candidates that follow and precede the bound events named by the state."""
     if state.after:
         low = np.maximum(low, events.tie_end[latest(frame, state.after)])
     if state.before:
@@ -283,7 +280,7 @@ def _fenced(
 
 
 def _within(chain: Chain, frame: Frame) -> Frame:
-    """The matches inside the window where deadlines fall with time, so that pruning let too many through."""
+    """The matches inside the window: needed where deadlines are not monotone, so that pruning lets too many through."""
     window = chain.events.window
     if window is None or window.exact:
         return frame
@@ -294,7 +291,7 @@ def _within(chain: Chain, frame: Frame) -> Frame:
 def prepared_step(state: State, indexes: Mapping[str, int], buffers: Buffers, given: Sequence[str] = ()) -> Step:
     """A state over the buffers of a table."""
     index = indexes[state.variable]
-    # The first event of a closure is fenced from what precedes it; its first is not what the last is fenced from.
+    # Only the fences before a closure apply to its first event; those after it concern its last event.
     usable = [fence for fence in state.fences if state.growth is None or fence.after]
     fences = [(fence, buffers.fill(indexes[fence.negated], fence.equalities)) for fence in usable]
     buffer = buffers.fill(index, state.equalities, state.same)
@@ -306,7 +303,7 @@ def prepared_step(state: State, indexes: Mapping[str, int], buffers: Buffers, gi
         Finder(buffer, found.intervals),
         (*(part.text for part in found.decided), *(f"{part.text}, widened" for part in found.widened)),
         conditions([part for part in asked if part not in found.decided], buffers.payload),
-        # With an equality that the buffer is not searched by, a negated event found may be none.
+        # If an equality is not part of the buffer search, an event found need not be a negated one.
         tuple((fence, negated) for fence, negated in fences if not negated.compared),
         (*given, *state.unordered),
         grower(state, index, buffers),

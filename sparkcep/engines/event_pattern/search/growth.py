@@ -1,12 +1,11 @@
 """Growing closures: all sets of events that a Kleene variable takes (paper, section 4.5: iterate edges).
 
-In: the first events of closures, as pairs with partial matches. Out: partial matches with closures of every admitted
-size, in bounded sets. Which conditions are asked when is decided in ``states``.
+In: the first events of closures, as pairs with partial matches. Out: partial matches with closures of every admitted size, in bounded sets.
+``planner.states`` decides when each condition is evaluated.
 
-Closures grow in order, one event at a time, all closures of one size together; a chunk is grown to its end before the
-next is made, so memory is bounded by sizes times chunk, and chunks shrink as sizes grow (see ``budget``). A closure
-that fails a condition on its elements is given up with all that would grow from it: the condition must hold for every
-element, so it fails for every longer closure too.
+Closures grow in order, one event at a time, all closures of one size together. A chunk is grown to the end before the next is made, so memory is
+bounded by sizes times chunk size; chunks shrink as sizes grow (see ``budget``). A closure that fails a condition on its elements is pruned with
+everything that would grow from it: the condition must hold for every element, so it fails for every longer closure too.
 """
 
 from __future__ import annotations
@@ -40,7 +39,7 @@ Found = tuple[Frame, bool]
 
 @dataclass(frozen=True, slots=True)
 class Grower:
-    """A state's growth over one table. ``dooms``: where one holds, no closure grown from this one is admitted."""
+    """A state's growth over one table. ``dooms``: conditions that rule out every closure grown from the one where they hold."""
 
     variable: str
     low: int
@@ -86,7 +85,7 @@ def closures(
 ) -> Iterator[Found]:
     """Partial matches with closures of ``grower.low`` to ``grower.high`` events.
 
-    ``first``: pairs with the closures' first events; ``high``: per partial match the end of what may be taken.
+    ``first``: pairs with the closures' first events; ``high``: per partial match the exclusive upper bound of candidates.
     """
     stack = [_begun(events, first, high)]
     while stack:
@@ -105,8 +104,8 @@ def closures(
 
 
 def _begun(events: Events, first: Iterable[tuple[Pairs, bool]], high: IntArray) -> Iterator[Found]:
-    """Closures of one event, with the end of what may follow: also the window that this event opens, if it is the
-    match's earliest (an event of a negated group is not of the match)."""
+    """Closures of one event, each with the upper bound of what may follow: also the end of the window that this event opens, if it is the earliest of
+    the match (an event of a negated group does not belong to the match)."""
     ends = events.partition_end if events.window is None else events.window.end
     for pairs, suspect in first:
         ceiling = high[pairs.parents]
@@ -145,7 +144,7 @@ def _grown(
 
 
 def _finished(grower: Grower, payload: Payload, frame: Frame, suspect: bool, budget: Budget) -> Found:
-    """The closures that may end here; those with an error are kept until all else is decided."""
+    """The closures that may end here; those with an error are kept until everything else is decided."""
     frame = {name: column for name, column in frame.items() if name != CEILING}
     for wanted in grower.finished:
         budget.counters.predicates += length(frame)

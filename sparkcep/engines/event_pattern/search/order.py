@@ -3,13 +3,11 @@
 In: a ``BranchPlan`` and the events of a table. Out: an ``Order`` with the numbers it came from. Every order gives the
 same matches (lazy NFA, Theorem 1); only the number of partial matches differs, and that is the cost.
 
-The cost of an order is the expected number of partial matches over all its states, and of the pairs that are tried on
-the way to them: equalities and windows are searched, range predicates nearly so, but any other predicate is evaluated on
-each pair that those leave. How many events of y fit one of x is counted, not guessed: for a sample of x's events the
-ranges of y's buffer that order and window admit, and on a sample of the pairs in these ranges the share that satisfies the
-predicates between x and y, on the same pairs whichever is bound first. A variable that several bound ones restrict:
-windows and orders overlap, so the narrowest counts; equalities of one class repeat each other, so the most selective
-counts; other predicates are taken as independent.
+The cost of an order is the expected number of partial matches over all its states, plus that of the pairs tried on the way: equalities and windows
+are searched, range predicates nearly so, but any other predicate is evaluated on each remaining pair. Selectivities are measured, not guessed: for a
+sample of x's events, the ranges of y's buffer that order and window admit; and on a sample of the pairs in these ranges, the share that satisfies the
+predicates between x and y (the same pairs, whichever is bound first). For a variable restricted by several bound ones: windows and orders overlap, so
+the narrowest counts; equalities of one class are redundant, so the most selective counts; other predicates are assumed to be independent.
 """
 
 from __future__ import annotations
@@ -62,9 +60,9 @@ MAX_SEARCHED = 8
 
 @dataclass(frozen=True, slots=True)
 class Selectivity:
-    """Of the events of ``variable``, given one event of ``given``: the share that order and window admit; of that the share
-    that satisfies the equalities between the two; of any pairs the shares that satisfy the range predicates and, of those,
-    the other ones (``filtered``: there are other ones)."""
+    """Of the events of ``variable``, given one event of ``given``: the share that order and window admit; of those the share that satisfies the
+    equalities between the two; of arbitrary pairs the share that satisfies the range predicates, and of those the share that satisfies all others
+    (``filtered``: there are others)."""
 
     given: str
     variable: str
@@ -77,8 +75,8 @@ class Selectivity:
 
 @dataclass(frozen=True, slots=True)
 class Order:
-    """An order and why. ``cost``: expected partial matches and pairs tried, weighed (None where nothing was measured; a first
-    guess of the partial matches where there are no ``selectivities``)."""
+    """An order and the reason for it. ``cost``: the weighted sum of expected partial matches and pairs tried (None if nothing was measured; a rough
+    estimate of the partial matches without ``selectivities``)."""
 
     engine: Engine
     variables: tuple[str, ...]
@@ -94,9 +92,9 @@ def choose(
     buffers: Buffers,
     given: Mapping[str, float] | None = None,
 ) -> Order:
-    """``eager``: pattern order, the paper's baseline. ``stack``: pattern order, backwards. ``chain``: ascending frequency;
-    so for ``tree``, that of the whole table. ``auto``: least expected cost, Kleene variables last, in ascending
-    frequency. ``given``: frequencies that replace the measured ones, where they cover the branch (``auto``, ``chain``)."""
+    """``eager``: pattern order, the paper's baseline. ``stack``: reverse pattern order. ``chain``, ``tree``: ascending frequency (in the whole
+    table). ``auto``: least expected cost, with Kleene variables last, in ascending frequency. ``given``: frequencies that replace the measured ones
+    if they cover the branch (``auto``, ``chain``)."""
     events, payload = buffers.events, buffers.payload
     counts = {name: int(events.taken_by(indexes[name]).sum()) for name in branch_plan.branch.variables}
     if engine == "eager":
@@ -126,7 +124,7 @@ def choose(
 def _guessed(
     branch_plan: BranchPlan, order: tuple[str, ...], counts: Mapping[str, int], events: Events, payload: Payload
 ) -> float:
-    """Partial matches of an order as if events and values were spread evenly and predicates other than equalities held."""
+    """The partial matches of an order, assuming uniformly distributed events and values and that predicates other than equalities hold."""
     rows = _sample(np.arange(len(events)), SAMPLE)
     ahead = events.partition_end[rows] if events.window is None else events.window.end[rows]
     behind = events.partition_start[rows] if events.window is None else events.window.begin[rows]
@@ -143,7 +141,7 @@ def _guessed(
 def _cheapest(
     names: list[str], counts: Mapping[str, int], measured: Mapping[tuple[str, str], Selectivity]
 ) -> tuple[tuple[str, ...], float]:
-    """The order of the least expected cost; of equal ones the first in ascending frequency."""
+    """The order of the least expected cost; ties go to the first in ascending frequency."""
 
     def grown(bound: tuple[str, ...], size: float, name: str) -> tuple[float, float]:
         return _grown(size * counts[name], [measured[other, name] for other in bound])
@@ -157,9 +155,8 @@ Grown = Callable[[tuple[str, ...], float, str], tuple[float, float]]
 
 
 def _all_orders(names: list[str], grown: Grown) -> tuple[tuple[str, ...], float]:
-    """For each set of variables the cheapest order of it, from smaller sets to larger ones.
-
-    (The size of a set's partial matches hardly depends on the order, so the cheapest order of a set is kept alone.)
+    """Dynamic programming over sets of variables: the cheapest order of each, from smaller sets to larger ones. (The number of a set's partial
+    matches hardly depends on the order, so only its cheapest order is kept.)
     """
     layer: dict[frozenset[str], tuple[float, float, tuple[str, ...]]] = {frozenset(): (0.0, 1.0, ())}
     for _ in names:
@@ -186,7 +183,7 @@ def _greedy(names: list[str], grown: Grown) -> tuple[tuple[str, ...], float]:
 
 
 def _grown(pairs: float, found: list[Selectivity]) -> tuple[float, float]:
-    """(how many of so many pairs of a partial match over bound variables and an event fit, what it costs to find them)."""
+    """(how many of ``pairs`` of a partial match over bound variables and an event fit, the cost of finding them)."""
     if not found:
         return pairs, pairs
     searched = pairs * min(one.admitted for one in found) * min(one.equal for one in found)
@@ -204,8 +201,7 @@ def selectivities(
     events: Events,
     payload: Payload,
 ) -> tuple[Selectivity, Selectivity]:
-    """Of the events of the single-event variable ``y``: the shares that fit one event of ``x``; and the reverse. All on
-    the same sample of pairs."""
+    """The selectivities of the events of the single-event variable ``y`` given one event of ``x``, and the reverse, on the same sample of pairs."""
     plan = replace(branch_plan, alternatives=((),))
     state, reverse = state_of(plan, (x,), y), state_of(plan, (y,), x)
     rows, buffer = _sample(buffers[x].rows, SAMPLE), buffers[y]
@@ -231,7 +227,7 @@ def _buffer(buffers: Buffers, index: int) -> OrderedBuffer:
 
 
 def _picked(buffer: OrderedBuffer, begin: IntArray, end: IntArray, at: IntArray) -> tuple[IntArray, IntArray]:
-    """The pairs at the places ``at`` of all pairs, without making the others."""
+    """The pairs at the positions ``at`` among all pairs, without making the others."""
     ends = np.cumsum(np.maximum(end - begin, 0))
     left = np.searchsorted(ends, at, side="right")
     offset = at - (ends[left] - np.maximum(end - begin, 0)[left])
@@ -241,7 +237,7 @@ def _picked(buffer: OrderedBuffer, begin: IntArray, end: IntArray, at: IntArray)
 def _with_predicates(
     found: Selectivity, state: State, payload: Payload, pairs: Mapping[str, IntArray], width: int
 ) -> Selectivity:
-    """``found`` with the shares of these pairs that satisfy the predicates between the two."""
+    """``found`` with the shares of these pairs that satisfy the predicates between the two variables."""
     rows, right = Frame(pairs), pairs[found.variable]
     wanted = keys(payload, state.equalities, width)
     equal = np.ones(len(right), dtype=np.bool_)
@@ -275,14 +271,14 @@ def _hold(predicates: Iterable[Predicate], payload: Payload, rows: Frame) -> Boo
 
 
 def _part(holds: BoolArray) -> float:
-    """The share of a sample for which something holds; none of a sample does not mean none at all."""
+    """The share of a sample for which something holds; never 0, since a sample without a hit does not prove that there is none."""
     return max(float(holds.mean()), 0.5 / len(holds)) if len(holds) else 1.0
 
 
 def _ranges(
     events: Events, buffer: OrderedBuffer, rows: IntArray, after: bool, before: bool
 ) -> tuple[IntArray, IntArray]:
-    """Slots of the events that order and window admit beside one event each."""
+    """The slots of the events that order and window admit, per given event."""
     low, high = events.partition_start[rows], events.partition_end[rows]
     if events.window is not None:
         low, high = events.window.begin[rows], events.window.end[rows]
@@ -294,7 +290,7 @@ def _ranges(
 
 
 def _sample(values: IntArray, size: int) -> IntArray:
-    """Evenly spread: the same for the same table."""
+    """An evenly spaced, deterministic sample."""
     if len(values) <= size:
         return values
     return values[np.linspace(0, len(values) - 1, size).astype(np.int64)]

@@ -1,15 +1,13 @@
 """Sequence scan: which events become active instances (SASE, "High-Performance Complex Event Processing over Streams",
 sections 4.1-4.3).
 
-In: a branch and the events of a table. Out: the events with the mask bits of those instances cleared that no instance of
-the variables before can lead to. Sequence construction is the chain's work (see ``chain``): backwards from the last
-variable, over stacks that hold active instances only.
+In: a branch and the events of a table. Out: the events, with the mask bits cleared of instances that no instance of a preceding variable can lead to.
+Sequence construction is done by ``chain``: backwards from the last variable, over stacks that hold active instances only.
 
 A stack is a sorted buffer, and an instance's RIP field (the most recent instance of the previous stack) is the slot
-before it. PAIS: the stacks of two neighbours are partitioned by the most selective equality between them; further
-equalities are left to construction (dynamic filtering). Windows: each instance knows the latest first event that could
-lead to it; one whose window that event has left is no instance. A partial order (AND, partial sequences) is scanned the
-same way: an event needs an instance of each of its direct predecessors.
+before it. PAIS: the stacks of two neighbours are partitioned by the most selective equality between them; further equalities are left to construction
+(dynamic filtering). Windows: each instance knows the latest first event that could lead to it; if that event is outside its window, it is not an
+active instance. A partial order (AND, partial sequences) is scanned the same way: an event needs an instance of each of its direct predecessors.
 """
 
 from __future__ import annotations
@@ -28,7 +26,7 @@ from sparkcep.engines.event_pattern.values.values import Payload
 
 
 def scanned(branch_plan: BranchPlan, indexes: Mapping[str, int], events: Events, payload: Payload) -> Events:
-    """``events`` with only the active instances of the branch's variables; no match is lost."""
+    """``events`` restricted to the active instances of the branch's variables; no match is lost."""
     precedes = branch_plan.branch.precedes
     starts: dict[str, IntArray] = {}
     for name in branch_plan.branch.variables:
@@ -56,8 +54,8 @@ def _led_to(
     rows: IntArray,
     starts: IntArray,
 ) -> tuple[BoolArray, IntArray]:
-    """For each of ``rows``: whether an instance of ``other`` lies before it, inside its window and in its partition of the
-    stack; and the latest start of those up to the RIP."""
+    """For each of ``rows``: whether an instance of ``other`` precedes it within its window and its partition of the stack; and the latest start among
+    those up to the RIP."""
     stack = Buffers(events, payload, 1).fill(
         indexes[other], _equivalence(branch_plan, other, name, payload, len(events))
     )
@@ -70,7 +68,7 @@ def _led_to(
 
 
 def _equivalence(branch_plan: BranchPlan, other: str, name: str, payload: Payload, width: int) -> tuple[Equality, ...]:
-    """The most selective equality between two variables that all their events satisfy; none if there is none."""
+    """The most selective equality that holds for all events of two variables, if there is one."""
     found: list[Equality] = []
     for class_terms in branch_plan.classes:
         own = next((term for term in class_terms if term.variable == other), None)
@@ -102,7 +100,7 @@ def _by_candidate(rows: IntArray, start: IntArray, count: int) -> IntArray:
 
 
 def _only(events: Events, index: int, rows: IntArray) -> Events:
-    """The events where only ``rows`` can be taken by variable ``index``."""
+    """The events with variable ``index`` restricted to ``rows``."""
     mask, bit = divmod(index + 1, MASK_BITS)
     flags = events.flags[mask] & ~np.int64(1 << bit)
     flags[rows] |= np.int64(1 << bit)

@@ -1,14 +1,13 @@
-"""The lazy Tree NFA (paper, section 7): the order is chosen at every node, from what the input buffers really hold.
+"""The lazy Tree NFA (paper, section 7): the order is chosen at every node, from the actual contents of the input buffers.
 
 In: a branch and the events of a table. Out: complete combinations of positive events, as ``chain.combinations`` gives
 them, in another order.
 
-A node is the set of variables bound so far. For a set of partial matches at a node the ranges of all input buffers still
-to be searched are known (order, window, equality); a partial match with an empty range is given up at once (the paper's
-condition that all counters are greater than zero), and the variable with the fewest events in these ranges goes next,
-where few of them satisfy its predicates with the bound variables only that share of them. So
-that the first choice follows the stream too, the table is worked off in blocks of time: a match belongs to the block of
-the event that one fixed variable, the pivot, takes, so it is found exactly once whatever the order in a block.
+A node is the set of variables bound so far. For the partial matches at a node, the ranges of all input buffers still to be searched are known (order,
+window, equality). A partial match with an empty range is dropped at once (the paper's condition that all counters are greater than zero). The
+variable with the fewest events in these ranges goes next, counting only the share of them expected to satisfy its predicates with the bound
+variables. So that the first choice adapts to the stream too, the table is processed in blocks of time: a match belongs to the block of the event that
+one fixed variable, the pivot, takes, so it is found exactly once whatever the order within a block.
 """
 
 from __future__ import annotations
@@ -40,7 +39,7 @@ WINDOWS = 4
 
 @dataclass(frozen=True, slots=True)
 class Block:
-    """Candidates ``[low, high)`` for the pivot, ``[begin, end)`` for the others: all that shares a window with them."""
+    """Candidates ``[low, high)`` for the pivot, ``[begin, end)`` for the others: everything that shares a window with them."""
 
     low: int
     high: int
@@ -68,7 +67,7 @@ class Tree:
         return self._steps[known, name]
 
     def share(self, bound: tuple[str, ...], name: str) -> float:
-        """Of the events of ``name`` that order, window and equalities admit, those that its predicates with ``bound`` let pass."""
+        """The selectivity of the predicates between ``name`` and ``bound``, on the events that order, window and equalities admit."""
         return prod(self._satisfied(other, name) for other in bound)
 
     def _satisfied(self, given: str, name: str) -> float:
@@ -148,7 +147,7 @@ def _alive(frame: Frame, ranges: Mapping[str, Ranges]) -> tuple[Frame, dict[str,
 
 
 def _next(tree: Tree, path: tuple[str, ...], ranges: Mapping[str, Ranges]) -> str:
-    """The variable with the fewest events expected beside these partial matches, Kleene variables last."""
+    """The variable with the fewest events expected for these partial matches, Kleene variables last."""
     closure = tree.plan.branch.closure
     counts = {name: int((part.end - part.begin).sum()) for name, part in ranges.items()}
     if sum(counts.values()) < MIN_EVENTS:
@@ -162,7 +161,7 @@ def _whole(tree: Tree) -> Block:
 
 
 def _blocks(tree: Tree) -> Iterator[Block]:
-    """Blocks of some windows each; one block where no window bounds what a match spans."""
+    """Blocks of a few windows each; a single block if no window bounds the span of a match."""
     events = tree.buffers.events
     count, window = len(events), events.window
     if window is None or not count:

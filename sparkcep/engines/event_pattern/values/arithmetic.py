@@ -1,6 +1,6 @@
-"""Arithmetic of predicates as Polars expressions that never wrap and never round silently.
+"""Arithmetic in predicates as Polars expressions that never wrap and never round silently.
 
-In: operands with their kinds. Out: the result with its kind, and where its value is an error. No data is read here.
+In: operands with their kinds. Out: the result with its kind, and the rows where it is an error. No data is read here.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ MICROSECONDS_PER_DAY = 86_400_000_000
 
 @dataclass(frozen=True, slots=True)
 class Lowered:
-    """An expression's value, its kind, and its fault: None if it has none, else 0 or a fault code per row; ``span``: where values lie."""
+    """An expression's value, its kind, and its fault: None if it cannot fail, else 0 or a fault code per row; ``span``: the range of its values."""
 
     value: pl.Expr
     kind: Kind
@@ -33,14 +33,14 @@ class Lowered:
 
 
 def either(left: pl.Expr | None, right: pl.Expr | None) -> pl.Expr | None:
-    """The first fault of two."""
+    """The first of two faults."""
     if left is None or right is None:
         return right if left is None else left
     return pl.when(left != 0).then(left).otherwise(right)
 
 
 def arithmetic(operator: ArithmeticOperator, left: Lowered, right: Lowered, node: Call) -> Lowered:
-    """``left operator right`` with Spark's ANSI result: the operands' type, an error where the value is outside it.
+    """``left operator right`` as in Spark's ANSI mode: a value of the operands' type, or an error if it overflows.
 
     Raises CepUnsupportedError where the kinds have no such operator here.
     """
@@ -67,7 +67,7 @@ def arithmetic(operator: ArithmeticOperator, left: Lowered, right: Lowered, node
 
 
 def absolute(part: Lowered, node: Call) -> Lowered:
-    """``abs(part)``; of the least integer it is an error, as in Spark. Raises CepUnsupportedError for other kinds than numbers."""
+    """``abs(part)``; an error for the least integer, as in Spark. Raises CepUnsupportedError for kinds other than numbers."""
     kind, value = part.kind, part.value
     if part.span is not None and kind.name in ("integer", "duration"):
         return Lowered(value.cast(pl.Int64).abs(), kind, part.fault, combined("abs", [part.span]))
@@ -97,8 +97,7 @@ def _floating(operator: ArithmeticOperator, left: Lowered, right: Lowered, fault
 
 
 def _checked(operator: ArithmeticOperator, left: Lowered, right: Lowered, kind: Kind, fault: pl.Expr | None) -> Lowered:
-    """Compute in twice the width, where no sum, difference or product of two values can wrap, then look at the
-    range."""
+    """Compute in twice the width, where no sum, difference or product of two values can wrap, then check the range."""
     wide, narrow = (pl.Int128, pl.Int64) if kind.bits == 64 else (pl.Int64, pl.Int64)
     value = _apply(operator, left.value.cast(wide), right.value.cast(wide))
     limit = 1 << (kind.bits - 1)

@@ -1,7 +1,7 @@
 """Kleene closures, a set at a time: the value of a Kleene variable in a set of partial matches.
 
-In: the events that closures take one after another. Out: ``Closures``, a column of a ``Frame`` beside the plain columns
-of single events. No condition and no event attribute is looked at here.
+In: the events that closures take one after another. Out: ``Closures``, a column of a ``Frame`` beside the plain columns of single events. No
+conditions or event attributes are involved.
 
 Closures of size k share their first k - 1 elements with the closures they were grown from (SASE+'s shared match
 buffer, section 4.3 of "Efficient Pattern Matching over Event Streams"): each costs two integers, whatever its size.
@@ -48,7 +48,7 @@ class Closures:
         return Closures(self.last[rows], self.shorter, parents)
 
     def before(self) -> Closures:
-        """The closures without their last elements, for each of these. Size one has none."""
+        """Each closure without its last element. Closures of size one have no predecessor."""
         assert self.shorter is not None and self.parents is not None
         return self.shorter[self.parents]
 
@@ -60,7 +60,7 @@ class Closures:
         return found[::-1]
 
     def elements(self) -> IntArray:
-        """The candidates, one line a closure, in order."""
+        """The candidates in order, one row per closure."""
         found = np.empty((len(self), self.size), dtype=np.int64)
         node, rows = self, np.arange(len(self))
         for place in range(self.size - 1, -1, -1):
@@ -71,7 +71,7 @@ class Closures:
         return found
 
     def lacks(self, rows: IntArray) -> BoolArray:
-        """Whether candidate ``rows[i]`` is no element of closure i."""
+        """Whether candidate ``rows[i]`` is not an element of closure i."""
         absent = self.last != rows
         node, at = self, np.arange(len(self))
         while node.shorter is not None and (parents := node.parents) is not None:
@@ -126,8 +126,7 @@ def latest(frame: Frame, variables: Sequence[str]) -> IntArray:
 def rows_of(frame: Frame, term: Term) -> IntArray:
     """The event that an equality's bound term looks at.
 
-    ``b[i-1]`` of an element still to be taken is the last one taken; ``b[i]`` stands only where all elements are equal,
-    so any will do.
+    For an element still to be taken, ``b[i-1]`` is the last one taken; ``b[i]`` occurs only where all elements are equal, so any of them will do.
     """
     column = frame[term.variable]
     back = isinstance(term, ElementOf) and term.place in ("previous", "last")

@@ -1,13 +1,12 @@
-"""Conditions on whole closures that, once violated, stay so however the closure grows (paper, section 4.5.1).
+"""Conditions on whole closures that, once violated, stay violated however the closure grows (paper, section 4.5.1).
 
-In: a condition and the signs of its columns' values. Out: a condition that holds only where no longer closure can
-satisfy the given one, or None where nothing of the kind is known.
+In: a condition and the signs of its columns' values. Out: a condition that holds only where no longer closure can satisfy the given one, or None if
+no such condition is known.
 
-The argument: a closure grows by adding events behind. COUNT and MAX never fall, MIN never rises, SUM never falls where
-no value that may enter is negative (adding a non-negative double never rounds down; NaN, above every number, stays),
-and b[1] never changes. So ``SUM(b.x) < c`` is lost for good once SUM(b.x) >= c. A sum of rising terms rises. NULL
-decides nothing: the comparison that dooms must be true, and a value that is not NULL does not become NULL. AVG and
-b[LAST] go up and down: nothing is known of them.
+Why this is sound: a closure grows by appending events. COUNT and MAX never fall, MIN never rises, SUM never falls if no value that may enter is
+negative (adding a non-negative double never rounds down; NaN, above every number, stays), and b[1] never changes. So ``SUM(b.x) < c`` can never hold
+again once SUM(b.x) >= c. A sum of monotone terms is monotone. NULL decides nothing: the dooming comparison must be true, and a non-NULL value never
+becomes NULL. AVG and b[LAST] are not monotone, so nothing is known of them.
 """
 
 from __future__ import annotations
@@ -34,7 +33,7 @@ class Signs:
     taken: BoolArray
 
     def trend_of_sum(self, column: str) -> Trend:
-        """Up or down where no value has the other sign."""
+        """Up or down if no value has the opposite sign."""
         kind = self.payload.kind(column)
         if kind.name not in ("integer", "float", "decimal", "duration"):
             return "unknown"
@@ -49,7 +48,7 @@ class Signs:
 
 
 def doom(condition: Expression, signs: Signs) -> Expression | None:
-    """What, where it holds, refutes ``condition`` for this closure and all that grow from it."""
+    """A condition that, where it holds, refutes ``condition`` for this closure and all that grow from it."""
     if not isinstance(condition, Call):
         return None
     if condition.operator == "and":
@@ -87,7 +86,7 @@ def _doomed_comparison(condition: Call, signs: Signs) -> Expression | None:
 
 
 def _trend(node: Expression, signs: Signs) -> Trend:
-    """How a value moves as the closure grows."""
+    """Whether a value rises, falls or stays constant as the closure grows."""
     if isinstance(node, Call):
         if node.operator not in ("add", "sub"):
             parts = {_trend(argument, signs) for argument in node.arguments}

@@ -43,10 +43,10 @@ BOOLEAN = Kind("boolean", 8)
 
 @dataclass(frozen=True, slots=True)
 class Condition:
-    """A predicate ready to run. ``fault`` is None where no value can be an error, else a code of ``FAULTS`` or 0.
+    """A predicate ready to run. ``fault`` is None if no value can be an error, else a code of ``FAULTS`` or 0 per row.
 
-    ``walked``: the closure whose every element i it must hold for. ``looks_back``: every element but the first.
-    ``slow``: its parts that Python evaluates.
+    ``walked``: the closure for whose every element i it must hold; ``looks_back``: for every element but the first. ``slow``: the parts that Python
+    evaluates.
     """
 
     predicate: Predicate
@@ -60,7 +60,7 @@ class Condition:
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """Per pair: does the predicate hold (NULL does not), and the fault of its value (None: no faults at all)."""
+    """Per pair: whether the predicate holds (NULL does not), and the fault of its value (None: no faults at all)."""
 
     holds: BoolArray
     faults: IntArray | None
@@ -86,7 +86,7 @@ def condition(predicate: Predicate, payload: Payload) -> Condition:
 
 
 def conditions(predicates: Iterable[Predicate], payload: Payload) -> tuple[Condition, ...]:
-    """Those of ``predicates``, the slow ones last."""
+    """The conditions of ``predicates``, the slow ones last."""
     return tuple(sorted((condition(predicate, payload) for predicate in predicates), key=_is_slow))
 
 
@@ -99,7 +99,7 @@ def evaluate(
 ) -> Outcome:
     """Evaluate over pairs. ``rows``: equally long columns by variable.
 
-    Over the elements of a closure: for its last element, or for the last element of ``prefix``, which it begins with.
+    Over the elements of a closure: for its last element, or for the last element of ``prefix``, a prefix of the closure.
     """
     frame = _values(wanted.columns, payload, rows, prefix)
     for number, function in enumerate(wanted.slow):
@@ -146,7 +146,7 @@ def _values(
 ) -> pl.DataFrame:
     """A column of values for each term.
 
-    The columns of one event are gathered together: Polars takes longer to be asked than to gather a few thousand values.
+    The columns of one event are gathered in one call: a Polars call costs more than gathering a few thousand values.
     """
     events: dict[tuple[str, str], list[ColumnOf | ElementOf]] = {}
     parts = []
@@ -170,12 +170,12 @@ def _total(term: AggregateOf, payload: Payload, rows: Mapping[str, Column], pref
 
 
 def _column(term: Term, rows: Mapping[str, Column], prefix: Closures | None) -> Column:
-    """What depends on i is taken from ``prefix``."""
+    """The column of a term; terms that depend on i are read from ``prefix``."""
     return prefix if prefix is not None and moves(term) else rows[term.variable]
 
 
 def _events(term: ColumnOf | ElementOf, rows: Mapping[str, Column], prefix: Closures | None) -> IntArray:
-    """The event that a term looks at, per pair."""
+    """The event that a term reads, per pair."""
     column = _column(term, rows, prefix)
     if isinstance(term, ElementOf) and term.place == "previous":
         assert isinstance(column, Closures)
@@ -207,7 +207,7 @@ def _slow_name(number: int) -> str:
 
 
 def _lower(node: Expression, payload: Payload, slow: Sequence[SparkFunction] = (), is_inside: bool = False) -> Lowered:
-    """``slow``: the condition's slow functions, in the order in which their answers are numbered. ``is_inside``: of arithmetic."""
+    """``slow``: the condition's slow functions, in the order of their answer columns. ``is_inside``: whether ``node`` is an operand of arithmetic."""
     if isinstance(node, AggregateOf):
         return _lower_total(node, payload)
     if isinstance(node, SparkFunction):
@@ -232,7 +232,7 @@ def _lower(node: Expression, payload: Payload, slow: Sequence[SparkFunction] = (
 
 
 def _lower_total(term: AggregateOf, payload: Payload) -> Lowered:
-    """An integer sum is an error where it leaves BIGINT, as in Spark."""
+    """An integer sum that overflows BIGINT is an error, as in Spark."""
     kind = total_kind(term, payload)
     column = pl.col(_name(term))
     if term.function != "sum" or kind.name not in ("integer", "duration"):
@@ -250,8 +250,7 @@ def _boolean(node: Call, part: Lowered) -> Lowered:
 
 
 def _connect(node: Call, parts: list[Lowered]) -> Lowered:
-    """AND/OR left to right: the right side's fault counts only where the left side has not decided the result, as in
-    Spark."""
+    """AND/OR short-circuit from left to right: the right side's fault counts only where the left side has not decided the result, as in Spark."""
     result = _boolean(node, parts[0])
     for part in parts[1:]:
         right = _boolean(node, part)
@@ -274,8 +273,7 @@ COMPARISONS: Mapping[str, Callable[[pl.Expr, pl.Expr], pl.Expr]] = {
 
 
 def _compare(node: Call, left: Lowered, right: Lowered) -> Lowered:
-    """Polars orders as Spark does: strings by UTF-8 bytes, NaN equal to itself and above every number, -0.0 equal to
-    0.0."""
+    """Polars compares as Spark does: strings by UTF-8 bytes, NaN equal to itself and above every number, -0.0 equal to 0.0."""
     if left.kind.name != right.kind.name or left.kind.name == "opaque" or left.kind.scale != right.kind.scale:
         raise CepUnsupportedError(
             f"{node} compares {left.kind.name} with {right.kind.name} values.",

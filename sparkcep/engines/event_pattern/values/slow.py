@@ -1,7 +1,7 @@
-"""Parts of conditions that only Python evaluates: Spark's functions of several events, pair by pair (the *slow path*).
+"""Parts of conditions that only Python can evaluate: Spark functions of several events, pair by pair (the *slow path*).
 
 In: a ``SparkFunction`` tree whose leaves are ``Term``s, and for each term its values over a set of pairs. Out: for each pair TRUE, FALSE or
-NULL, and whether the value is an error. The functions are those of ``engines.functions``: a microsecond or more a pair.
+NULL, and whether the value is an error. The functions are those of ``engines.functions``; each costs a microsecond or more per pair.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ MOST_KEPT = 1 << 16
 
 @dataclass(slots=True)
 class Values:
-    """What a closure of ``engines.functions`` reads: the values of the terms in one pair."""
+    """The frame that a function of ``engines.functions`` reads: the values of the terms in one pair."""
 
     row: Sequence[Any] = ()
     lambdas: dict[str, Any] = field(default_factory=dict)
@@ -39,7 +39,7 @@ class Values:
 
 @dataclass(slots=True)
 class SlowFunction:
-    """A function over its ``terms``; ``error``: the first error that one of its values was."""
+    """A function over its ``terms``; ``error``: the first error among its values."""
 
     terms: tuple[Term, ...]
     closure: Closure
@@ -72,7 +72,7 @@ class SlowFunction:
 
 
 def slow_function(tree: SparkFunction) -> SlowFunction:
-    """``tree`` ready to run. Raises CepUnsupportedError for a function that is not there."""
+    """``tree`` ready to run. Raises CepUnsupportedError for a function that is not implemented."""
     places = {term: at for at, term in enumerate(terms(tree))}
 
     def leaf(term: Term) -> Closure:
@@ -83,7 +83,7 @@ def slow_function(tree: SparkFunction) -> SlowFunction:
 
 
 def plain(series: pl.Series, kind: Kind) -> list[Any]:
-    """Values of a kind as the functions take them."""
+    """Values of a kind in the representation that the functions expect."""
     values = series.to_list()
     if kind.name == "decimal":
         return [None if value is None else Decimal(value).scaleb(-kind.scale, EXACT) for value in values]
@@ -93,6 +93,6 @@ def plain(series: pl.Series, kind: Kind) -> list[Any]:
 
 
 def opaque(payload: Payload, column: str, rows: IntArray) -> list[Any]:
-    """Arrays and structs of events."""
+    """Array and struct values of events."""
     found = payload.table.column(column).take(payload.positions[rows])
     return [internal(value) for value in found.to_pylist()]

@@ -1,7 +1,7 @@
-"""How large the values of an expression can be, by the least and the greatest value of its columns.
+"""Interval arithmetic: bounds of an expression's values, from the least and the greatest value of its columns.
 
-In: expressions over single events, a table. Out: ``Span``s, which say that arithmetic cannot overflow and how far doubles can be off; and
-the values as NumPy arrays, where a span says that 64 bits hold them. Nothing is said of what may be an error, of NaN and of infinities.
+In: expressions over single events, a table. Out: ``Span``s, which prove that arithmetic cannot overflow and bound the rounding error of doubles; and
+the values as NumPy arrays, if the span fits 64 bits. Expressions that may be an error, NaN or infinite have no span.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ Values = tuple[Numbers, BoolArray]
 
 @dataclass(frozen=True, slots=True)
 class Span:
-    """The values that are not NULL lie in [low, high] (decimals: unscaled) and are off what exact arithmetic gives by ``error`` at most."""
+    """The non-NULL values lie in [low, high] (decimals: unscaled) and differ from exact arithmetic by at most ``error``."""
 
     kind: Kind
     low: float
@@ -48,7 +48,7 @@ def column_span(column: str, payload: Payload) -> Span | None:
 
 
 def span(node: Expression, payload: Payload) -> Span | None:
-    """The span of an expression; None where nothing is known, or a value may be an error."""
+    """The span of an expression; None if nothing is known or a value may be an error."""
     if isinstance(node, Point):
         return column_span(node.column, payload)
     if not isinstance(node, Call) or node.operator not in ("add", "sub", "mul", "abs"):
@@ -59,7 +59,7 @@ def span(node: Expression, payload: Payload) -> Span | None:
 
 
 def combined(operator: Operator, parts: list[Span]) -> Span | None:
-    """The span of ``operator`` on values of these spans, by interval arithmetic."""
+    """The span of ``operator`` applied to values of these spans."""
     if operator == "abs":
         one = parts[0]
         return replace(one, low=0 if one.low <= 0 <= one.high else min(abs(one.low), abs(one.high)), high=one.size)
@@ -77,7 +77,7 @@ def combined(operator: Operator, parts: list[Span]) -> Span | None:
 
 
 def scaled(part: Span, scale: int) -> Span:
-    """A decimal with more digits behind the point."""
+    """The span of a decimal rescaled to more decimal places."""
     factor = 10 ** (scale - part.kind.scale)
     return part if factor == 1 else replace(part, low=part.low * factor, high=part.high * factor)
 
@@ -92,14 +92,14 @@ def _ends(operator: Operator, left: Span, right: Span) -> tuple[float, float]:
 
 
 def _fitting(found: Span) -> Span | None:
-    """``found`` where no value leaves its type, nor what can be computed with in 64 bits."""
+    """``found``, if no value overflows its type or what 64-bit arithmetic can hold."""
     if found.kind.name == "float":
         return found if found.kind.bits == 64 and found.size < 1e300 else None
     return found if found.size <= min(LIMIT, (1 << (found.kind.bits - 1)) - 1) else None
 
 
 def values(node: Expression, payload: Payload, rows: Frame) -> Values:
-    """The values per partial match; ``span`` knows this expression."""
+    """The values per partial match, for an expression that has a ``span``."""
     if isinstance(node, Point):
         numbers, null = payload.numbers(node.column)
         at = rows_of(rows, node)
@@ -118,7 +118,7 @@ def values(node: Expression, payload: Payload, rows: Frame) -> Values:
 
 
 def scale(node: Expression, payload: Payload) -> int:
-    """The digits behind the point of a decimal."""
+    """The scale of a decimal."""
     if isinstance(node, Point):
         return payload.kind(node.column).scale
     assert isinstance(node, Call)

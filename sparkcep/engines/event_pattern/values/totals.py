@@ -1,8 +1,8 @@
 """Aggregates over closures, built up while closures grow.
 
-In: ``Closures`` and a payload column. Out: per closure the aggregate as a Polars series, from the aggregate of the
-closure it was grown from and one more value: constant work a closure, whatever its size. Integer sums are computed in
-twice the width; whether they fit the result is the condition's business (see ``predicates``).
+In: ``Closures`` and a payload column. Out: per closure the aggregate as a Polars series, folded from the aggregate of the closure it was grown from
+and one more value: constant work per closure, whatever its size. Integer sums are computed in twice the width; ``predicates`` checks whether they fit
+the result.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ MAX_SUM_PRECISION = 28
 
 
 def total_kind(term: AggregateOf, payload: Payload) -> Kind:
-    """The kind of an aggregate. Raises CepUnsupportedError where Spark's result is not exact, or there is none."""
+    """The kind of an aggregate. Raises CepUnsupportedError if Spark's result is not exact or not defined."""
     if term.function == "count" or term.column is None:
         return Kind("integer")
     kind = payload.kind(term.column)
@@ -59,7 +59,7 @@ def totals(closures: Closures, term: AggregateOf, payload: Payload) -> pl.Series
 
 
 def _folded(closures: Closures, fold: Fold, column: str, payload: Payload) -> pl.Series:
-    """Missing links of the growth are folded first, so that each closure's value is computed once."""
+    """Shorter closures without a value are folded first, so that each closure's value is computed once."""
     key = (fold, column)
     pending = [closures]
     while key not in pending[-1].totals and pending[-1].shorter is not None:
@@ -80,7 +80,7 @@ def _folded_once(node: Closures, fold: Fold, column: str, payload: Payload) -> p
 
 
 def _lifted(values: pl.Series, fold: Fold, kind: Kind) -> pl.Series:
-    """One value as an aggregate of itself."""
+    """Each value as the aggregate of itself alone."""
     if fold == "count":
         return values.is_not_null().cast(pl.Int64)
     if fold == "mean" or (fold == "sum" and kind.name == "float"):

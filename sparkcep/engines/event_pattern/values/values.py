@@ -1,8 +1,7 @@
-"""Payload columns as an engine compares them.
+"""Payload columns in the form in which an engine compares them.
 
-In: Arrow columns of any type, and the candidates' rows. Out: Polars series of a few plain kinds (temporal types as
-integers, decimals as unscaled 128-bit integers), and per set of columns that are compared for equality a shared
-integer code. Output columns do not pass through here.
+In: Arrow columns of any type, and the candidates' rows. Out: Polars series of a few plain kinds (temporal types as integers, decimals as unscaled
+128-bit integers), and shared integer codes for each set of columns compared for equality. Output columns do not pass through here.
 """
 
 from __future__ import annotations
@@ -35,7 +34,7 @@ KindName = Literal[
 class Kind:
     """A value's type: ``bits`` of an integer or float, ``precision`` and ``scale`` of a decimal (else 0).
 
-    An opaque value (map, struct, array, …) is carried only as TRUE or NULL: whether it is NULL is all one can ask.
+    An opaque value (map, struct, array, …) is represented as TRUE or NULL: it can only be tested for NULL.
     """
 
     name: KindName
@@ -87,14 +86,14 @@ class Payload:
         return self._frames[columns]
 
     def extent(self, column: str) -> tuple[float, float] | None:
-        """The least and the greatest value (decimals: unscaled; of no values 0); None for other kinds than numbers and times with an order, and
-        where there is a NaN or an infinity."""
+        """The least and the greatest value (decimals: unscaled; 0 if there are no values); None for kinds other than numbers and ordered times, and
+        if there is a NaN or an infinity."""
         if column not in self._extents:
             self._extents[column] = _extent(self.series(column), self.kind(column))
         return self._extents[column]
 
     def numbers(self, column: str) -> tuple[Numbers, BoolArray]:
-        """The values as NumPy has them (0 for NULL), and which are NULL; of a column whose ``extent`` fits 64 bits."""
+        """The values as a NumPy array (0 for NULL), and which are NULL; for a column whose ``extent`` fits 64 bits."""
         if column not in self._numbers:
             series = self.series(column)
             plain = series.cast(pl.Float64 if self.kind(column).name == "float" else pl.Int64).fill_null(0)
@@ -102,7 +101,7 @@ class Payload:
         return self._numbers[column]
 
     def codes(self, columns: Sequence[str]) -> tuple[dict[str, IntArray], int]:
-        """Per column a code per candidate, equal iff the values are equal, -1 for NULL; and how many codes there are.
+        """Per column a code per candidate, equal iff the values are equal, -1 for NULL; and the number of codes.
 
         NaN equals NaN and -0.0 equals 0.0, as in Spark.
         """
@@ -120,7 +119,7 @@ class Payload:
 
 
 def result_kind(operator: Operator, one: Kind, two: Kind) -> Kind | None:
-    """The kind of a sum, difference or product of two kinds; None where there is none. A decimal may have more than ``MAX_PRECISION`` digits."""
+    """The kind of a sum, difference or product of two kinds; None if undefined. A decimal may exceed ``MAX_PRECISION`` digits."""
     names = (one.name, two.name)
     if names in (("float", "float"), ("integer", "integer")):
         return Kind(one.name, max(one.bits, two.bits))
@@ -150,7 +149,7 @@ def _kind(data_type: pa.DataType) -> Kind:
 
 
 def _taken(column: pa.ChunkedArray, positions: IntArray, kind: Kind) -> pl.Series:
-    """The values at ``positions``. Numbers without a NULL are taken by NumPy, at a third of Arrow's time."""
+    """The values at ``positions``. Numbers without NULLs are taken by NumPy, in a third of Arrow's time."""
     if kind.name in ("integer", "float") and column.null_count == 0:
         return pl.Series(column.to_numpy()[positions])
     return _series(_contiguous(column.take(pa.array(positions))), kind)
@@ -160,7 +159,7 @@ def _series(values: pa.Array, kind: Kind) -> pl.Series:
     if kind.name == "opaque":
         return _polars(pc.if_else(values.is_valid(), True, None).cast(pa.bool_()))
     if kind.name == "decimal":
-        # Only the scale changes: the same 128-bit integers, read as whole numbers.
+        # Only the scale changes: the same 128-bit integers, reinterpreted with scale 0.
         whole = pa.Array.from_buffers(pa.decimal128(38, 0), len(values), values.buffers(), offset=values.offset)
         return _polars(whole).cast(pl.Int128)
     if kind.name == "date":
@@ -193,7 +192,7 @@ def _encode(columns: dict[str, pl.Series], kind: Kind) -> tuple[dict[str, IntArr
 
 
 def _offsets(columns: dict[str, pl.Series]) -> tuple[dict[str, IntArray], int] | None:
-    """Integers in a narrow range are their own codes, less the smallest."""
+    """Codes of integers in a narrow range: their offsets from the smallest."""
     wide = {name: values.cast(pl.Int64) for name, values in columns.items()}
     ends = [cast(int, end) for values in wide.values() for end in (values.min(), values.max()) if end is not None]
     low = min(ends, default=0)

@@ -23,8 +23,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from sparkcep.engines.event_pattern.output.output import Writer
-from sparkcep.engines.nfa_b.codes import UNION
-from sparkcep.engines.nfa_b.matches import Parts
+from sparkcep.engines.event_pattern.output.parts import UNION, Parts
 from sparkcep.pattern.event import elements
 from sparkcep.spec.event import BufferStruct, EventPatternSpec, EventStruct
 

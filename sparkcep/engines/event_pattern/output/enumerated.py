@@ -15,8 +15,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from sparkcep.engines.event_pattern.output.output import Lists, Matches
-from sparkcep.engines.nfa_b.codes import NOTHING, UNION
-from sparkcep.engines.nfa_b.matches import Parts
+from sparkcep.engines.event_pattern.output.parts import NOTHING, UNION, Parts
 from sparkcep.errors import CepLimitError
 
 MOST_STEPS = 1 << 24
