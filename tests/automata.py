@@ -30,14 +30,18 @@ def found(automaton: Automaton, partitions: Sequence[Sequence[Event]], **options
     """The engine's matches by partition, in the order in which they come; rows are numbered from 0 in each."""
     bases = [sum(len(events) for events in partitions[:i]) for i in range(len(partitions) + 1)]
     results: list[list[Found]] = [[] for _ in partitions]
-    for table in engine.compile(automaton_spec(automaton, partitions, **options)).run(events_table(automaton, partitions)):
+    for table in engine.compile(automaton_spec(automaton, partitions, **options)).run(
+        events_table(automaton, partitions)
+    ):
         for first, last, state, *values in zip(*(column.to_pylist() for column in table.columns), strict=True):
             place = next(i for i in range(len(partitions)) if bases[i] <= first < bases[i + 1])
             results[place].append((first - bases[place], last - bases[place], state, tuple(values)))
     return results
 
 
-def automaton_spec(automaton: Automaton, partitions: Sequence[Sequence[Event]], max_runs: int | None = None) -> spec.AutomatonSpec:
+def automaton_spec(
+    automaton: Automaton, partitions: Sequence[Sequence[Event]], max_runs: int | None = None
+) -> spec.AutomatonSpec:
     """The MatchSpec."""
     columns = _columns(automaton, partitions)
     states = [automaton.start, *automaton.finals, *(s for arc in automaton.arcs for s in (arc.source, arc.target))]
@@ -100,7 +104,13 @@ def _columns(automaton: Automaton, partitions: Sequence[Sequence[Event]]) -> dic
                 kind = _TYPES.get(type(value))
                 if kind is not None and not (kind == "bigint" and found.get(name) == "double"):
                     found[name] = kind
-    reads = [node.attribute for arc in automaton.arcs for value in _values(arc) for node in sql.walk(value) if isinstance(node, sql.Ref)]
+    reads = [
+        node.attribute
+        for arc in automaton.arcs
+        for value in _values(arc)
+        for node in sql.walk(value)
+        if isinstance(node, sql.Ref)
+    ]
     return {name: found.get(name, "bigint") for name in [*found, *reads] if name not in automaton.registers}
 
 
@@ -156,5 +166,9 @@ def _value(node: sql.Node, automaton: Automaton) -> spec.Value:
     if isinstance(node, sql.Literal):
         return Constant(node.value, _TYPES.get(type(node.value), "void"))
     if isinstance(node, sql.Ref):
-        return spec.RegisterValue(node.attribute) if node.attribute in automaton.registers else spec.EventValue(node.attribute)
+        return (
+            spec.RegisterValue(node.attribute)
+            if node.attribute in automaton.registers
+            else spec.EventValue(node.attribute)
+        )
     return Call(_OPERATORS[node.name], tuple(_value(argument, automaton) for argument in node.arguments))  # type: ignore[arg-type]

@@ -12,6 +12,7 @@ from typing import Any, Literal
 
 from sparkcep.spec.event import FirstEvent, LastEvent, WithinTime
 from sparkcep.spec.expression import Call, Constant, SparkFunction
+from sparkcep.spec.row import slow_functions
 
 ArcKind = Literal["event", "epsilon", "window_end"]
 
@@ -80,6 +81,14 @@ class Arc:
         """Whether it leaves a run as it is (appendix D of the AFA paper)."""
         return self.kind == "event" and self.source == self.target and not self.sets
 
+    @property
+    def label(self) -> str:
+        """What a drawing writes on it: its name, what it waits for, its condition and assignments."""
+        kinds = {"event": "", "epsilon": "ε", "window_end": "window end"}
+        text = " ".join(self.text.split())
+        sets = ", ".join(" ".join(one.text.split()) for one in self.sets)
+        return "; ".join(part for part in (self.name, kinds[self.kind], text, sets) if part)
+
     def __str__(self) -> str:
         return f"{self.source} -> {self.target}"
 
@@ -119,6 +128,12 @@ class AutomatonSpec:
     partition: tuple[str, ...] = ()
     text: str = ""
     max_runs: int | None = None
+
+
+def slow_arcs(spec: AutomatonSpec) -> list[tuple[str, tuple[str, ...]]]:
+    """The arcs that ask for functions of the slow path, with the functions."""
+    found = ((str(arc), tuple(name for value in values(arc) for name in slow_functions(value))) for arc in spec.arcs)
+    return [(arc, tuple(dict.fromkeys(names))) for arc, names in found if names]
 
 
 def leaves(value: Any) -> tuple[Any, ...]:

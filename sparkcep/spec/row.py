@@ -8,10 +8,10 @@ condition of ``variables[i]`` (a condition that is NULL does not hold).
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Literal
 
 from sparkcep.pattern.row import RowPattern
-from sparkcep.spec.expression import Call, Expression, SparkFunction
+from sparkcep.spec.expression import Call, SparkFunction
 
 MASK_BITS = 62
 """Bits used per BIGINT mask column: the sign bit and one spare stay clear."""
@@ -127,7 +127,7 @@ _UNNAMED = {"Source", "Cast", "AttributeReference", "LambdaFunction", "NamedLamb
 """Functions that the user has not written."""
 
 
-def slow_functions(condition: Condition | Expression) -> tuple[str, ...]:
+def slow_functions(condition: Any) -> tuple[str, ...]:
     """The functions of a condition that are evaluated on the slow path, each once, as Spark calls them; none: there is no such part."""
     if isinstance(condition, SparkFunction):
         own = () if condition.name in _UNNAMED else (condition.text or condition.name,)

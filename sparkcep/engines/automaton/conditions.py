@@ -49,6 +49,7 @@ def assemble(spec: AutomatonSpec, held: Mapping[str, Held], inputs: Inputs, pool
     Raises CepUnsupportedError for an operator on kinds that it is not made for.
     """
     writer = _ArcWriter(held=held, inputs=inputs, pool=pool)
+    writer.strings = {value: i for i, value in enumerate(_default_strings(spec, held))}
     fences, moves = [], []
     for arc in spec.arcs:
         writer.arc = arc
@@ -59,6 +60,12 @@ def assemble(spec: AutomatonSpec, held: Mapping[str, Held], inputs: Inputs, pool
         found[i, : len(operation)] = operation
     code = Code(np.array(writer.starts, np.int32), found)
     return Conditions(code, tuple(fences), tuple(moves), writer.leaves + 2, tuple(writer.slow), tuple(writer.strings))
+
+
+def _default_strings(spec: AutomatonSpec, held: Mapping[str, Held]) -> list[str]:
+    """The defaults of string registers, each once."""
+    given = [one.default for one in spec.registers if held[one.name].kind.name == "string" and one.default is not None]
+    return list(dict.fromkeys(default.value for default in given if default.value is not None))
 
 
 def word_of(constant: Constant) -> int:
@@ -134,7 +141,9 @@ class _ArcWriter(Writer):
     def _added(self, value: Value, target: Held) -> tuple[int, ...] | None:
         """``r + 1`` of integers."""
         match value:
-            case Call(operator="add" | "sub" as operator, arguments=(RegisterValue(register=name), Constant() as constant)):
+            case Call(
+                operator="add" | "sub" as operator, arguments=(RegisterValue(register=name), Constant() as constant)
+            ):
                 source, kind = self.held[name], kind_of_constant(constant)
                 if not (source.kind.name == target.kind.name == kind.name == "integer") or source.flag >= 0:
                     return None

@@ -10,20 +10,21 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
+from decimal import Decimal
 from functools import lru_cache
 
 import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from sparkcep.engines.automaton import codes, refusals
+from sparkcep.engines.automaton import refusals
 from sparkcep.engines.automaton.conditions import LABEL, Conditions, assemble, word_of
 from sparkcep.engines.automaton.graph import build
 from sparkcep.engines.automaton.log import MOST_RUNS, Log, Program, advance, tally
 from sparkcep.engines.automaton.output import table as output_table
 from sparkcep.engines.automaton.registers import Held, Inputs, hold, words
 from sparkcep.engines.automaton.slow import Calls, Handles
-from sparkcep.engines.automaton.structures import Events, Found, Graph, Outside, Runs, Tally
+from sparkcep.engines.automaton.structures import Events, Graph, Runs, Tally
 from sparkcep.engines.counts import Counts
 from sparkcep.engines.row_match import codes as operations
 from sparkcep.engines.row_match.structures import Code, Stack
@@ -107,7 +108,7 @@ class AutomatonEngine:
         parts = [masks, none, none]
         if within is not None:
             parts[1:] = (columns.order_keys(name, False) for name in (within.time, within.deadline))
-        return Events(*(np.require(part, requirements="CW") for part in parts))  # Arrow's own are read-only
+        return Events(*(np.require(part, requirements=["C", "W"]) for part in parts))  # Arrow's own are read-only
 
     def _plan(self, columns: Columns, whole: bool) -> Plan:
         names = _columns(self.spec)
@@ -138,7 +139,13 @@ def _planned(spec: AutomatonSpec, inputs: Inputs, whole: bool) -> Plan:
 
 def _columns(spec: AutomatonSpec) -> list[str]:
     """The columns whose values conditions, assignments and defaults read."""
-    read = [leaf.column for arc in spec.arcs for value in values(arc) for leaf in leaves(value) if isinstance(leaf, EventValue)]
+    read = [
+        leaf.column
+        for arc in spec.arcs
+        for value in values(arc)
+        for leaf in leaves(value)
+        if isinstance(leaf, EventValue)
+    ]
     return list(dict.fromkeys([*read, *(one.column for one in spec.registers if one.column is not None)]))
 
 
@@ -146,27 +153,28 @@ def _defaults(plan: Plan, columns: Columns, data: Data, handles: Handles) -> NDA
     """The words of the registers before the first event."""
     found = np.zeros(words(plan.held), np.int64)
     for held in plan.held.values():
-        default, column = held.register.default, held.register.column
-        if column is not None:
-            value = columns.column(column)[0]
-            present = value.is_valid
-            if present and held.handle:
-                found[held.word] = handles.number(value.as_py())
-            elif present:
-                found[held.word] = data.words.values[plan.pool.columns[column], 0]
-        else:
-            present = default is not None and default.value is not None
-            if default is not None and present:
-                is_label = held.kind.name == "string" and not held.handle
-                label = plan.conditions.strings.index(default.value) if is_label else 0
-                found[held.word] = (
-                    data.words.labels[label]
-                    if is_label
-                    else handles.number(default.value) if held.handle else word_of(default)
-                )
+        word = _default(held, plan, columns, data, handles)
+        found[held.word] = word or 0
         if held.flag >= 0:
-            found[held.flag] = int(present)
+            found[held.flag] = word is not None
     return found
+
+
+def _default(held: Held, plan: Plan, columns: Columns, data: Data, handles: Handles) -> int | None:
+    """The word of one register; None: NULL."""
+    default, column = held.register.default, held.register.column
+    if column is not None:
+        value = columns.column(column)[0]
+        if not value.is_valid:
+            return None
+        return handles.number(value.as_py()) if held.handle else int(data.words.values[plan.pool.columns[column], 0])
+    if default is None or default.value is None:
+        return None
+    if held.handle:
+        return handles.number(Decimal(default.value) if held.kind.name == "decimal" else default.value)
+    if held.kind.name == "string":
+        return int(data.words.labels[plan.conditions.strings.index(default.value)])
+    return word_of(default)
 
 
 def _code(conditions: Conditions, data: Data, calls: Calls) -> Code:

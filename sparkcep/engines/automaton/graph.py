@@ -35,7 +35,8 @@ def build(spec: AutomatonSpec, conditions: Conditions, *, whole: bool = False) -
     steps = [Step(place[arc.source], arc, i) for i, arc in enumerate(spec.arcs)] if whole else list(steps_of(spec))
     steps.sort(key=lambda step: (_KINDS[step.arc.kind], step.source, step.number))
     first = np.zeros((3, len(place) + 1), np.int64)
-    arcs, moves = [], []
+    arcs: list[tuple[int, ...]] = []
+    moves: list[tuple[int, ...]] = []
     for step in steps:
         own = conditions.moves[step.number]
         bit = -1 if step.arc.bit is None else 1 + step.arc.bit
@@ -91,5 +92,7 @@ def _traits(spec: AutomatonSpec, first: np.ndarray) -> np.ndarray:
     leaves = np.diff(first, axis=1) > 0
     found[:, codes.FINAL] = [name in spec.finals for name in spec.states]
     found[:, codes.LIVES] = leaves[codes.EVENT] | leaves[codes.WINDOW]
+    if leaves[codes.WINDOW].any():  # what comes to a final state at the window's end may stand there already
+        found[:, codes.LIVES] |= found[:, codes.FINAL]
     found[:, codes.LEAPS] = leaves[codes.EPSILON]
     return found

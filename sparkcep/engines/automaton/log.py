@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sparkcep.engines.automaton import codes
-from sparkcep.engines.automaton.structures import Events, Found, Graph, Memory, Outside, Runs, Tally
+from sparkcep.engines.automaton.structures import Events, Found, Given, Graph, Memory, Outside, Runs, Tally
 from sparkcep.engines.row_match.structures import Code, Stack, Words
 
 FIRST_ROOM = 1 << 12
@@ -44,14 +44,9 @@ class Log:
         log.runs.registers[0] = defaults
         return log
 
-    def make_room(self, *, again: bool) -> None:
-        """Forgets what is over; where half of the log is alive, or that was not enough (``again``), makes it twice as long."""
-        from sparkcep.engines.automaton import run_kernels
-
-        run_kernels.forget(self.runs, self.position)
+    def lengthen(self) -> None:
+        """Room for twice as many runs."""
         room = len(self.runs.start)
-        if not again and int(self.position[codes.P_USED]) * 2 <= room:
-            return
         longer = _runs(room * 2, self.runs.registers.shape[1])
         for old, new in zip(self.runs, longer, strict=True):
             if old.shape[0] == 3:
@@ -82,30 +77,35 @@ def advance(
     """
     from sparkcep.engines.automaton import run_kernels
 
-    path = np.empty(0, np.int16)
     saved = np.zeros(2 * len(program.tally.asked), np.int64)
     found = _found(BATCH_MATCHES, log.runs.registers.shape[1])
     stopped = -1
     while True:
         look(log.runs)
-        status = run_kernels.advance(
-            program.graph, events, log.runs, found, log.memory, program.tally, program.code, path, program.words,
-            program.stack, program.outside, log.position, until, saved,
-        )  # fmt: skip
-        count = int(log.position[codes.P_FOUND])
+        given = _given(program, events, log, found)
+        status = int(run_kernels.advance(given, until, saved))
+        count, row = int(log.position[codes.P_FOUND]), int(log.position[codes.P_ROW])
         if count:
             yield Found(*(part[:count] for part in found))
             log.position[codes.P_FOUND] = 0
         if status == codes.DONE:
             return
         if status == codes.ROOM:
-            row = int(log.position[codes.P_ROW])
-            log.make_room(again=row == stopped)
+            run_kernels.forget(given)
+            if row == stopped or int(log.position[codes.P_USED]) * 2 > len(log.runs.start):
+                log.lengthen()
             stopped = row
         elif status == codes.FOUND:
             found = _found(len(found.start) * (1 if count else 2), log.runs.registers.shape[1])
         else:
-            raise refusal(int(status), log)
+            raise refusal(status, log)
+
+
+def _given(program: Program, events: Events, log: Log, found: Found) -> Given:
+    return Given(
+        program.graph, events, log.runs, found, log.memory, program.tally, program.outside,
+        program.code, program.words, program.stack, np.empty(0, np.int16), log.position,
+    )  # fmt: skip
 
 
 def tally(states: int, arcs: int) -> Tally:

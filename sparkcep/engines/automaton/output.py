@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -19,7 +21,12 @@ _SIGN = np.int64(0x7FFFFFFFFFFFFFFF)
 
 
 def table(
-    spec: AutomatonSpec, found: Found, held: dict[str, Held], columns: Columns, handles: Handles, strings: dict[str, pa.Array]
+    spec: AutomatonSpec,
+    found: Found,
+    held: dict[str, Held],
+    columns: Columns,
+    handles: Handles,
+    strings: Mapping[str, pa.Array],
 ) -> pa.Table:
     """The outputs of some matches. ``strings``: by kind, the values by rank."""
     arrays = []
@@ -36,7 +43,7 @@ def table(
     return pa.table(arrays, names=[output.name for output in spec.outputs])
 
 
-def values(held: Held, registers: NDArray[np.int64], handles: Handles, strings: dict[str, pa.Array]) -> pa.Array:
+def values(held: Held, registers: NDArray[np.int64], handles: Handles, strings: Mapping[str, pa.Array]) -> pa.Array:
     """The values of one register in runs [n, words]."""
     words = np.ascontiguousarray(registers[:, held.word])
     missing = registers[:, held.flag] == 0 if held.flag >= 0 else np.zeros(len(words), np.bool_)

@@ -1,8 +1,8 @@
 """Numba kernels: runs that meet events. ``advance`` is the engine: a batch begins without runs, a stream with those it saved.
 
 In: ``structures``. Out: the log of runs, longer, and matches. An event meets the runs alive start by start, so that duplicates of a start (equal
-state, equal registers) are neighbours and become one. Where all that an event does is to leave the runs of every state as they are (ignorable
-arcs), none of them is looked at.
+state, equal registers) are neighbours and become one: they stand in a list from ``first`` to ``end``, the group. Where all that an event does is
+to leave the runs of every state as they are (ignorable arcs), none of them is looked at.
 """
 
 from __future__ import annotations
@@ -11,7 +11,6 @@ import numba as nb
 
 from sparkcep.engines.automaton.arc_kernels import fence, is_known, transfer, waits
 from sparkcep.engines.automaton.codes import (
-    BIT,
     CONDITION,
     DIE,
     DONE,
@@ -46,65 +45,61 @@ from sparkcep.engines.automaton.codes import (
     WINDOW,
     WORK,
 )
-from sparkcep.engines.automaton.kernel_types import (
-    CODE,
-    EVENTS,
-    FOUND_TYPE,
-    GRAPH,
-    I16,
-    I64,
-    MEMORY,
-    OUTSIDE,
-    RUNS_TYPE,
-    STACK,
-    TALLY,
-    WORDS,
-)
+from sparkcep.engines.automaton.kernel_types import GIVEN
 from sparkcep.engines.kernel import kernel
 from sparkcep.engines.row_match.codes import INNER, TRUE
+from sparkcep.engines.row_match.kernel_types import I64
 
-GIVEN = (GRAPH, EVENTS, RUNS_TYPE, FOUND_TYPE, MEMORY, TALLY, CODE, I16, WORDS, STACK, OUTSIDE, I64)
 L = nb.int64
 
 
 @nb.njit(inline="always")
-def act(row, graph, events, tally):  # type: ignore[no-untyped-def]
+def act(row, g):  # type: ignore[no-untyped-def]
     """What the event does to the runs of each state. Where arcs are counted, every run is asked."""
-    counting = len(tally.asked) > 0
-    for q in range(len(tally.action)):
-        action = DIE
+    graph, action = g.graph, g.tally.action
+    for q in range(len(action)):
+        found = DIE
         for i in range(graph.first[EVENT, q], graph.first[EVENT, q + 1]):
-            if waits(graph.arcs, i, row, events.masks):
+            if waits(i, row, g):
                 plain = graph.arcs[i, IGNORABLE] and graph.arcs[i, CONDITION] < 0
-                action = max(action, STAY if plain else WORK)
-        if counting or (action == STAY and (graph.traits[q, FINAL] or graph.traits[q, LEAPS])):
-            action = WORK
-        tally.action[q] = action
+                found = max(found, STAY if plain else WORK)
+        if len(g.tally.asked) > 0 or (found == STAY and (graph.traits[q, FINAL] or graph.traits[q, LEAPS])):
+            found = WORK
+        action[q] = found
 
 
 @nb.njit(inline="always")
-def step(i, row, run, side, first, end, graph, runs, memory, tally, code, path, words, stack, outside, position):  # type: ignore[no-untyped-def]
+def count(i, taken, g):  # type: ignore[no-untyped-def]
+    """Arc i was asked, and taken or not."""
+    if len(g.tally.asked) > 0:
+        number = g.graph.arcs[i, NUMBER]
+        g.tally.asked[number] += 1
+        g.tally.taken[number] += taken
+
+
+@nb.njit(inline="always")
+def failed(status, i, g):  # type: ignore[no-untyped-def]
+    """-1, for callers to hand on."""
+    g.position[P_STATUS], g.position[P_ARC] = status, g.graph.arcs[i, NUMBER]
+    return -1
+
+
+@nb.njit(L(L, L, L, L, L, L, GIVEN), **INNER)
+def step(i, row, run, side, first, end, g):  # type: ignore[no-untyped-def]
     """The run taken over the arc, at the end of the group if it is new. The group's new end, -1: see P_STATUS."""
-    if len(tally.asked) > 0:
-        tally.asked[graph.arcs[i, NUMBER]] += 1
-    status = fence(i, row, run, graph, runs, code, path, words, stack)
+    runs, position = g.runs, g.position
+    status = fence(i, row, run, g)
+    count(i, status == TRUE, g)
     if status != TRUE:
-        if status > TRUE:
-            position[P_STATUS], position[P_ARC] = FAULT + status, graph.arcs[i, NUMBER]
-            return -1
-        return end
-    if len(tally.taken) > 0:
-        tally.taken[graph.arcs[i, NUMBER]] += 1
+        return failed(FAULT + status, i, g) if status > TRUE else end
     new = position[P_USED]
     if new + 1 >= len(runs.start) or end + 1 >= len(runs.start):
-        position[P_STATUS] = ROOM
-        return -1
-    status = transfer(i, row, run, new, graph, runs, code, path, words, stack, outside)
+        return failed(ROOM, i, g)
+    status = transfer(i, row, run, new, g)
     if status != TRUE:
-        position[P_STATUS], position[P_ARC] = FAULT + status, graph.arcs[i, NUMBER]
-        return -1
-    runs.state[new] = graph.arcs[i, TARGET]
-    if is_known(new, side, first, end, runs, memory, position):
+        return failed(FAULT + status, i, g)
+    runs.state[new] = g.graph.arcs[i, TARGET]
+    if is_known(new, side, first, end, g):
         return end
     runs.start[new], runs.ends[new], runs.born[new], runs.died[new] = runs.start[run], runs.ends[run], row, NEVER
     runs.lists[side, end] = new
@@ -112,207 +107,193 @@ def step(i, row, run, side, first, end, graph, runs, memory, tally, code, path, 
     return end + 1
 
 
-@nb.njit(L(L, L, L, L, L, *GIVEN), **INNER)
-def leap(kinds, row, side, first, end, graph, events, runs, found, memory, tally, code, path, words, stack, outside, position):  # type: ignore[no-untyped-def]
-    """The group with all that arcs without an event lead to: ε-arcs; with ``kinds`` WINDOW those at the window's end too."""
-    at, made = first, 0
+@nb.njit(L(L, L, L, L, L, L, GIVEN), **INNER)
+def leap(last, row, side, first, new, end, g):  # type: ignore[no-untyped-def]
+    """The group with all that arcs without an event lead to: ε-arcs of the runs from ``new`` on; with ``last`` WINDOW arcs at the window's
+    end, of all."""
+    first_arc, runs = g.graph.first, g.runs
+    at, before = first, end
     while at < end:
         run = runs.lists[side, at]
         q = runs.state[run]
-        for kind in range(EPSILON, kinds + 1):
+        for kind in range(EPSILON if at >= new else WINDOW, last + 1):
             seen = row if kind == EPSILON else runs.start[run]
-            for i in range(graph.first[kind, q], graph.first[kind, q + 1]):
-                if not waits(graph.arcs, i, seen, events.masks):
-                    continue
-                before = end
-                end = step(i, row, run, side, first, end, graph, runs, memory, tally, code, path, words, stack, outside, position)
-                if end < 0:
-                    return -1
-                made += end - before
-                if made > MOST_LEAPS:
-                    position[P_STATUS], position[P_ARC] = LEAP, graph.arcs[i, NUMBER]
-                    return -1
+            for i in range(first_arc[kind, q], first_arc[kind, q + 1]):
+                if waits(i, seen, g):
+                    end = step(i, row, run, side, first, end, g)
+                    if end < 0:
+                        return -1
+                else:
+                    count(i, False, g)
+                if end - before > MOST_LEAPS:
+                    return failed(LEAP, i, g)
         at += 1
     return end
 
 
 @nb.njit(inline="always")
-def accept(row, side, first, end, graph, runs, found, position):  # type: ignore[no-untyped-def]
-    """The runs of a group that stand in final states are matches that end at ``row``. False: no room for them."""
-    at = position[P_FOUND]
+def accept(row, side, first, end, g):  # type: ignore[no-untyped-def]
+    """The runs that stand in final states are matches that end at ``row``. False: no room for them."""
+    runs, found, at = g.runs, g.found, g.position[P_FOUND]
     for k in range(first, end):
         run = runs.lists[side, k]
-        if graph.traits[runs.state[run], FINAL]:
+        if g.graph.traits[runs.state[run], FINAL]:
             if at >= len(found.start):
-                position[P_STATUS] = FOUND
+                g.position[P_STATUS] = FOUND
                 return False
             found.start[at], found.end[at], found.state[at] = runs.start[run], row, runs.state[run]
             for w in range(runs.registers.shape[1]):
                 found.registers[at, w] = runs.registers[run, w]
             at += 1
-    position[P_FOUND] = at
+    g.position[P_FOUND] = at
     return True
 
 
 @nb.njit(inline="always")
-def kept(row, side, first, end, graph, runs, tally, position):  # type: ignore[no-untyped-def]
+def kept(row, side, first, end, g):  # type: ignore[no-untyped-def]
     """The end of the group without the runs that nothing can take on."""
-    at = first
+    runs, at = g.runs, first
     for k in range(first, end):
         run = runs.lists[side, k]
         q = runs.state[run]
-        if graph.traits[q, LIVES]:
+        if g.graph.traits[q, LIVES]:
             runs.lists[side, at] = run
             at += 1
-            tally.alive[q] += 1
-            position[P_SOONEST] = min(position[P_SOONEST], runs.ends[run])
+            g.tally.alive[q] += 1
+            g.position[P_SOONEST] = min(g.position[P_SOONEST], runs.ends[run])
         else:
             runs.died[run] = row
     return at
 
 
 @nb.njit(inline="always")
-def meet(run, row, side, first, end, begins, graph, events, runs, memory, tally, code, path, words, stack, outside, position):  # type: ignore[no-untyped-def]
-    """One run meets the event: the group's new end, -1: see P_STATUS. ``begins``: it has taken none so far."""
-    q = runs.state[run]
-    action = tally.action[q]
+def meet(run, begins, row, side, first, end, g):  # type: ignore[no-untyped-def]
+    """One run meets the event: the group's new end, -1: see P_STATUS. ``begins``: it has taken no event so far."""
+    graph, q = g.graph, g.runs.state[run]
+    action = g.tally.action[q]
     stays = action == STAY and not begins
     if action == WORK or (action == STAY and begins):
         for i in range(graph.first[EVENT, q], graph.first[EVENT, q + 1]):
-            if not waits(graph.arcs, i, row, events.masks):
-                if len(tally.asked) > 0:
-                    tally.asked[graph.arcs[i, NUMBER]] += 1
-                continue
-            if graph.arcs[i, IGNORABLE] and not begins:
-                status = fence(i, row, run, graph, runs, code, path, words, stack)
+            if not waits(i, row, g):
+                count(i, False, g)
+            elif graph.arcs[i, IGNORABLE] and not begins:
+                status = fence(i, row, run, g)
                 if status > TRUE:
-                    position[P_STATUS], position[P_ARC] = FAULT + status, graph.arcs[i, NUMBER]
-                    return -1
+                    return failed(FAULT + status, i, g)
+                count(i, status == TRUE, g)
                 stays |= status == TRUE
-                if len(tally.asked) > 0:
-                    tally.asked[graph.arcs[i, NUMBER]] += 1
-                    tally.taken[graph.arcs[i, NUMBER]] += status == TRUE
-                continue
-            end = step(i, row, run, side, first, end, graph, runs, memory, tally, code, path, words, stack, outside, position)
-            if end < 0:
-                return -1
-    if stays and not (end > first and is_known(run, side, first, end, runs, memory, position)):
-        runs.lists[side, end] = run
+            else:
+                end = step(i, row, run, side, first, end, g)
+                if end < 0:
+                    return -1
+    if stays and not (end > first and is_known(run, side, first, end, g)):
+        g.runs.lists[side, end] = run
         return end + 1
-    runs.died[run] = row
+    g.runs.died[run] = row
     return end
 
 
-@nb.njit(L(L, L, L, L, L, L, *GIVEN), **INNER)
-def group(source, low, high, row, side, first, graph, events, runs, found, memory, tally, code, path, words, stack, outside, position):  # type: ignore[no-untyped-def]
+@nb.njit(L(L, L, L, L, L, L, GIVEN), **INNER)
+def group(source, low, high, row, side, first, g):  # type: ignore[no-untyped-def]
     """The runs of one start (``lists[source]``, ``low`` … ``high`` - 1) meet an event. They stand in ``lists[side]`` from ``first`` on; their end,
     or -1: see P_STATUS."""
-    position[P_EPOCH] += 1
-    position[P_HASHED] = 0
-    end = first
-    leaps = False
+    g.position[P_EPOCH] += 1
+    g.position[P_HASHED] = 0
+    end, leaps = first, False
     for k in range(low, high):
-        run = runs.lists[source, k]
-        end = meet(run, row, side, first, end, source == 2, graph, events, runs, memory, tally, code, path, words, stack, outside, position)
+        end = meet(g.runs.lists[source, k], source == 2, row, side, first, end, g)
         if end < 0:
             return -1
     for k in range(first, end):
-        leaps |= graph.traits[runs.state[runs.lists[side, k]], LEAPS]
+        leaps |= g.graph.traits[g.runs.state[g.runs.lists[side, k]], LEAPS]
     if leaps:
-        end = leap(EPSILON, row, side, first, end, graph, events, runs, found, memory, tally, code, path, words, stack, outside, position)
-    if end < 0 or not accept(row, side, first, end, graph, runs, found, position):
+        end = leap(EPSILON, row, side, first, first, end, g)
+    if end < 0 or not accept(row, side, first, end, g):
         return -1
-    return kept(row, side, first, end, graph, runs, tally, position)
+    return kept(row, side, first, end, g)
 
 
-@nb.njit(L(L, L, L, L, L, L, *GIVEN), **INNER)
-def over(source, low, high, row, side, first, graph, events, runs, found, memory, tally, code, path, words, stack, outside, position):  # type: ignore[no-untyped-def]
+@nb.njit(L(L, L, L, L, L, L, GIVEN), **INNER)
+def over(source, low, high, row, side, first, g):  # type: ignore[no-untyped-def]
     """The window of the runs of one start has passed before ``row``: arcs at its end fire. ``first``, or -1: see P_STATUS."""
-    used, end = position[P_USED], first
+    runs, position, used = g.runs, g.position, g.position[P_USED]
     position[P_EPOCH] += 1
     position[P_HASHED] = 0
+    new = first + high - low
     for k in range(low, high):
-        run = runs.lists[source, k]
-        q = runs.state[run]
-        runs.died[run] = row
-        for i in range(graph.first[WINDOW, q], graph.first[WINDOW, q + 1]):
-            if waits(graph.arcs, i, runs.start[run], events.masks):
-                end = step(i, row - 1, run, side, first, end, graph, runs, memory, tally, code, path, words, stack, outside, position)
-                if end < 0:
-                    return -1
-    if end > first:
-        end = leap(WINDOW, row - 1, side, first, end, graph, events, runs, found, memory, tally, code, path, words, stack, outside, position)
-        if end < 0 or not accept(row - 1, side, first, end, graph, runs, found, position):
+        runs.lists[side, first + k - low] = runs.lists[source, k]
+        runs.died[runs.lists[source, k]] = row
+    if g.graph.first[WINDOW, 0] < len(g.graph.arcs):
+        end = leap(WINDOW, row - 1, side, first, new, new, g)
+        if end < 0 or not accept(row - 1, side, new, end, g):
             return -1
         position[P_USED] = used
     return first
 
 
-@nb.njit(L(L, L, *GIVEN), **INNER)
-def walk(row, time, graph, events, runs, found, memory, tally, code, path, words, stack, outside, position):  # type: ignore[no-untyped-def]
+@nb.njit(L(L, L, GIVEN), **INNER)
+def walk(row, time, g):  # type: ignore[no-untyped-def]
     """All runs alive meet the event, or the end of their windows. How many are alive then (in the other list), or -1: see P_STATUS."""
-    side, alive = position[P_SIDE], position[P_ALIVE]
-    position[P_SOONEST] = NEVER
-    tally.alive[:] = 0
+    runs, side, alive = g.runs, g.position[P_SIDE], g.position[P_ALIVE]
+    g.position[P_SOONEST] = NEVER
+    g.tally.alive[:] = 0
     low = end = 0
     while low < alive:
-        run = runs.lists[side, low]
+        start = runs.start[runs.lists[side, low]]
         high = low + 1
-        while high < alive and runs.start[runs.lists[side, high]] == runs.start[run]:
+        while high < alive and runs.start[runs.lists[side, high]] == start:
             high += 1
-        if runs.ends[run] <= time:
-            end = over(side, low, high, row, 1 - side, end, graph, events, runs, found, memory, tally, code, path, words, stack, outside, position)
+        if runs.ends[runs.lists[side, low]] <= time:
+            end = over(side, low, high, row, 1 - side, end, g)
         else:
-            end = group(side, low, high, row, 1 - side, end, graph, events, runs, found, memory, tally, code, path, words, stack, outside, position)
+            end = group(side, low, high, row, 1 - side, end, g)
         if end < 0:
             return -1
         low = high
     return end
 
 
-@nb.njit(L(L, L, L, *GIVEN), **INNER)
-def begin(row, side, alive, graph, events, runs, found, memory, tally, code, path, words, stack, outside, position):  # type: ignore[no-untyped-def]
+@nb.njit(inline="always")
+def begin(row, side, alive, g):  # type: ignore[no-untyped-def]
     """The runs that begin with the event, behind the ``alive`` ones of ``lists[side]``. How many are alive then, or -1: see P_STATUS."""
-    q, count = runs.state[0], 1
-    if tally.action[q] == DIE and not graph.traits[q, LEAPS]:
+    runs, q, end = g.runs, g.runs.state[0], 1
+    leaps = g.graph.traits[q, LEAPS]
+    if g.tally.action[q] == DIE and not leaps:
         return alive
-    runs.start[0], runs.ends[0] = row, NEVER
-    if len(events.deadline) > 0:
-        runs.ends[0] = events.deadline[row]
+    runs.start[0], runs.ends[0] = row, g.events.deadline[row] if len(g.events.deadline) > 0 else NEVER
     runs.lists[2, 0] = 0
-    if graph.traits[q, LEAPS]:
-        position[P_EPOCH] += 1
-        position[P_HASHED] = 0
-        count = leap(EPSILON, row, 2, 0, 1, graph, events, runs, found, memory, tally, code, path, words, stack, outside, position)
-        if count < 0:
+    if leaps:
+        g.position[P_EPOCH] += 1
+        g.position[P_HASHED] = 0
+        end = leap(EPSILON, row, 2, 0, 0, 1, g)
+        if end < 0:
             return -1
-    return group(2, 0, count, row, side, alive, graph, events, runs, found, memory, tally, code, path, words, stack, outside, position)
+    return group(2, 0, end, row, side, alive, g)
 
 
 @nb.njit(inline="always")
-def idle(tally):  # type: ignore[no-untyped-def]
+def is_idle(tally):  # type: ignore[no-untyped-def]
     """Whether the event leaves all runs as they are."""
-    for q in range(len(tally.action)):
+    for q in range(len(tally.action)):  # noqa: SIM110
         if tally.alive[q] > 0 and tally.action[q] != STAY:
             return False
     return True
 
 
 @nb.njit(inline="always")
-def one(row, graph, events, runs, found, memory, tally, code, path, words, stack, outside, position):  # type: ignore[no-untyped-def]
-    """One event; behind the last one the windows of all runs pass. DONE, or how it failed."""
-    rows = events.masks.shape[1]
-    closes = row == rows or events.masks[0, row] & 1 == 1
+def take(row, g):  # type: ignore[no-untyped-def]
+    """One event; behind the last one the windows of all runs pass. DONE, or why it failed."""
+    position, rows = g.position, g.events.masks.shape[1]
+    closes = row == rows or g.events.masks[0, row] & 1 == 1
     side, alive, time = position[P_SIDE], position[P_ALIVE], NEVER
     if not closes:
-        time = events.time[row] if len(events.time) > 0 else 0
+        time = g.events.time[row] if len(g.events.time) > 0 else 0
     if row < rows:
-        act(row, graph, events, tally)
-    if alive > 0 and (closes or time >= position[P_SOONEST] or not idle(tally)):
-        alive = walk(row, time, graph, events, runs, found, memory, tally, code, path, words, stack, outside, position)
-        side = 1 - side
+        act(row, g)
+    if alive > 0 and (closes or time >= position[P_SOONEST] or not is_idle(g.tally)):
+        alive, side = walk(row, time, g), 1 - side
     if alive >= 0 and row < rows:
-        alive = begin(row, side, alive, graph, events, runs, found, memory, tally, code, path, words, stack, outside, position)
+        alive = begin(row, side, alive, g)
     if alive < 0:
         return position[P_STATUS]
     position[P_SIDE], position[P_ALIVE] = side, alive
@@ -321,51 +302,55 @@ def one(row, graph, events, runs, found, memory, tally, code, path, words, stack
 
 
 @nb.njit(inline="always")
-def undone(used, found, soonest, runs, tally, position):  # type: ignore[no-untyped-def]
+def undo(used, found, soonest, g):  # type: ignore[no-untyped-def]
     """The state as it was before an event that found no room."""
+    runs, position = g.runs, g.position
     position[P_USED], position[P_FOUND], position[P_SOONEST] = used, found, soonest
-    tally.alive[:] = 0
+    g.tally.alive[:] = 0
     for k in range(position[P_ALIVE]):
-        tally.alive[runs.state[runs.lists[position[P_SIDE], k]]] += 1
+        g.tally.alive[runs.state[runs.lists[position[P_SIDE], k]]] += 1
 
 
-@kernel(L(*GIVEN, L, I64))
-def advance(graph, events, runs, found, memory, tally, code, path, words, stack, outside, position, until, saved):  # type: ignore[no-untyped-def]
-    """Events from P_ROW up to ``until`` (one more than there are: the input ends behind them). DONE; or why it stopped, with the state as it was before
-    the event at P_ROW, which a further call takes up. ``saved`` [2, arcs]: room for the counts of arcs."""
+@kernel(L(GIVEN, L, I64))
+def advance(g, until, saved):  # type: ignore[no-untyped-def]
+    """Events from P_ROW up to ``until`` (one more than there are: the input ends behind them). DONE; or why it stopped, with the state as it
+    was before the event at P_ROW, which a further call takes up. ``saved`` [2 * arcs]: room for the counts of arcs."""
+    position, asked, taken = g.position, g.tally.asked, g.tally.taken
+    arcs = len(asked)
     while position[P_ROW] < until:
-        used, matches, soonest = position[P_USED], position[P_FOUND], position[P_SOONEST]
-        arcs = len(tally.asked)
+        used, found, soonest = position[P_USED], position[P_FOUND], position[P_SOONEST]
         for a in range(arcs):
-            saved[a], saved[arcs + a] = tally.asked[a], tally.taken[a]
-        status = one(position[P_ROW], graph, events, runs, found, memory, tally, code, path, words, stack, outside, position)
+            saved[a], saved[arcs + a] = asked[a], taken[a]
+        status = take(position[P_ROW], g)
+        if status == RUNS:
+            return status
         if status != DONE:
             for a in range(arcs):
-                tally.asked[a], tally.taken[a] = saved[a], saved[arcs + a]
-            if status != RUNS:
-                undone(used, matches, soonest, runs, tally, position)
+                asked[a], taken[a] = saved[a], saved[arcs + a]
+            undo(used, found, soonest, g)
             return status
         position[P_ROW] += 1
     return DONE
 
 
-@kernel(nb.void(RUNS_TYPE, I64))
-def forget(runs, position):  # type: ignore[no-untyped-def]
+@kernel(nb.void(GIVEN))
+def forget(g):  # type: ignore[no-untyped-def]
     """The log without the runs that are over."""
-    side, alive, spare = position[P_SIDE], position[P_ALIVE], 1 - position[P_SIDE]
+    runs, position = g.runs, g.position
+    lists, side, alive, spare = runs.lists, position[P_SIDE], position[P_ALIVE], 1 - position[P_SIDE]
     for run in range(position[P_USED]):
-        runs.lists[spare, run] = 0
+        lists[spare, run] = 0
     for k in range(alive):
-        runs.lists[spare, runs.lists[side, k]] = 1
+        lists[spare, lists[side, k]] = 1
     used = 1
     for run in range(1, position[P_USED]):
-        if runs.lists[spare, run] == 1:
+        if lists[spare, run] == 1:
             runs.start[used], runs.ends[used], runs.state[used] = runs.start[run], runs.ends[run], runs.state[run]
             runs.born[used], runs.died[used] = runs.born[run], runs.died[run]
             for w in range(runs.registers.shape[1]):
                 runs.registers[used, w] = runs.registers[run, w]
-            runs.lists[spare, run] = used
+            lists[spare, run] = used
             used += 1
     for k in range(alive):
-        runs.lists[side, k] = runs.lists[spare, runs.lists[side, k]]
+        lists[side, k] = lists[spare, lists[side, k]]
     position[P_USED] = used

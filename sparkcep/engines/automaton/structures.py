@@ -11,6 +11,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from sparkcep.engines.row_match.structures import Code, Stack, Words
+
 Longs = NDArray[np.int64]
 Flags = NDArray[np.bool_]
 
@@ -78,3 +80,20 @@ class Outside(NamedTuple):
 
     address: Longs
     answer: Longs
+
+
+class Given(NamedTuple):
+    """All of them, with the conditions' ``code``, their ``words`` and ``stack`` (``path`` is empty), and ``position``: see ``codes``."""
+
+    graph: Graph
+    events: Events
+    runs: Runs
+    found: Found
+    memory: Memory
+    tally: Tally
+    outside: Outside
+    code: Code
+    words: Words
+    stack: Stack
+    path: NDArray[np.int16]
+    position: Longs
