@@ -42,19 +42,6 @@ def check_named(tokens: Tokens, keyword: int, name: int, kind: ClauseKind, not_a
         )
 
 
-def check_kind(tokens: Tokens, keyword: int, opening: int, kind: ClauseKind) -> None:
-    """Refuse MATCH AUTOMATON."""
-    span = tokens.items[keyword].span.to(tokens.items[opening - 1].span)
-    if kind == "MATCH AUTOMATON":
-        _refuse(
-            tokens,
-            span,
-            "MATCH AUTOMATON is not supported yet",
-            "AUTOMATON",
-            "write the pattern with MATCH PATTERN or MATCH_RECOGNIZE",
-        )
-
-
 def check_windows(tokens: Tokens, sites: tuple[Site, ...]) -> None:
     """Refuse row pattern recognition in windows (ISO R020): PATTERN ( … ) and DEFINE inside ``OVER ( … )``."""
     for i, token in enumerate(tokens.items):
