@@ -57,6 +57,17 @@ class StandIn:
             BooleanType(), source=_filled(tree, {name: source for source, (name, _) in self._columns.items()})
         )
 
+    def value(
+        self, text: str, node: exp.Expression, data_type: DataType, refusal: Callable[..., CepUnsupportedError]
+    ) -> Operand:
+        """``text`` over the columns, for ``node``, of a known type. Raises as ``condition``."""
+        tree = self._analysed(text, node, refusal)
+        return Operand(data_type, source=_filled(tree, {name: source for source, (name, _) in self._columns.items()}))
+
+    def columns(self) -> list[tuple[str, DataType]]:
+        """The stand-in's columns, quoted, and their types."""
+        return [(quoted(name), kind) for name, kind in self._columns.values()]
+
     def _analysed(
         self, text: str, node: exp.Expression, refusal: Callable[..., CepUnsupportedError]
     ) -> SparkFunction | Constant:
@@ -72,7 +83,7 @@ class StandIn:
             raise CepAnalysisError(spark_message(error), code="EXPRESSION", span=span_of(node)) from None
 
 
-def _filled(tree: SparkFunction, sources: Mapping[str, Any]) -> SparkFunction:
+def _filled(tree: Any, sources: Mapping[str, Any]) -> Any:
     """``tree`` with the engine's sources in the places of the stand-in's columns, by name."""
 
     def fill(node: Any) -> Any:
@@ -82,7 +93,7 @@ def _filled(tree: SparkFunction, sources: Mapping[str, Any]) -> SparkFunction:
             return SparkFunction("Source", node.type, (sources[node.settings[0]],), text="value")
         return SparkFunction(node.name, node.type, tuple(map(fill, node.arguments)), node.settings, node.text)
 
-    return fill(tree)  # type: ignore[no-any-return]
+    return fill(tree)
 
 
 def is_constant(node: exp.Expression) -> bool:
