@@ -1,6 +1,6 @@
 """SQL text with pattern clauses → SQL text that Spark understands. Knows no engine and no session.
 
-``rewrite`` is the whole way: dialect → clause → bound clause → MatchSpec and SQL.
+``rewrite`` drives the whole pipeline: dialect → clause → bound clause → MatchSpec and SQL.
 """
 
 from rewrites.bind.relation import InputError

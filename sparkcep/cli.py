@@ -32,7 +32,7 @@ QUIET = {
 """Settings for a short-lived local session; ``--conf`` overrides them."""
 
 PLAIN_WIDTH = 140
-"""Characters to a line where the output is no terminal."""
+"""The line width if the output is not a terminal."""
 
 
 @click.group()
@@ -98,7 +98,7 @@ def thriftserver(
 
 
 def split_statements(text: str) -> Iterator[str]:
-    """The statements of a script, without their semicolons; a semicolon in a string, comment or name does not count."""
+    """The statements of a script, without their semicolons; semicolons in strings, comments and quoted names do not separate."""
     start = 0
     for token in tokenize(text).items:
         if token.key == ";":
@@ -108,7 +108,7 @@ def split_statements(text: str) -> Iterator[str]:
 
 
 def run_statement(spark: SparkSession, statement: str, rows: int, rewritten: bool = False) -> None:
-    """Run one statement; print its first rows as a table, their number and the time."""
+    """Run one statement; print its first rows as a table, the number of rows and the elapsed time."""
     if rewritten:
         click.echo(sparkcep.rewrite(statement, spark))
         return
@@ -124,7 +124,7 @@ def run_statement(spark: SparkSession, statement: str, rows: int, rewritten: boo
 
 
 def print_table(columns: Sequence[str], rows: Sequence[Sequence[Any]]) -> None:
-    """Print rows as a table; NULL is told apart from the string."""
+    """Print rows as a table; NULL is distinguishable from the string 'NULL'."""
     table = Table(*columns, box=box.SIMPLE_HEAD, pad_edge=False)
     for row in rows:
         table.add_row(*("[dim]NULL[/dim]" if value is None else escape(str(value)) for value in row))

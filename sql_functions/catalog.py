@@ -25,11 +25,11 @@ Describe = Callable[[str], StructType]
 
 
 UNKNOWN_SIZE = 1 << 62
-"""Spark writes the size of what it cannot estimate as the largest BIGINT."""
+"""Spark reports the largest BIGINT as the size of what it cannot estimate."""
 
 CHEAP_NODES = frozenset({"Project", "Filter", "Union", "LocalRelation", "Range", "InMemoryRelation"})
 CHEAP_FORMATS = frozenset({"parquet", "orc"})
-"""Plans of these nodes, over files of these formats, read one column at a fraction of the cost of the rows."""
+"""Plans of these nodes over files of these formats can read a single column at a fraction of the cost of whole rows."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +51,7 @@ def _cheap(plan: Any) -> bool:
 
 
 def dataset_of_plan(context: Any) -> Callable[[Any, Any], Any]:
-    """Spark's way from a session and a logical plan to a Dataset; each look-up of it costs seven calls into the JVM."""
+    """Spark's function from a session and a logical plan to a Dataset; each look-up of it costs seven calls into the JVM."""
     return context._jvm.org.apache.spark.sql.classic.Dataset.ofRows  # type: ignore[no-any-return]
 
 
@@ -65,7 +65,7 @@ def spark_exception(error: Py4JJavaError) -> PySparkException:
 
 @dataclass(frozen=True, slots=True)
 class ClassicDescribe:
-    """What a classic session knows of queries; ``parse`` makes a logical plan of text, with the statement's parameters bound."""
+    """What a classic session knows of queries; ``parse`` turns text into a logical plan, with the statement's parameters bound."""
 
     of_rows: Callable[[Any, Any], Any]
     jsession: Any
@@ -77,11 +77,16 @@ class ClassicDescribe:
             return StructType.fromJson(json.loads(self._dataset(query).schema().json()))
 
     def expression(self, query: str) -> SparkFunction | Constant:
-        """The one column as a tree of functions. Raises CepUnsupportedError, without a span, for one that no engine has."""
+        """The single column as a tree of functions. Raises CepUnsupportedError, without a span, for functions that no engine implements."""
         with _quiet:
             tree = expression_tree(self.jsession, self._dataset(query).queryExecution().analyzed())
         check(tree)
         return tree
+
+    def streaming(self, query: str) -> bool:
+        """Whether rows of the query's result come from a stream."""
+        with _quiet:
+            return bool(self._dataset(query).isStreaming())
 
     def resources(self, query: str) -> Resources:
         """What Spark knows of the query's cost."""
@@ -97,6 +102,11 @@ class ClassicDescribe:
                 return Resources(cores, partitions, None, cheap=False)
         return Resources(cores, partitions, size if size < UNKNOWN_SIZE else None, _cheap(plan))
 
+    def rows(self, query: str) -> list[dict[str, Any]]:
+        """The rows of a small query, which is run; a NULL is left out."""
+        with _quiet:
+            return [json.loads(row) for row in self._dataset(query).toJSON().collectAsList()]
+
     def _dataset(self, query: str) -> Any:
         """The analysed query. PySpark leaves exceptions that it has no class for (a collation's name, a bare lambda) to Py4J."""
         try:
@@ -111,7 +121,7 @@ def classic_describe(of_rows: Callable[[Any, Any], Any], jsession: Any, parse: C
 
 
 class _Quiet:
-    """PySpark logs every failed analysis; the ones asked for here are answered by the caller. Several threads may be inside at once."""
+    """Suppresses PySpark's log of failed analyses, which the caller handles. Several threads may be inside at once."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
@@ -135,6 +145,21 @@ class _Quiet:
 _quiet = _Quiet()
 
 
+@dataclass(frozen=True, slots=True)
+class ConnectDescribe:
+    """What a Spark Connect session knows of queries; ``sql`` makes a DataFrame of text."""
+
+    sql: Callable[[str], Any]
+
+    def __call__(self, query: str) -> StructType:
+        """The output columns."""
+        return self.sql(query).schema  # type: ignore[no-any-return]
+
+    def streaming(self, query: str) -> bool:
+        """Whether rows of the query's result come from a stream."""
+        return bool(self.sql(query).isStreaming)
+
+
 def connect_describe(sql: Callable[[str], Any]) -> Describe:
-    """Describe queries in a Spark Connect session; ``sql`` makes a DataFrame of text."""
-    return lambda query: sql(query).schema  # type: ignore[no-any-return]
+    """Describe queries in a Spark Connect session; ``sql`` turns text into a DataFrame."""
+    return ConnectDescribe(sql)

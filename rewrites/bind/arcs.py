@@ -1,7 +1,7 @@
 """Conditions and assignments of arcs, divided: what looks at one event is Spark's, what reads registers becomes data for the engine.
 
-``price < first_price`` → ``lt(column price, register first_price)``; ``type = 'A'`` → a bit. Typed as Spark types it; what the engine has no operators
-for takes the slow path.
+``price < first_price`` → ``lt(column price, register first_price)``; ``type = 'A'`` → a bit. Typed as
+Spark types it; what the engine has no operators for takes the slow path.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ _NUMBER = re.compile(r"-?\d+(\.\d+)?([eE]-?\d+)?")
 _CAST = re.compile(r"CAST\((.*) AS ([a-z0-9_(),]+)\)", re.DOTALL)
 _STRING = re.compile(r"'([^'\\]*)'|\"([^\"\\]*)\"")
 _DIGITS = {"tinyint": 3, "smallint": 5, "int": 10, "bigint": 20}
-_ROWS = (Navigation, Classifier, MatchNumber, MatchSequenceNumber)
+_ROWS = (exp.Window, Navigation, Classifier, MatchNumber, MatchSequenceNumber)
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,7 +82,7 @@ class ArcTranslator(OperandBuilder):
     def check(self, node: exp.Expression) -> None:
         """Refuse what looks at other rows, and columns where there is no event."""
         for part in node.walk():
-            if isinstance(part, _ROWS) or isinstance(part, exp.Window):
+            if isinstance(part, _ROWS):
                 raise CepUnsupportedError(
                     f"{self.what} looks at other rows",
                     code="ARC_ROWS",
@@ -179,7 +179,9 @@ class ArcTranslator(OperandBuilder):
         values = StandIn(self.relation.expression)
         pieces = _Pieces(self, values)
         if target is None:
-            return values.condition(pieces.text(node), node, f"the condition of {self.what}", lambda why="": self._refusal(node, why))
+            return values.condition(
+                pieces.text(node), node, f"the condition of {self.what}", lambda why="": self._refusal(node, why)
+            )
         self._check_storable(pieces, node, target)
         text = f"CAST({pieces.text(node)} AS {target.simpleString()})"
         return values.value(text, node, target, lambda why="": self._refusal(node, why))
@@ -231,7 +233,9 @@ class _Pieces:
         return self.translator.source.splice(span_of(node), edits)
 
     def _is_leaf(self, node: exp.Expression) -> bool:
-        if isinstance(node, exp.Lambda | exp.Star | exp.DataType | exp.Var | exp.Ordered | exp.Order | exp.Kwarg | exp.Alias):
+        if isinstance(
+            node, exp.Lambda | exp.Star | exp.DataType | exp.Var | exp.Ordered | exp.Order | exp.Kwarg | exp.Alias
+        ):
             return False
         return not has_parameter(node) and self.translator.is_leaf(node)
 
@@ -259,7 +263,9 @@ def literal(text: str, data_type: DataType) -> Constant | None:
 
 def _decimal(text: str, data_type: DecimalType) -> Constant | None:
     digits, _, fraction = text.lstrip("-").partition(".")
-    fits = digits.isdigit() and len(fraction) <= data_type.scale and len(digits) <= data_type.precision - data_type.scale
+    fits = (
+        digits.isdigit() and len(fraction) <= data_type.scale and len(digits) <= data_type.precision - data_type.scale
+    )
     if "e" in text.lower() or not fits or data_type.precision > EXACT_DIGITS:
         return None
     return Constant(text, data_type.simpleString())
@@ -270,7 +276,9 @@ def storable(kind: DataType, target: DataType) -> bool:
     if kind == target or isinstance(kind, NullType):
         return True
     families = [_family(one) for one in (kind, target)]
-    return families[0] == families[1] != "" or (families[1] == "string" and families[0] != "") or set(families) == {"time"}
+    return (
+        families[0] == families[1] != "" or (families[1] == "string" and families[0] != "") or set(families) == {"time"}
+    )
 
 
 def _family(data_type: DataType) -> str:
@@ -284,4 +292,6 @@ def _family(data_type: DataType) -> str:
 
 def known_register(name: str, registers: Mapping[str, tuple[str, DataType]]) -> str:
     """A hint for a register that there is not."""
-    return suggestion(name, [spelled for spelled, _ in registers.values()]) if registers else "declare it: REGISTERS ( … )"
+    return (
+        suggestion(name, [spelled for spelled, _ in registers.values()]) if registers else "declare it: REGISTERS ( … )"
+    )

@@ -16,9 +16,8 @@ from rewrites.bind.row_pattern import Key, bind_keys, order_item, plain_column
 from rewrites.bind.states import States, states_of
 from rewrites.bind.within import Window, bind_window
 from rewrites.dialect import span_of
-from rewrites.dialect.clause import Arc, Assignment, Expr, MatchAutomatonClause, Name
+from rewrites.dialect.clause import Arc, Assignment, Expr, MatchAutomatonClause
 from rewrites.dialect.clause import Register as RegisterClause
-from rewrites.sql.builder import quoted
 from rewrites.sql.source import Source
 from rewrites.sql.transport import carried
 from sparkcep.errors import CepAnalysisError, CepUnsupportedError, Span
@@ -33,8 +32,8 @@ RESULTS = ("match_start", "match_end", "lifetime_start", "lifetime_end", "final_
 class BoundAutomaton:
     """A MATCH AUTOMATON clause ready to be emitted.
 
-    ``order``: (SQL, direction) of each item. ``tests``: the SQL of each bit; ``columns``: SQL text → name of the columns that arcs and registers read,
-    ``column_types`` their types. ``ends``: SQL of the time when the window of an event passes, ``ends_type`` its type. ``steps``: for each arc what
+    ``order``: (SQL, direction) of each item. ``tests``: the SQL of each bit; ``columns``: SQL text → name of the columns that arcs and registers
+    read, ``column_types`` their types. ``ends``: SQL of the time when the window of an event passes, ``ends_type`` its type. ``steps``: for each arc what
     Spark asks of an event. ``key_filters``: tests of partitions, found by a rule.
     """
 
@@ -73,7 +72,9 @@ def bind_automaton(clause: MatchAutomatonClause, relation: Relation, source: Sou
     window = bind_window(clause.within, time, time_type, relation, source)
     ends = f"({time}) + {window.length}" if window is not None else f"CAST(NULL AS {time_type.simpleString()})"
     (ends_type,) = relation.types_of([(ends, clause.within.span if clause.within else first.span)])
-    binder = _Binder(clause, relation, source, _types(clause, keys, relation, source), Columns("__cep_a"), time, ends, {})
+    binder = _Binder(
+        clause, relation, source, _types(clause, keys, relation, source), Columns("__cep_a"), time, ends, {}, []
+    )
     registers = tuple(binder.register(register) for register in clause.registers)
     arcs = tuple(binder.arc(arc, states) for arc in clause.arcs)
     types = {field.name: field.dataType for field in relation.schema} | binder.columns.types
@@ -86,7 +87,7 @@ def bind_automaton(clause: MatchAutomatonClause, relation: Relation, source: Sou
         time_column=plain_column(first.expr.node, relation),
         states=states,
         registers=registers,
-        register_types={name: data_type for name, data_type in binder.registers.values()},
+        register_types=dict(binder.registers.values()),
         arcs=arcs,
         tests=tuple(binder.tests),
         steps={str(arc): steps for arc, steps in zip(arcs, binder.steps, strict=True) if steps},
@@ -104,7 +105,7 @@ def _types(
 ) -> dict[str, tuple[str, DataType]]:
     """The registers by their names in lower case: spelling and type."""
     same_name((register.name for register in clause.registers), "the register")
-    taken = {name: "the result has a column of this name" for name in RESULTS}
+    taken = dict.fromkeys(RESULTS, "the result has a column of this name")
     taken |= {key.name.lower(): "a PARTITION BY column has this name" for key in keys}
     taken |= {name.lower(): "a column of the input has this name" for name in relation.schema.names}
     found = {}
@@ -131,7 +132,10 @@ def _type(register: RegisterClause, relation: Relation, source: Source) -> DataT
     name = data_type.simpleString()
     if carried(data_type) != data_type or name.startswith(("map", "variant", "time(")) or "collate" in name:
         raise CepUnsupportedError(
-            f"a register of the type {name}", code="REGISTER_TYPE", span=register.data_type, hint="keep a number or a string in it"
+            f"a register of the type {name}",
+            code="REGISTER_TYPE",
+            span=register.data_type,
+            hint="keep a number or a string in it",
         )
     return data_type
 
@@ -147,7 +151,7 @@ class _Binder:
     ends: str
     tests: dict[str, int]
     """SQL → bit."""
-    steps: list[tuple[tuple[str, str], ...]] | None = None
+    steps: list[tuple[tuple[str, str], ...]]
 
     def register(self, register: RegisterClause) -> automaton.Register:
         """Its type and its value before the first event."""
@@ -158,7 +162,9 @@ class _Binder:
         text, span = self.source.text(register.default.span), register.default.span
         (kind,) = self.relation.types_of([(text, span)])
         if any(True for part in register.default.node.walk() if plain_column(part, self.relation)):
-            raise CepAnalysisError(f"the DEFAULT of {name} reads a column", code="REGISTER_DEFAULT", span=span, hint="write a constant")
+            raise CepAnalysisError(
+                f"the DEFAULT of {name} reads a column", code="REGISTER_DEFAULT", span=span, hint="write a constant"
+            )
         if not storable(kind, data_type):
             raise CepAnalysisError(
                 f"the DEFAULT of {name} is {kind.simpleString()}, the register {data_type.simpleString()}",
@@ -187,7 +193,7 @@ class _Binder:
         guard = " AND ".join(f"({text})" for text, _ in tests) or None
         translator = replace(translator, guard=guard if local else None)
         engine = tuple(translator.condition(node) for node in parts if node not in local)
-        self.steps = [*(self.steps or []), _guarded([text for text, _ in tests])]
+        self.steps.append(_guarded([text for text, _ in tests]))
         return automaton.Arc(
             name=arc.name.value if arc.name else "",
             source=states.spelling(arc.source),
@@ -231,12 +237,23 @@ class _Binder:
 def _has_words(data_type: DataType) -> bool:
     """Whether the engine knows the type by its name."""
     name = data_type.simpleString()
-    plain = ("tinyint", "smallint", "int", "bigint", "float", "double", "boolean", "date", "timestamp", "timestamp_ntz", "string", "binary")
+    plain = (
+        "tinyint",
+        "smallint",
+        "int",
+        "bigint",
+        "float",
+        "double",
+        "boolean",
+        "date",
+        "timestamp",
+        "timestamp_ntz",
+        "string",
+        "binary",
+    )
     return name in plain or name.startswith(("decimal", "interval"))
 
 
 def _guarded(texts: list[str]) -> tuple[tuple[str, str], ...]:
     """(what is tested, SQL of this part and all before it)."""
     return tuple((text, " AND ".join(f"({one})" for one in texts[: i + 1])) for i, text in enumerate(texts))
-
-

@@ -1,6 +1,6 @@
-"""Notices: a clause binds, but can hardly mean what its author meant.
+"""Notices: a clause is valid, but hardly means what its author intended.
 
-In: a parsed MATCH_RECOGNIZE clause. Out: messages with their place; the session logs them, EXPLAIN PATTERN shows them.
+In: a parsed MATCH_RECOGNIZE clause. Out: messages with spans; the session logs them, EXPLAIN PATTERN shows them.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from sparkcep.pattern import row as pattern
 
 @dataclass(frozen=True, slots=True)
 class Notice:
-    """What is odd, where, and what to write instead."""
+    """What looks wrong, where, and what to write instead."""
 
     message: str
     span: Span
@@ -31,7 +31,7 @@ class Notice:
 
 
 def notices(clause: Clause) -> tuple[Notice, ...]:
-    """The notices of a clause, in the order of the text."""
+    """The notices of a clause, in text order."""
     if not isinstance(clause, MatchRecognizeClause):
         return ()
     found = [*_own_last(clause), *_swallowing(clause), *_no_order(clause), *_all_tie(clause)]

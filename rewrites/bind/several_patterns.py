@@ -1,6 +1,6 @@
-"""MATCH PATTERNS → one clause over all variables, for what its patterns have in common: types, WHERE, MEASURES.
+"""MATCH PATTERNS → one clause over all variables, to bind what its patterns share: types, WHERE, MEASURES.
 
-In: the clause. Out: the clause with one pattern that holds every variable once; its matches are never asked for.
+In: the clause. Out: the clause with one pattern that contains every variable once; its matches are never computed.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """Conditions that take the slow path: any expression over several rows of the match, evaluated function by function.
 
 ``array_join(array_agg(CLASSIFIER()), '') = 'BAX'`` → Spark analyses ``array_join(`__cep_x0`, '') = 'BAX'`` over an empty stand-in whose
-columns are the values that the engine has (navigations, aggregates, lists); its tree, with all casts, goes to the engine as data. What
-looks at one row only stays Spark's, as everywhere.
+columns are values the engine provides (navigations, aggregates, lists); the resolved tree, with all casts, goes to the engine as data.
+Sub-expressions over a single row are computed by Spark, as everywhere.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ _MOMENTS = {
 
 
 def slow_condition(node: exp.Expression, translator: MatchLeaves) -> Operand:
-    """The condition as a ``SparkFunction`` tree. Raises CepUnsupportedError at ``node`` for what is not among the engine's functions."""
+    """The condition as a ``SparkFunction`` tree. Raises CepUnsupportedError at ``node`` for a function that the engine lacks."""
     pieces = _Pieces(translator, StandIn(translator.relation.expression))
     try:
         return pieces.values.condition(
@@ -66,7 +66,7 @@ def _refusal(node: exp.Expression, translator: MatchLeaves, why: str = "") -> Ce
 
 @dataclass(slots=True)
 class _Pieces:
-    """Cuts an expression into what the engine has (columns of the stand-in) and what is left of it."""
+    """Splits an expression into values that the engine provides (columns of the stand-in) and the functions around them."""
 
     translator: MatchLeaves
     values: StandIn
@@ -87,7 +87,7 @@ class _Pieces:
         return self.translator.source.splice(span_of(node), edits)
 
     def _is_leaf(self, node: exp.Expression) -> bool:
-        """Whether ``node`` is a value of one row, or of none, that Spark or the engine has."""
+        """Whether ``node`` is a value of at most one row, provided by Spark or the engine."""
         if isinstance(node, Navigation | Classifier | MatchNumber | MatchSequenceNumber):
             return True
         if isinstance(node, exp.Lambda) or has_parameter(node):
@@ -127,7 +127,8 @@ class _Pieces:
         return self._native(name, node, argument)
 
     def _native(self, name: str, node: exp.Expression, argument: exp.Expression) -> str:
-        """COUNT, SUM, MIN, MAX, AVG as the engine keeps them; MIN and MAX of what has no words, AVG of decimals by way of others."""
+        """COUNT, SUM, MIN, MAX, AVG from the engine's incremental aggregates; MIN and MAX of types that do not fit words, and AVG of decimals, are
+        derived from others."""
         if name in ("min", "max") and isinstance(self._type(argument), StringType | BinaryType | ArrayType):
             return f"array_{name}({self._list(node, argument, False)})"
         if name in ("avg", "mean") and isinstance(data_type := self._type(argument), DecimalType):

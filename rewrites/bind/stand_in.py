@@ -1,7 +1,7 @@
 """Spark's analysis of an expression over values that only an engine has.
 
-The values are columns of an empty stand-in, over which Spark analyses the expression; in its tree, with all casts, the engine's
-sources take the columns' places.
+The values are columns of an empty stand-in, over which Spark analyses the expression; in the resolved tree, with all casts, the columns are replaced
+by the engine's sources.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ _CONSTANT = (
     *(exp.Literal, exp.Boolean, exp.Null, exp.Interval, exp.Var, exp.Cast, exp.DataType, exp.DataTypeParam),
     *(exp.Neg, exp.Paren, exp.Identifier),
 )
-"""What a constant is made of that Spark's analysis gives back as a literal."""
+"""The nodes of constants that Spark's analysis folds to a literal."""
 
 
 @dataclass(slots=True)
@@ -44,9 +44,9 @@ class StandIn:
     def condition(
         self, text: str, node: exp.Expression, what: str, refusal: Callable[..., CepUnsupportedError]
     ) -> Operand:
-        """``text`` over the columns, for ``node``, as a tree of functions.
+        """``text`` over the columns, standing for ``node``, as a tree of functions.
 
-        Raises ``refusal([why])``; CepAnalysisError where Spark does, and for ``what`` is not boolean.
+        Raises ``refusal([why])``; CepAnalysisError if Spark's analysis fails, or if ``what`` is not boolean.
         """
         tree = self._analysed(text, node, refusal)
         if tree.type != "boolean":
@@ -84,7 +84,7 @@ class StandIn:
 
 
 def _filled(tree: Any, sources: Mapping[str, Any]) -> Any:
-    """``tree`` with the engine's sources in the places of the stand-in's columns, by name."""
+    """``tree`` with the stand-in's columns replaced, by name, by the engine's sources."""
 
     def fill(node: Any) -> Any:
         if not isinstance(node, SparkFunction):
@@ -97,12 +97,12 @@ def _filled(tree: Any, sources: Mapping[str, Any]) -> Any:
 
 
 def is_constant(node: exp.Expression) -> bool:
-    """Whether Spark's analysis gives ``node`` back as a literal."""
+    """Whether Spark's analysis folds ``node`` to a literal."""
     return all(isinstance(part, _CONSTANT) for part in node.walk())
 
 
 def has_parameter(node: exp.Expression) -> bool:
-    """Whether ``node`` reads a parameter of a lambda around it."""
+    """Whether ``node`` reads a parameter of an enclosing lambda."""
     bound = lambda_names(node)
     return any(_first_name(part) in bound for part in node.walk()) if bound else False
 
@@ -117,5 +117,5 @@ def _first_name(node: exp.Expression) -> str | None:
 
 
 def is_name(node: exp.Expression) -> bool:
-    """Parts of a syntax tree that are no expressions: names, types, units."""
+    """Whether a part of a syntax tree is not an expression: a name, type or unit."""
     return isinstance(node, exp.Identifier | exp.DataType | exp.Var | exp.DataTypeParam)

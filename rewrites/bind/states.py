@@ -58,7 +58,10 @@ def _mistakes(clause: MatchAutomatonClause) -> Iterator[CepError]:
             )
         if arc.kind == "window_end" and clause.within is None:
             yield CepAnalysisError(
-                "ON WINDOW END needs WITHIN", code="WINDOW_END", span=arc.kind_span, hint="for example WITHIN INTERVAL 1 HOUR"
+                "ON WINDOW END needs WITHIN",
+                code="WINDOW_END",
+                span=arc.kind_span,
+                hint="for example WITHIN INTERVAL 1 HOUR",
             )
     for name in clause.finals:
         if name.value.lower() not in reached:

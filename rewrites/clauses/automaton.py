@@ -10,6 +10,7 @@ from rewrites.bind.relation import Relation
 from rewrites.dialect.clause import MatchAutomatonClause
 from rewrites.emit.analyze import automaton_counts
 from rewrites.emit.automaton import automaton_query, automaton_spec
+from rewrites.emit.timeline import automaton_timeline
 from rewrites.options import Options, RewrittenClause
 from rewrites.rules import key_filters
 from rewrites.sql.source import Source
@@ -33,3 +34,10 @@ def counts(part: RewrittenClause, options: Options) -> str:
     assert isinstance(part.spec, AutomatonSpec)
     function = options.function_of(AnalyzeSpec(part.spec))
     return automaton_counts(part.bound, part.spec, function, keep_null_time=options.keep_null_time)
+
+
+def timeline(part: RewrittenClause, options: Options) -> str:
+    """The query that lists the first and the last event of the clause's matches."""
+    assert isinstance(part.bound, BoundAutomaton)
+    assert isinstance(part.spec, AutomatonSpec)
+    return automaton_timeline(part.bound, part.query)

@@ -1,7 +1,7 @@
 """The dialect: pattern clauses in Spark SQL text → ``rewrites.dialect.clause`` data, every part with its place in the text.
 
-Nothing here resolves a name or knows a schema, and nothing writes SQL: user expressions are parsed to be analysed and
-are spliced by span. Depends on sqlglot, ``sparkcep.errors``, ``sparkcep.pattern`` and ``rewrites.dialect.clause`` only.
+Nothing here resolves names, knows a schema or generates SQL: user expressions are parsed for analysis and spliced by span. Depends on sqlglot,
+``sparkcep.errors``, ``sparkcep.pattern`` and ``rewrites.dialect.clause`` only.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ __all__ = [
 def parse_clause(sql: str, site: Site) -> Clause:
     """The clause at ``site``, one of ``find_sites(sql)``.
 
-    Raises CepSyntaxError, CepAnalysisError or CepUnsupportedError, each with its place in ``sql``.
+    Raises CepSyntaxError, CepAnalysisError or CepUnsupportedError, each with its span in ``sql``.
     """
     try:
         if site.kind == "MATCH AUTOMATON":
@@ -64,4 +64,4 @@ def parse_clause(sql: str, site: Site) -> Clause:
         return parse_match_recognize(sql, site) if site.kind == "MATCH_RECOGNIZE" else parse_match_pattern(sql, site)
     except CepSyntaxError as error:
         grammars = {"MATCH_RECOGNIZE": match_recognize.GRAMMAR, "MATCH AUTOMATON": match_automaton.GRAMMAR}
-        raise guessed(error, sql, grammars.get(site.kind, match_pattern.GRAMMAR)) from error
+        raise guessed(error, sql, site.body, grammars.get(site.kind, match_pattern.GRAMMAR)) from error

@@ -58,7 +58,8 @@ Part = tuple[Token, tuple[Token, ...]]
 
 def _parts(sql: str, tokens: tuple[Token, ...]) -> dict[str, Part]:
     """WHEN, SET and VALID with their tokens, in this order. The WHENs of a CASE are the condition's."""
-    order, found, starts = ("WHEN", "SET", "VALID"), {}, []
+    order, starts = ("WHEN", "SET", "VALID"), list[int]()
+    found: dict[str, Part] = {}
     cases = 0
     for i, depth in depths(tokens):
         key = tokens[i].key if depth == 0 else ""

@@ -1,7 +1,7 @@
-"""Clauses as parsed: what the user wrote between the parentheses, cut into parts, nothing resolved yet.
+"""Parsed clauses: what the user wrote between the parentheses, split into parts, with nothing resolved yet.
 
-In: built by ``rewrites.dialect`` from SQL text. Every span is an offset range in the whole statement, so that errors underline
-the place and the user's own expressions are spliced, never regenerated.
+In: built by ``rewrites.dialect`` from SQL text. Every span is an offset range in the whole statement, so that errors can underline it and the user's
+expressions are spliced, never regenerated.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ ClauseKind = Literal["MATCH_RECOGNIZE", "MATCH PATTERN", "MATCH PATTERNS", "MATC
 
 @dataclass(frozen=True, slots=True)
 class Name:
-    """An identifier: its value without backticks, and where it stands."""
+    """An identifier: its value without backticks, and its span."""
 
     value: str
     span: Span
@@ -31,7 +31,7 @@ class Name:
 
 @dataclass(frozen=True, slots=True)
 class Expr:
-    """A user's expression: its syntax tree (each node knows its span, see ``dialect.span_of``) and its place."""
+    """A user's expression: its syntax tree (each node knows its span, see ``dialect.span_of``) and its own span."""
 
     node: exp.Expression
     span: Span
@@ -39,12 +39,12 @@ class Expr:
 
 @dataclass(frozen=True, slots=True)
 class Site:
-    """Where a pattern clause stands in a statement.
+    """The location of a pattern clause in a statement.
 
-    ``span`` runs from the first character of the input table reference to the clause's closing parenthesis: this is what the
-    rewrite replaces (an alias behind it stays). ``input`` is the table reference, ``body`` the text inside the parentheses
+    ``span`` runs from the first character of the input table reference to the clause's closing parenthesis: this is what the rewrite replaces (an
+    alias after it is kept). ``input`` is the table reference, ``body`` the text inside the parentheses
     (without them). ``scopes``: for each enclosing WITH, outermost first, the definitions (``name [(columns)] AS (…)``) that
-    the input may name. ``lateral``: the clause stands inside a LATERAL subquery.
+    the input may name. ``lateral``: the clause is inside a LATERAL subquery.
     """
 
     kind: ClauseKind
@@ -60,7 +60,7 @@ class Site:
 
 @dataclass(frozen=True, slots=True)
 class PartitionItem:
-    """A PARTITION BY expression, with the name MATCH PATTERN may give it."""
+    """A PARTITION BY expression, with its optional name (MATCH PATTERN)."""
 
     expr: Expr
     name: Name | None = None
@@ -77,7 +77,7 @@ class OrderItem:
 
 @dataclass(frozen=True, slots=True)
 class Measure:
-    """``[RUNNING|FINAL] expr [AS] name``; ``running`` None where nothing is said."""
+    """``[RUNNING|FINAL] expr [AS] name``; ``running`` is None if neither is given."""
 
     expr: Expr
     name: Name
@@ -148,7 +148,7 @@ class Equivalence:
 
 @dataclass(frozen=True, slots=True)
 class Hint:
-    """``CEP_ENGINE(chain)`` behind the clause's parenthesis: how to evaluate it, never what it means."""
+    """``CEP_ENGINE(chain)`` after the clause's opening parenthesis: how to evaluate it, never what it means."""
 
     name: Name
     value: str

@@ -1,7 +1,7 @@
 """Event pattern text → pattern IR (SASE section 2, SASE+ section 2, A-Seq section 2).
 
-``SEQ(Shelf x, !(Counter y), Exit+ z[])``: elements are ``Type[quantifier] [variable [[]]]``. A type without a variable
-is its own variable; where a bare type occurs again all its occurrences are numbered (``A``, ``A`` → ``A_1``, ``A_2``).
+``SEQ(Shelf x, !(Counter y), Exit+ z[])``: elements are ``Type[quantifier] [variable [[]]]``. A type without a variable is its own variable; if a bare
+type occurs several times, its occurrences are numbered (``A``, ``A`` → ``A_1``, ``A_2``).
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ _ELEMENT_HINT = "an element is Type variable, Type+ variable[], ANY variable or 
 
 
 def parse_event_pattern(text: str, span: Span | None = None) -> EventPattern:
-    """The pattern in ``span`` of ``text`` (by default all): every element has its variable, every node its span."""
+    """The pattern in ``span`` of ``text`` (default: all of it): every element has a variable, every node a span."""
     cursor = Cursor(text, span or Span(0, len(text)))
     if cursor.peek() is None:
         cursor.fail("the pattern is missing", hint="for example SEQ(A a, B b)")
@@ -42,7 +42,7 @@ def _item(cursor: Cursor) -> EventItem:
         return _pattern(cursor)
     start = cursor.take().span
     if cursor.key() in _NEGATIONS:
-        cursor.fail("a negation of a negation has no meaning")
+        cursor.fail("a negation of a negation has no meaning", hint="write NOT once, or not at all")
     item = _pattern(cursor)
     return Not(item, start.to(_place(item)))
 
@@ -69,7 +69,7 @@ def _operator(cursor: Cursor) -> EventPattern:
     word = cursor.take()
     cursor.expect("(")
     if cursor.key() == ")":
-        cursor.fail(f"{word.key} needs at least one item")
+        cursor.fail(f"{word.key} needs at least one item", hint=f"for example {word.key}(A a, B b)")
     items = [_item(cursor)]
     while cursor.accept(","):
         items.append(_item(cursor))
@@ -78,7 +78,7 @@ def _operator(cursor: Cursor) -> EventPattern:
 
 
 def _element(cursor: Cursor) -> Element:
-    """An element; its variable is '' where none is written and the type is a name (``_named`` fills it in)."""
+    """An element; its variable is '' if omitted and the type is a name (``_named`` fills it in)."""
     first, types = cursor.peek(), _types(cursor)
     assert first is not None
     quantifier = _quantifier(cursor)
@@ -121,7 +121,7 @@ def _type(cursor: Cursor) -> str:
         )
     text = cursor.take().text
     while token.kind == "string" and cursor.adjacent() and (more := cursor.peek()) and more.kind == "string":
-        text += "'" + cursor.take().text  # 'O''Brien' comes as two strings
+        text += "'" + cursor.take().text  # 'O''Brien' is tokenised as two strings
     if cursor.key() == "-" and cursor.adjacent():
         cursor.fail(
             "an event type that is no identifier must be quoted", span=token.span, hint=f"write '{text}-…' variable"
@@ -161,7 +161,7 @@ def _bare(cursor: Cursor, first: Token, types: tuple[str, ...], span: Span) -> s
 
 
 def _named(sql: str, pattern: EventPattern) -> EventPattern:
-    """Give every bare element its variable: the type's name, numbered where the bare type occurs more than once."""
+    """Give every bare element its variable: the type's name, numbered if the bare type occurs more than once."""
     counts = Counter(element.types[0] for element in elements(pattern) if not element.variable)
     seen: Counter[str] = Counter()
 
@@ -199,10 +199,14 @@ def _check_distinct(sql: str, pattern: EventPattern) -> None:
 
 def _refuse_named_pattern(cursor: Cursor) -> None:
     name = cursor.peek(1)
-    if cursor.key() == "PATTERN" and name and name.is_name and cursor.key(2) in ("", ",", ")"):
+    if cursor.key() != "PATTERN" or name is None or not name.is_name:
+        return
+    if cursor.key(2) in ("+", "*", "?", "{"):
+        cursor.fail("a named pattern does not repeat", span=name.span, hint="only an event type does: Type+ variable")
+    if cursor.key(2) in ("", ",", ")"):
         span = cursor.take().span.to(name.span)
         raise CepUnsupportedError(
-            "named patterns are not supported yet",
+            "a named pattern outside a session",
             code="NAMED_PATTERN",
             sql=cursor.sql,
             span=span,

@@ -6,7 +6,17 @@ from rewrites.dialect.clause import MatchPatternClause, Measure, Name, Site, Wit
 from rewrites.dialect.cursor import Cursor
 from rewrites.dialect.event_pattern import parse_event_pattern
 from rewrites.dialect.hints import parse_hints
-from rewrites.dialect.items import length, measures, order_items, partition_items, refuse_semantics
+from rewrites.dialect.items import (
+    MEASURES_FORM,
+    ORDER_FORM,
+    PARTITION_FORM,
+    WITHIN_FORM,
+    length,
+    measures,
+    order_items,
+    partition_items,
+    refuse_semantics,
+)
 from rewrites.dialect.sections import Grammar, Header, Section, cut, guess
 from rewrites.dialect.several_patterns import parse_named_patterns
 from rewrites.dialect.where import Where, parse_where
@@ -18,21 +28,24 @@ _STRATEGY, _MATCHES = "selection strategy", "ALL MATCHES"
 GRAMMAR = Grammar(
     "MATCH PATTERN",
     (
-        Header("EVENT TYPE", ("EVENT", "TYPE"), 0),
-        Header("PARTITION BY", ("PARTITION", "BY"), 1),
-        Header("ORDER BY", ("ORDER", "BY"), 2),
+        Header("EVENT TYPE", ("EVENT", "TYPE"), 0, form="EVENT TYPE column"),
+        Header("PARTITION BY", ("PARTITION", "BY"), 1, form=PARTITION_FORM),
+        Header("ORDER BY", ("ORDER", "BY"), 2, form=ORDER_FORM),
         Header(_STRATEGY, ("SKIP", "TILL"), 3),
         Header(_STRATEGY, ("PARTITION", "CONTIGUITY"), 3),
         Header(_STRATEGY, ("STRICT", "CONTIGUITY"), 3),
-        Header("WHERE", ("WHERE",), 4),
-        Header("WITHIN", ("WITHIN",), 5, unless=("GROUP",)),
+        Header(
+            "WHERE", ("WHERE",), 4, form="WHERE condition AND condition …, [attribute] for one that all events share"
+        ),
+        Header("WITHIN", ("WITHIN",), 5, unless=("GROUP",), form=f"{WITHIN_FORM}, or WITHIN 10 EVENTS"),
         Header(_MATCHES, ("ALL", "MATCHES"), 6),
         Header(_MATCHES, ("NON", "OVERLAPPING"), 6),
         Header(_MATCHES, ("NON", "-", "OVERLAPPING"), 6),
         Header(_MATCHES, ("COMPRESSED", "MATCHES"), 6),
-        Header("MEASURES", ("MEASURES",), 7),
+        Header("MEASURES", ("MEASURES",), 7, form=MEASURES_FORM),
         Header("EMIT CHANGES", ("EMIT", "CHANGES"), 8),
     ),
+    lead="a pattern of events: SEQ(Type variable, NOT Type variable, Type+ variable[])",
 )
 _OUTPUTS: dict[str, MatchOutput] = {"ALL": "all", "NON": "non_overlapping", "COMPRESSED": "compressed"}
 _STRATEGY_HINT = "SKIP TILL ANY MATCH, SKIP TILL NEXT MATCH, PARTITION CONTIGUITY or STRICT CONTIGUITY"

@@ -13,7 +13,7 @@ from sparkcep.errors import Span
 
 
 def placeholders(sql: str) -> tuple[Span, ...]:
-    """Where the ``?`` markers stand, in order: ``PATTERN (A? B) DEFINE B AS x > ?`` has one."""
+    """The spans of the ``?`` markers, in order: ``PATTERN (A? B) DEFINE B AS x > ?`` has one."""
     patterns = [pattern_span(sql, site) for site in find_sites(sql)]
     marks = (token for token in tokenize(sql).raw if token.token_type is TokenType.PLACEHOLDER)
     return tuple(
@@ -24,7 +24,7 @@ def placeholders(sql: str) -> tuple[Span, ...]:
 
 
 def pattern_span(sql: str, site: Site) -> Span:
-    """Where the clause's pattern stands."""
+    """The span of the clause's pattern."""
     if site.kind == "MATCH_RECOGNIZE":
         section = cut(sql, site.body, match_recognize.GRAMMAR).get("PATTERN")
         return section.place if section else Span(site.body.start, site.body.start)

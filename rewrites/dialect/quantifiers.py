@@ -8,10 +8,11 @@ from rewrites.dialect.cursor import Cursor
 from sparkcep.errors import Span
 
 _SHORT: dict[str, tuple[int, int | None]] = {"*": (0, None), "+": (1, None), "?": (0, 1)}
+_FORMS = "a quantifier is {n}, {n,}, {n,m} or {,m}"
 
 
 class Quantifier(NamedTuple):
-    """How often; ``high`` None means no bound."""
+    """Bounds on the number of repetitions; ``high`` None means unbounded."""
 
     low: int
     high: int | None
@@ -19,7 +20,7 @@ class Quantifier(NamedTuple):
 
 
 def read_quantifier(cursor: Cursor) -> Quantifier | None:
-    """The quantifier that comes next, None where none does (``{-`` opens an exclusion)."""
+    """The next quantifier, None if there is none (``{-`` opens an exclusion)."""
     key = cursor.key()
     if key in _SHORT:
         span = cursor.take().span
@@ -32,8 +33,8 @@ def read_quantifier(cursor: Cursor) -> Quantifier | None:
     if cursor.accept(","):
         high = _number(cursor)
     elif low is None:
-        cursor.fail("expected a number in the quantifier")
-    span = start.to(cursor.expect("}", hint="a quantifier is {n}, {n,}, {n,m} or {,m}"))
+        cursor.fail("expected a number in the quantifier", hint=_FORMS)
+    span = start.to(cursor.expect("}", hint=_FORMS))
     return _checked(cursor, Quantifier(low or 0, high, span))
 
 
@@ -46,7 +47,12 @@ def _checked(cursor: Cursor, quantifier: Quantifier) -> Quantifier:
             hint=f"write {{{quantifier.high},{quantifier.low}}}",
         )
     if quantifier.high == 0:
-        cursor.fail("the quantifier's upper bound is 0; it must be at least 1", span=quantifier.span, code="QUANTIFIER")
+        cursor.fail(
+            "the quantifier's upper bound is 0; it must be at least 1",
+            span=quantifier.span,
+            code="QUANTIFIER",
+            hint=_FORMS,
+        )
     return quantifier
 
 

@@ -1,7 +1,7 @@
 """Find the pattern clauses of a statement.
 
 In: any SQL text. Out: a ``Site`` per MATCH_RECOGNIZE, MATCH PATTERN or MATCH AUTOMATON clause; nothing for any other statement, even one
-that cannot be tokenised. The clause's text is not read here (``parse_clause`` does), nor are tables looked up.
+that cannot be tokenised. The clause's text is not parsed here (see ``parse_clause``), nor are tables looked up.
 """
 
 from __future__ import annotations
@@ -25,13 +25,13 @@ _NOT_CODE = re.compile(
     r"""--[^\n]*|/\*.*?(?:\*/|\Z)|\br'[^']*(?:'|\Z)|\br"[^"]*(?:"|\Z)|'(?:\\.|[^'\\])*(?:'|\Z)|"(?:\\.|[^"\\])*(?:"|\Z)|`[^`]*(?:`|\Z)""",
     re.DOTALL | re.IGNORECASE,
 )
-"""Comments, strings and quoted identifiers: a pre-test that never fails on a text that cannot be tokenised."""
+"""Comments, strings and quoted identifiers: used by a pre-check that never fails, even on text that cannot be tokenised."""
 _KINDS: dict[str, ClauseKind] = {
     "PATTERN": "MATCH PATTERN",
     "PATTERNS": "MATCH PATTERNS",
     "AUTOMATON": "MATCH AUTOMATON",
 }
-_NO_ALIAS = {
+NO_ALIAS = {
     "WHERE",
     "GROUP",
     "ORDER",
@@ -74,7 +74,7 @@ _NO_ALIAS = {
     "SET",
     "WITH",
 }
-"""Words that may follow a table reference and are not its alias."""
+"""Words that may follow a table reference without being its alias."""
 
 
 def find_sites(sql: str) -> tuple[Site, ...]:
@@ -83,7 +83,7 @@ def find_sites(sql: str) -> tuple[Site, ...]:
     Raises CepUnsupportedError for what is refused by name (named patterns, patterns in windows) and CepSyntaxError for
     a clause that stands behind a condition or is never closed.
     """
-    if not _MAY_MATCH.search(sql) or not _CANDIDATE.search(_NOT_CODE.sub(" ", sql)):
+    if not may_have_clause(sql):
         return ()
     tokens = tokenize(sql)
     refused.check_statement(tokens)
@@ -92,15 +92,20 @@ def find_sites(sql: str) -> tuple[Site, ...]:
     return sites
 
 
+def may_have_clause(sql: str) -> bool:
+    """Whether the words of a clause stand somewhere in ``sql`` (cheap)."""
+    return bool(_MAY_MATCH.search(sql) and _CANDIDATE.search(_NOT_CODE.sub(" ", sql)))
+
+
 def _site(tokens: Tokens, i: int) -> Site | None:
     """The clause whose keyword begins at item ``i``."""
-    kind, behind = _kind(tokens, i)
+    kind, behind = clause_kind(tokens, i)
     if kind is None or behind >= len(tokens.items):
         return None
     start = table_start(tokens, i)
     if tokens.items[behind].key != "(":
         if start is not None:
-            refused.check_named(tokens, i, behind, kind, _NO_ALIAS)
+            refused.check_named(tokens, i, behind, kind, NO_ALIAS)
         return None
     if kind == "MATCH_RECOGNIZE" and _is_column_list(tokens, behind):
         return None
@@ -110,8 +115,8 @@ def _site(tokens: Tokens, i: int) -> Site | None:
     return _built(tokens, kind, start, i, behind)
 
 
-def _kind(tokens: Tokens, i: int) -> tuple[ClauseKind | None, int]:
-    """The kind of clause that items ``i``… name, and the item behind its keywords."""
+def clause_kind(tokens: Tokens, i: int) -> tuple[ClauseKind | None, int]:
+    """The kind of clause that begins at item ``i``, and the item after its keywords."""
     if tokens.items[i].key == "MATCH_RECOGNIZE":
         return "MATCH_RECOGNIZE", i + 1
     if tokens.items[i].key == "MATCH" and i + 1 < len(tokens.items):
@@ -145,16 +150,16 @@ def _built(tokens: Tokens, kind: ClauseKind, start: int, keyword: int, opening: 
 
 
 def _alias(tokens: Tokens, i: int) -> Name | None:
-    """``AS x`` or a bare ``x`` behind the clause."""
+    """``AS x`` or a bare ``x`` after the clause."""
     if i < len(tokens.items) and tokens.items[i].key == "AS":
         i += 1
-    elif i < len(tokens.items) and (tokens.items[i].key in _NO_ALIAS or _kind(tokens, i)[0]):
+    elif i < len(tokens.items) and (tokens.items[i].key in NO_ALIAS or clause_kind(tokens, i)[0]):
         return None
     return tokens.items[i].name if i < len(tokens.items) and tokens.items[i].is_name else None
 
 
 def _lateral(tokens: Tokens, start: int) -> bool:
-    """Whether LATERAL stands before the table reference or before a parenthesis around it."""
+    """Whether LATERAL precedes the table reference or a parenthesis around it."""
     i = start
     while i >= 0:
         if i > 0 and tokens.items[i - 1].key == "LATERAL":
@@ -170,7 +175,7 @@ def _is_column_list(tokens: Tokens, opening: int) -> bool:
 
 
 def _check_place(tokens: Tokens, i: int, opening: int) -> None:
-    """Refuse a clause behind a condition (``FROM t WHERE x > 1 MATCH_RECOGNIZE (…)``); a function call passes."""
+    """Refuse a clause after a condition (``FROM t WHERE x > 1 MATCH_RECOGNIZE (…)``); a function call passes."""
     keyword = follows_condition(tokens, i)
     body = tokens.items[opening + 1 : tokens.partner[opening]] if tokens.partner[opening] >= 0 else ()
     if keyword and any(token.key in ("PATTERN", "SEQ", "DEFINE", "MEASURES", "WITHIN", "ARC") for token in body):

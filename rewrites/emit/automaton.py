@@ -1,7 +1,7 @@
 """BoundAutomaton → SQL.
 
-``SELECT keys, times, registers FROM cep_match(TABLE(SELECT columns, masks FROM (SELECT *, ROW_NUMBER() OVER w FROM (SELECT *, masks FROM input))), spec)``:
-one exchange and one sort, whole partitions in order behind them.
+``SELECT keys, times, registers FROM cep_match(TABLE(SELECT columns, masks FROM (SELECT *, ROW_NUMBER() OVER w FROM (SELECT *, masks FROM
+input))), spec)``: one exchange and one sort, whole partitions in order behind them.
 """
 
 from __future__ import annotations
@@ -61,7 +61,9 @@ def engine_input(bound: BoundAutomaton, spec: AutomatonSpec, *, keep_null_time: 
 def _windowed(bound: BoundAutomaton, keep_null_time: bool) -> exp.Select:
     partition = [quoted(_key_column(bound, i)) for i in range(len(bound.keys))]
     order = [f"{quoted(f'__cep_o{i}')}{direction}" for i, (_, direction) in enumerate(bound.order)]
-    return select([exp.Star(), named(over("ROW_NUMBER()", partition, order), ROW_NUMBER)], _events(bound, keep_null_time))
+    return select(
+        [exp.Star(), named(over("ROW_NUMBER()", partition, order), ROW_NUMBER)], _events(bound, keep_null_time)
+    )
 
 
 def _events(bound: BoundAutomaton, keep_null_time: bool) -> exp.Select:

@@ -1,8 +1,8 @@
 """prune_fields: a clause's result carries only what the statement uses.
 
 ``SELECT a.airport FROM t MATCH PATTERN (SEQ(arrival a, departure d) …)`` → ``a`` is a STRUCT of ``airport`` alone, and it is the only column.
-Reads the statement's tokens outside the clause: a column or variable that they do not mention is left out. Of a variable all columns stay
-unless every mention is ``v.col``, ``v[…].col`` or ``size(v)``; where a ``*`` or a second clause is about, everything stays.
+Reads the statement's tokens outside the clause: a column or variable that they do not mention is dropped. A variable keeps all its columns unless
+every mention is ``v.col``, ``v[…].col`` or ``size(v)``; if there is a ``*`` or a second clause, everything is kept.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from sparkcep.errors import CepAnalysisError
 from sparkcep.pattern.event import elements
 
 _WHOLE_ROW_WORDS = {"TABLE", "NATURAL", "USING", "PIVOT", "UNPIVOT", "IDENTIFIER"}
-"""Words behind which columns are used that the statement does not name."""
+"""Words that imply the use of columns that the statement does not name."""
 
 
 NAME = "prune_fields"
@@ -27,8 +27,8 @@ NAME = "prune_fields"
 
 @dataclass(frozen=True, slots=True)
 class Shown:
-    """What a clause's result carries. ``events``: for each variable that is shown the input columns of its STRUCT, in the input's order (at
-    least one). ``columns``: the names that may be used of the others (PARTITION BY columns, match_start, match_end); None: all."""
+    """What a clause's result carries. ``events``: for each variable in it the input columns of its STRUCT, in the input's order (at least one).
+    ``columns``: the other columns that may be used (PARTITION BY columns, match_start, match_end); None: all."""
 
     events: Mapping[str, tuple[str, ...]]
     columns: frozenset[str] | None = None
@@ -65,7 +65,7 @@ def _shows_everything(tokens: Tokens, outside: list[int], site: Site) -> bool:
 
 
 def _is_star(items: tuple[Token, ...], i: int) -> bool:
-    """A ``*`` that stands for columns: not a product, not COUNT(*)."""
+    """Whether a ``*`` stands for columns: not a product, not COUNT(*)."""
     if items[i].key != "*" or i == 0:
         return False
     before = items[i - 1].key
@@ -75,14 +75,14 @@ def _is_star(items: tuple[Token, ...], i: int) -> bool:
 
 
 def _renamed(tokens: Tokens, outside: list[int], site: Site) -> bool:
-    """``) AS m (k, s, e, x)``: the variables go by other names."""
+    """Whether a column list renames the variables: ``) AS m (k, s, e, x)``."""
     behind = [tokens.items[i] for i in outside if tokens.items[i].span.start >= site.span.end][:3]
     words = behind[1:] if behind and behind[0].key == "AS" else behind
     return len(words) > 1 and words[0].is_name and words[1].key == "("
 
 
 def _columns(variable: str, tokens: Tokens, outside: list[int], bound: BoundEventPattern) -> tuple[str, ...]:
-    """The variable's columns; none where it is not mentioned."""
+    """The variable's used columns; none if it is not mentioned."""
     names = bound.relation.schema.names
     used = {name.lower() for name in _residual_columns(variable, bound)}
     for i in outside:

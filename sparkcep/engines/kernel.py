@@ -58,11 +58,6 @@ def kernel(*signatures: Any) -> Callable[[Callable[..., Any]], Kernel]:
     return lambda function: Kernel(function, signatures)
 
 
-def structure(kind: type[Any], *fields: Any) -> Any:
-    """The numba type of the NamedTuple ``kind`` whose fields have these types, as numba itself finds it for a value."""
-    return nb.types.BaseTuple.from_types(fields, kind)
-
-
 def _fits(kinds: list[Any], signature: Any) -> bool:
     context = cpu_target.typing_context
     context.refresh()

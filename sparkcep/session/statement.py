@@ -1,4 +1,4 @@
-"""A statement of the user's → the SQL that Spark gets: clauses rewritten, EXPLAIN PATTERN answered."""
+"""A user's statement → the SQL that Spark gets: named patterns looked up, clauses rewritten, EXPLAIN PATTERN answered."""
 
 from __future__ import annotations
 
@@ -8,31 +8,36 @@ from dataclasses import replace
 from rewrites import Options, Rewritten, analyse, guarded, has_clause, has_function
 from rewrites.bind.relation import Describe
 from rewrites.dialect import ExplainPrefix, explain_prefix
+from rewrites.dialect.pattern_names import uses
+from rewrites.dialect.pattern_statements import is_pattern_statement, parse_pattern_statement
 from rewrites.dialect.tokens import tokenize
+from rewrites.patterns import Expanded, FixedPatterns, PatternStore, expand, statement_sql
 from sparkcep.errors import CepNotice, Span
 from sparkcep.explanation import analyze_query, explain_query
 from sparkcep.session.replay import Rewriter
 
 LOGGER = logging.getLogger("sparkcep")
+NO_PATTERNS = FixedPatterns()
 _REWRITER = Rewriter()
 _VIEW_WORDS = ("OR", "REPLACE", "GLOBAL", "TEMP", "TEMPORARY")
-"""What may stand between CREATE and VIEW."""
+"""The words allowed between CREATE and VIEW."""
 
 
 def concerns(text: str) -> bool:
-    """Whether a statement is sparkcep's to rewrite; all others are Spark's as they are."""
+    """Whether sparkcep must rewrite a statement; all others go to Spark unchanged."""
     with guarded(text):
-        return has_clause(text) or has_function(text) or explain_prefix(text) is not None
+        ours = is_pattern_statement(text) or explain_prefix(text) is not None or any(True for _ in uses(text))
+        return ours or has_clause(text) or has_function(text)
 
 
-def only_explains(text: str) -> bool:
-    """Whether a statement is an EXPLAIN PATTERN, which runs no pattern."""
+def runs_no_pattern(text: str) -> bool:
+    """Whether a statement is an EXPLAIN PATTERN or one about named patterns: neither needs workers."""
     prefix = explain_prefix(text)
-    return prefix is not None and prefix.mode != "analyze"
+    return is_pattern_statement(text) or (prefix is not None and prefix.mode != "analyze")
 
 
 def lasting_view(text: str) -> Span | None:
-    """Where a statement makes a view that other sessions read: CREATE VIEW, ALTER VIEW, CREATE GLOBAL TEMPORARY VIEW."""
+    """The span of a statement that creates a view visible to other sessions: CREATE VIEW, ALTER VIEW, CREATE GLOBAL TEMPORARY VIEW."""
     first, *rest = tokenize(text).items
     words = [token.key for token in rest[:5]]
     kind = next((word for word in words if word not in _VIEW_WORDS), "")
@@ -42,33 +47,43 @@ def lasting_view(text: str) -> Span | None:
     return None if before & {"TEMP", "TEMPORARY"} and "GLOBAL" not in before else first.span
 
 
-def spark_sql(text: str, describe: Describe, options: Options) -> str:
+def spark_sql(text: str, describe: Describe, options: Options, patterns: PatternStore = NO_PATTERNS) -> str:
     """The SQL for a statement that ``concerns`` sparkcep. Raises CepError with the statement's text."""
     with guarded(text):
-        prefix = explain_prefix(text)
-        return _rewritten(text, describe, options) if prefix is None else _explained(text, prefix, describe, options)
+        if (statement := parse_pattern_statement(text)) is not None:
+            return statement_sql(text, statement, patterns)
+        if (prefix := explain_prefix(text)) is not None:
+            return _explained(text, prefix, describe, options, patterns)
+        return _rewritten(expand(text, patterns), describe, options)
 
 
-def _explained(text: str, prefix: ExplainPrefix, describe: Describe, options: Options) -> str:
+def _explained(text: str, prefix: ExplainPrefix, describe: Describe, options: Options, patterns: PatternStore) -> str:
     """What EXPLAIN [ANALYZE] PATTERN answers, as a query."""
     blank = "".join("\n" if character == "\n" else " " for character in text[: prefix.rest_offset])
     analyze = prefix.mode == "analyze"
-    rewritten = analyse(blank + text[prefix.rest_offset :], describe, replace(options, analyze=analyze))
+    expanded = expand(blank + text[prefix.rest_offset :], patterns)
+    rewritten = _analysed(expanded, describe, replace(options, analyze=analyze))
     if analyze:
         return analyze_query(rewritten)
     return explain_query(rewritten, options.explain_rows)
 
 
-def analysed(text: str, describe: Describe, options: Options) -> Rewritten:
-    """A statement with every stage of its rewriting; EXPLAIN PATTERN in front of it is passed over."""
+def analysed(text: str, describe: Describe, options: Options, patterns: PatternStore = NO_PATTERNS) -> Rewritten:
+    """All stages of rewriting a statement; a leading EXPLAIN PATTERN is skipped."""
     with guarded(text):
         prefix = explain_prefix(text)
-        return analyse(text[prefix.rest_offset if prefix else 0 :], describe, options)
+        return _analysed(expand(text[prefix.rest_offset if prefix else 0 :], patterns), describe, options)
 
 
-def _rewritten(text: str, describe: Describe, options: Options) -> str:
-    """The SQL; what is odd about the statement goes to the log."""
-    kept = _REWRITER.rewrite(text, describe, options)
+def _analysed(expanded: Expanded, describe: Describe, options: Options) -> Rewritten:
+    with expanded.locating():
+        return replace(analyse(expanded.text, describe, options), expanded=expanded.changed)
+
+
+def _rewritten(expanded: Expanded, describe: Describe, options: Options) -> str:
+    """The SQL; notices are logged."""
+    with expanded.locating():
+        kept = _REWRITER.rewrite(expanded.text, describe, options)
     for notice in kept.notices:
-        LOGGER.warning("%s", CepNotice(notice.message, sql=text, span=notice.span, hint=notice.hint))
+        LOGGER.warning("%s", expanded.located(CepNotice(notice.message, span=notice.span, hint=notice.hint)))
     return kept.sql

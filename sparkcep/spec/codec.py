@@ -1,7 +1,7 @@
 """MatchSpec ↔ JSON.
 
-A dataclass becomes ``{"is": "ClassName", field: value, …}`` with default values left out, a tuple a list. Spans (fields that
-do not compare) stay behind: they belong to one SQL text. Decoding accepts only the classes registered here.
+A dataclass becomes ``{"is": "ClassName", field: value, …}`` without default values, a tuple a list. Spans (fields excluded from comparison) are not
+encoded: they belong to one SQL text. Decoding accepts only the classes registered here.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ Spec = (
 )
 
 SPEC_VERSION = 1
-"""Raised when the meaning of a field changes; a stored view with another version is refused, never misread."""
+"""Incremented when the meaning of a field changes; a stored view with another version is refused, never misread."""
 
 
 def to_json(spec: Spec) -> str:

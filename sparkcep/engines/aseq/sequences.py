@@ -24,16 +24,16 @@ from sparkcep.spec.aggregate import AggregateSpec, MatchAggregate
 from sparkcep.spec.neighbours import linked
 
 STRICT, TIED, EITHER = 0, 1, 2
-"""How a variable's event follows the one before it: of a later rank, of the same rank, or of either."""
+"""How the rank of a variable's event compares with that of its predecessor: later, equal, or either."""
 
 MAX_LENGTH = 28
 """Variables of one sequence: their bits, and those of the negated events between them, share a 64-bit word."""
 
 MAX_SEQUENCES = 32
-"""Sequences add up in the cost of an event; five variables of one AND have 120 orders."""
+"""The cost of an event is proportional to the number of sequences; five variables of one AND have 120 orders."""
 
 MAX_MARKED = 128
-"""Sequences with one marked event: an aggregate over the closure {1,15} has 120."""
+"""The most sequences with one marked event: an aggregate over the closure {1,15} has 120."""
 
 
 @dataclass(frozen=True, slots=True)

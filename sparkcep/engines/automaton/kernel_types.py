@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from sparkcep.engines.automaton.structures import Events, Found, Given, Graph, Memory, Outside, Runs, Tally
-from sparkcep.engines.kernel import structure
-from sparkcep.engines.row_match.kernel_types import BOOLX2, CODE, I16, I64, I64X2, STACK, WORDS
+from sparkcep.engines.kernel_types import BOOLX2, I16, I64, I64X2, structure
+from sparkcep.engines.row_match.kernel_types import CODE, STACK, WORDS
 
 GIVEN = structure(
     Given,

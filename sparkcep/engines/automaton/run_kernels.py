@@ -47,8 +47,8 @@ from sparkcep.engines.automaton.codes import (
 )
 from sparkcep.engines.automaton.kernel_types import GIVEN
 from sparkcep.engines.kernel import kernel
-from sparkcep.engines.row_match.codes import INNER, TRUE
-from sparkcep.engines.row_match.kernel_types import I64
+from sparkcep.engines.kernel_types import I64, INNER
+from sparkcep.engines.row_match.codes import TRUE
 
 L = nb.int64
 

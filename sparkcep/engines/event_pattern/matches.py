@@ -23,7 +23,7 @@ from sparkcep.engines.event_pattern.values.values import Payload
 from sparkcep.spec.event import EventPatternSpec
 
 MAX_PARTIAL_MATCHES = 1_000_000_000
-"""Partial matches created over one table before a query counts as run away: about a minute of one core."""
+"""The partial matches created over one table beyond which a query is considered runaway: about a minute on one core."""
 
 CHUNK = 1 << 18
 """Partial matches created at a time: states times chunk bounds memory (10 states: about 200 MB at most)."""

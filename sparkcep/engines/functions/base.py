@@ -17,11 +17,11 @@ STRICT: dict[str, Callable[[SparkFunction], Callable[..., Any]]] = {}
 """Class name → maker of a function of values, none of which is NULL."""
 
 LAZY: dict[str, Callable[[SparkFunction, list[Closure]], Closure]] = {}
-"""Class name → maker of a closure from those of the arguments: decides itself which to compute, and what NULL means."""
+"""Class name → maker of a closure from those of the arguments: it decides which to evaluate, and what NULL means."""
 
 BITS = {"tinyint": 8, "smallint": 16, "int": 32, "bigint": 64}
 EXACT = Context(prec=160, rounding=ROUND_HALF_UP)
-"""Decimal arithmetic without rounding of its own, in effect."""
+"""Decimal arithmetic with enough precision never to round."""
 
 
 class Refused(Exception):

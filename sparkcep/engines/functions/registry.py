@@ -16,10 +16,10 @@ from sparkcep.errors import CepUnsupportedError
 from sparkcep.spec.expression import Constant, SparkFunction
 
 _MODULES = (aggregates, arithmetic, arrays, casts, conditional, mathematics, strings, times)
-"""Imported for what they register."""
+"""Imported for their registrations."""
 
 NAMES = frozenset([*STRICT, *LAZY, "LambdaFunction", "NamedLambdaVariable"])
-"""The functions there are, by the names of Spark's expression classes."""
+"""The supported functions, by the names of Spark's expression classes."""
 
 
 def check(node: Any) -> None:

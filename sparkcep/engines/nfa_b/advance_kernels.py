@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import numba as nb
 
+from sparkcep.engines.kernel_types import I64, INNER, LEAN
 from sparkcep.engines.nfa_b.codes import (
     DONE,
     ENDS_FULL,
@@ -35,8 +36,7 @@ from sparkcep.engines.nfa_b.run_kernels import (
     settle,
     union,
 )
-from sparkcep.engines.row_match.codes import FALSE, INNER, LEAN, TRUE
-from sparkcep.engines.row_match.kernel_types import I64
+from sparkcep.engines.row_match.codes import FALSE, TRUE
 
 
 @nb.njit(nb.void(nb.int64, nb.int64, RUNS), **INNER)

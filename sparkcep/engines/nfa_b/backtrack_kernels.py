@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import numba as nb
 
+from sparkcep.engines.kernel_types import I64, INNER, LEAN
 from sparkcep.engines.nfa_b.advance_kernels import begin, copy_run, step
 from sparkcep.engines.nfa_b.codes import (
     DONE,
@@ -28,8 +29,7 @@ from sparkcep.engines.nfa_b.codes import (
 )
 from sparkcep.engines.nfa_b.kernel_types import ENDS, EVENTS, FORMULAS, MACHINE, MODE, NODES, PATHS, RUNS
 from sparkcep.engines.nfa_b.run_kernels import enters, is_preferred, reach_of
-from sparkcep.engines.row_match.codes import INNER, LEAN, TRUE
-from sparkcep.engines.row_match.kernel_types import I64
+from sparkcep.engines.row_match.codes import TRUE
 
 
 @nb.njit(nb.boolean(nb.int64, EVENTS, nb.int64), **INNER)

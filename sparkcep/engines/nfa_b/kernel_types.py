@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numba as nb
 
-from sparkcep.engines.kernel import structure
+from sparkcep.engines.kernel_types import BOOL, BOOLX2, I8, I16, I32, I32X2, I64, I64X2, structure
 from sparkcep.engines.nfa_b.structures import (
     Events,
     Formulas,
@@ -19,7 +19,7 @@ from sparkcep.engines.nfa_b.structures import (
     Walk,
     Written,
 )
-from sparkcep.engines.row_match.kernel_types import BOOL, BOOLX2, CODE, I8, I16, I32, I32X2, I64, I64X2, STACK, WORDS
+from sparkcep.engines.row_match.kernel_types import CODE, STACK, WORDS
 
 MACHINE = structure(Machine, I64, I64, BOOL, I32, I32, I64X2, BOOLX2)
 FORMULAS = structure(Formulas, CODE, WORDS, STACK, I16)

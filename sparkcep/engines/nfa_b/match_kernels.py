@@ -9,10 +9,9 @@ from __future__ import annotations
 
 import numba as nb
 
+from sparkcep.engines.kernel_types import I32, I64, INNER, LEAN
 from sparkcep.engines.nfa_b.codes import DONE, NOTHING, ROWS_FULL, UNION
 from sparkcep.engines.nfa_b.kernel_types import ENDS, NODES, PARTS, WALK, WRITTEN
-from sparkcep.engines.row_match.codes import INNER, LEAN
-from sparkcep.engines.row_match.kernel_types import I32, I64
 
 W_END, W_TOP, W_DEPTH, W_COMPLETE, W_MATCHES, W_ROWS, W_SIZE = 0, 1, 2, 3, 4, 5, 6
 """Slots of a walk: the next end; branches still to be walked; the length of the path; whether it is complete but not

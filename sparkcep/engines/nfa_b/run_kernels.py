@@ -17,6 +17,7 @@ from __future__ import annotations
 
 import numba as nb
 
+from sparkcep.engines.kernel_types import I32, I64, I64X2, INNER
 from sparkcep.engines.nfa_b.codes import (
     BEGIN,
     COUNT,
@@ -35,9 +36,9 @@ from sparkcep.engines.nfa_b.codes import (
     WIDENED_SUM,
 )
 from sparkcep.engines.nfa_b.kernel_types import ENDS, EVENTS, FORMULAS, MACHINE, NODES, PATHS, RUNS
-from sparkcep.engines.row_match.codes import FALSE, INNER, TRUE
+from sparkcep.engines.row_match.codes import FALSE, TRUE
 from sparkcep.engines.row_match.condition_kernels import holds
-from sparkcep.engines.row_match.kernel_types import I32, I64, I64X2, WORDS
+from sparkcep.engines.row_match.kernel_types import WORDS
 from sparkcep.engines.row_match.register_kernels import add_float, add_integer, keep
 from sparkcep.engines.row_match.structures import Taken, Tested
 from sparkcep.engines.row_match.word_kernels import call_python, is_null, keyed_float

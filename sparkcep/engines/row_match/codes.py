@@ -52,10 +52,3 @@ furthest row in either; the capacity to begin with."""
 C_HITS, C_ADDED, C_UNTESTED, C_TRIALS, C_PAUSE, C_IDLE, C_SIZE = 16, 17, 18, 19, 20, 21, 22
 """Slots that tell whether remembering pays: failures recognised, and remembered, so far; remembered since one was last
 recognised, in how many start rows; how long to do without, and for how many start rows still."""
-
-LEAN = {"cache": True, "nogil": True, "error_model": "numpy", "_nrt": False}
-"""Options of the kernels. Without numba's reference counts (``_nrt``, as numba's own sorting does; nothing here allocates)
-calls between kernels are four times as fast: each would count every array it is given up and down, atomically."""
-
-INNER = LEAN | {"no_cpython_wrapper": True, "no_cfunc_wrapper": True}
-"""Options of kernels that only kernels call: without an entry for Python, which takes a third of the time to compile them."""

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import numba as nb
 
+from sparkcep.engines.kernel_types import INNER
 from sparkcep.engines.row_match.codes import (
     ABS,
     ADD,
@@ -26,7 +27,6 @@ from sparkcep.engines.row_match.codes import (
     FLOAT_SUB,
     GE,
     GT,
-    INNER,
     INT_SUM,
     IS_NULL,
     LE,
@@ -46,7 +46,7 @@ from sparkcep.engines.row_match.codes import (
     TRUE,
     ZERO_DIVISION,
 )
-from sparkcep.engines.row_match.kernel_types import CODE, I64X2, STACK, TAKEN, TESTED, WORDS
+from sparkcep.engines.row_match.kernel_types import CODE, STACK, TAKEN, TESTED, WORDS
 from sparkcep.engines.row_match.word_kernels import (
     call_python,
     difference_of,
@@ -70,7 +70,7 @@ def located(where, word, index, row, depth, registers):  # type: ignore[no-untyp
     return row
 
 
-@nb.njit(nb.void(I64X2, nb.int64, nb.int64, TESTED, TAKEN, WORDS, STACK), **INNER)
+@nb.njit(inline="always")
 def navigate(operations, at, top, tested, taken, words, stack):  # type: ignore[no-untyped-def]
     """COLUMN and CLASSIFIER: what stands in a row of the match, or near it."""
     operation, where, word, index = operations[at, 0], operations[at, 1], operations[at, 2], operations[at, 3]
@@ -91,7 +91,7 @@ def navigate(operations, at, top, tested, taken, words, stack):  # type: ignore[
         stack.null[top] = not words.sets[operations[at, 5], label]
 
 
-@nb.njit(nb.int64(nb.int64, nb.int64, nb.int64, nb.int64, TESTED, I64X2, STACK), **INNER)
+@nb.njit(inline="always")
 def total(operation, a, b, top, tested, registers, stack):  # type: ignore[no-untyped-def]
     """Aggregates of the rows so far, the one under test too; and the number of the match."""
     after = tested.depth + 1
@@ -112,7 +112,7 @@ def total(operation, a, b, top, tested, registers, stack):  # type: ignore[no-un
     return TRUE
 
 
-@nb.njit(nb.int64(nb.int64, nb.int64, nb.int64, TESTED, STACK), **INNER)
+@nb.njit(inline="always")
 def apply(a, b, top, tested, stack):  # type: ignore[no-untyped-def]
     """What Python says."""
     answer = call_python(b, a, tested.variable, tested.row, tested.depth, tested.low, tested.high, tested.number)
@@ -123,7 +123,7 @@ def apply(a, b, top, tested, stack):  # type: ignore[no-untyped-def]
     return TRUE
 
 
-@nb.njit(nb.int64(nb.int64, nb.int64, nb.int64, nb.int64, STACK), **INNER)
+@nb.njit(inline="always")
 def convert(operation, a, b, top, stack):  # type: ignore[no-untyped-def]
     """Operations on one value; it need not be the top one."""
     word, null = stack
@@ -149,7 +149,7 @@ def convert(operation, a, b, top, stack):  # type: ignore[no-untyped-def]
     return TRUE
 
 
-@nb.njit(nb.void(nb.int64, nb.int64, STACK), **INNER)
+@nb.njit(inline="always")
 def compare(operation, top, stack):  # type: ignore[no-untyped-def]
     """Comparisons that are NULL where a side is."""
     word, null = stack
@@ -169,7 +169,7 @@ def compare(operation, top, stack):  # type: ignore[no-untyped-def]
         word[top] = left >= right
 
 
-@nb.njit(nb.void(nb.int64, nb.int64, STACK), **INNER)
+@nb.njit(inline="always")
 def decide(operation, top, stack):  # type: ignore[no-untyped-def]
     """AND, OR and null-safe equality: what they say of NULL depends on the other side."""
     word, null = stack
@@ -184,7 +184,7 @@ def decide(operation, top, stack):  # type: ignore[no-untyped-def]
     word[top] = decided == decisive
 
 
-@nb.njit(nb.int64(nb.int64, nb.int64, nb.int64, STACK), **INNER)
+@nb.njit(inline="always")
 def compute(operation, bits, top, stack):  # type: ignore[no-untyped-def]
     """Arithmetic of integers of so many bits."""
     word, null = stack
@@ -202,7 +202,7 @@ def compute(operation, bits, top, stack):  # type: ignore[no-untyped-def]
     return TRUE
 
 
-@nb.njit(nb.int64(nb.int64, nb.int64, nb.int64, STACK), **INNER)
+@nb.njit(inline="always")
 def compute_float(operation, bits, top, stack):  # type: ignore[no-untyped-def]
     """Arithmetic of floats of so many bits."""
     word, null = stack

@@ -13,6 +13,7 @@ from __future__ import annotations
 import numba as nb
 import numpy as np
 
+from sparkcep.engines.kernel_types import I64, I64X2, INNER
 from sparkcep.engines.row_match.codes import (
     C_ADDED,
     C_CAPACITY,
@@ -28,11 +29,10 @@ from sparkcep.engines.row_match.codes import (
     C_UNTESTED,
     C_USED,
     FILLED,
-    INNER,
     LABEL,
     RAW,
 )
-from sparkcep.engines.row_match.kernel_types import I64, I64X2, KEYS, MEMORY, TAKEN, WORDS
+from sparkcep.engines.row_match.kernel_types import KEYS, MEMORY, TAKEN, WORDS
 from sparkcep.engines.row_match.word_kernels import is_null
 
 FAIR_TRIAL = 4096

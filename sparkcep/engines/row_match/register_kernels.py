@@ -7,8 +7,9 @@ from __future__ import annotations
 
 import numba as nb
 
-from sparkcep.engines.row_match.codes import COUNT_TOTAL, FLOAT_TOTAL, INNER, INT_TOTAL, LEAST_TOTAL, LIST_TOTAL
-from sparkcep.engines.row_match.kernel_types import CHANGES, I64X2, WORDS
+from sparkcep.engines.kernel_types import I64X2, INNER
+from sparkcep.engines.row_match.codes import COUNT_TOTAL, FLOAT_TOTAL, INT_TOTAL, LEAST_TOTAL, LIST_TOTAL
+from sparkcep.engines.row_match.kernel_types import CHANGES, WORDS
 from sparkcep.engines.row_match.word_kernels import bits_of, call_python, float_of, keyed_float, sum_and_carry
 
 

@@ -6,7 +6,7 @@ match is longer than expected, and turns the kernel's faults into errors.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -15,11 +15,10 @@ from numpy.typing import NDArray
 from sparkcep.engines.row_match import codes
 from sparkcep.engines.row_match.calls import Calls
 from sparkcep.engines.row_match.liveness import Keys
-from sparkcep.engines.row_match.structures import Changes, Code, Memory, Stack, Taken
+from sparkcep.engines.row_match.structures import Changes, Code, Limits, Memory, Stack, Taken
 from sparkcep.engines.row_match.values import Data, Pool
 from sparkcep.engines.row_pattern.find import LEAST_NODES, Search, SkipError, viable_nodes
-from sparkcep.engines.row_pattern.matches import BATCH_MATCHES, BATCH_NODES, Matches
-from sparkcep.engines.row_pattern.program import FIRST_ROW_NODE
+from sparkcep.engines.row_pattern.matches import BATCH_MATCHES, BATCH_NODES, Matches, room, written
 from sparkcep.errors import CepDataError, CepError, CepLimitError
 from sparkcep.spec.expression import SparkFunction
 from sparkcep.spec.row import Aggregate, Define
@@ -89,27 +88,25 @@ def find_matches(
     from sparkcep.engines.row_pattern import kernels
 
     program, rows = search.program, part.masks.shape[1]
-    tables = (FIRST_ROW_NODE + program.positions, program.list_start, program.list_items, program.codes)
     viable = viable_nodes(program, part.masks)
     state = _state()
     stack = Stack(np.zeros(plan.depth, np.int64), np.zeros(plan.depth, np.bool_))
     memory, variables = _memory(plan.keys.width), len(plan.variables)
     failures = np.zeros(variables + (0 if asked is None else 2 * asked.size), np.int64)
-    longest, room = FIRST_ROOM, min(BATCH_NODES, max(rows + 1, LEAST_NODES))
+    longest, nodes = FIRST_ROOM, min(BATCH_NODES, max(rows + 1, LEAST_NODES))
     code, calls = plan.code if part.calls is None else part.calls.code(plan.code), part.calls
     changes = _changes(plan, part)
     frames, taken = _trail(longest, program.nodes, plan.registers, calls)
-    row_steps = STEPS_A_TARGET * (1 + len(program.list_items))
+    limits = Limits(most_steps, STEPS_A_TARGET * (1 + len(program.list_items)), plan.numbered)
     while True:
-        buffers = _buffers(room, min(BATCH_MATCHES, room))
+        path, found = room(nodes, min(BATCH_MATCHES, nodes))
         status = search_kernels.search(
-            part.starts, viable, tables, code, changes, plan.keys.parts, part.data.words,
-            stack, memory, frames, taken, failures, most_steps, row_steps, plan.numbered,
-            search.skip, search.skip_to, search.initial, search.unmatched, state, *buffers,
+            part.starts, viable, program.targets, search.rules, code, changes, plan.keys.parts, part.data.words,
+            stack, memory, frames, taken, failures, limits, state, path, found,
         )  # fmt: skip
-        found = int(state[codes.C_MATCHES])
-        if found:
-            yield _matches(buffers, found, int(state[codes.C_NODES]))
+        matches = int(state[codes.C_MATCHES])
+        if matches:
+            yield written(path, found, int(state[codes.C_NODES]), matches)
         if calls is not None and calls.error is not None:
             raise _call_error(calls.error, state, plan, part)
         if status == kernels.DONE:
@@ -120,7 +117,7 @@ def find_matches(
             longest *= 4
             frames, taken = _trail(longest, program.nodes, plan.registers, calls)
         elif status == kernels.FULL:
-            room = max(room, int(state[codes.C_NEED]))
+            nodes = max(nodes, int(state[codes.C_NEED]))
         else:
             raise _error(status, state, failures, plan, part, most_steps, skip_error)
 
@@ -157,28 +154,6 @@ def _changes(plan: Plan, part: Slice) -> Changes:
         if total[3] >= 0 and part.data.always[total[3]]:
             total[3] = -1
     return plan.changes._replace(totals=totals if part.calls is None else part.calls.totals(totals))
-
-
-def _buffers(nodes: int, matches: int) -> tuple[NDArray, ...]:
-    """node_row, node_code, node_back; match_node, match_number, match_low, match_high."""
-    node = (np.empty(nodes, np.int32), np.empty(nodes, np.int16), np.empty(nodes, np.int32))
-    return (*node, np.empty(matches + 1, np.int32), *(np.empty(matches, np.int32) for _ in range(3)))
-
-
-def _matches(buffers: Sequence[NDArray], found: int, nodes: int) -> Matches:
-    row, code, back, match_node, number, low, high = buffers
-    first = match_node[:found]
-    return Matches(
-        row=row[:nodes],
-        code=code[:nodes],
-        back=back[:nodes],
-        final=match_node[1 : found + 1] - np.int32(1),
-        first=first,
-        start=row[first],
-        number=number[:found],
-        low=low[:found],
-        high=high[:found],
-    )
 
 
 def _error(

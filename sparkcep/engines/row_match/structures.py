@@ -91,3 +91,12 @@ class Memory(NamedTuple):
     entries: Longs
     epochs: Longs
     key: Longs
+
+
+class Limits(NamedTuple):
+    """A start row may take ``steps`` + ``row_steps`` * (rows of its partition). ``numbered``: some condition reads MATCH_NUMBER(), so that
+    nothing is remembered from one match to the next."""
+
+    steps: int
+    row_steps: int
+    numbered: bool

@@ -13,7 +13,7 @@ import numba as nb
 from numba import types
 from numba.extending import intrinsic
 
-from sparkcep.engines.row_match.codes import INNER
+from sparkcep.engines.kernel_types import INNER
 
 SIGN = 0x7FFFFFFFFFFFFFFF
 

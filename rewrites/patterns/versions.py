@@ -1,0 +1,109 @@
+"""The versions of named patterns: rows that are only ever added.
+
+A statement's row says what holds from its time of effect on, so a later statement overrides an earlier one, also what was planned for a later
+time. The order of statements is that of ``version`` (one more than the highest that the statement saw, so clocks that disagree do no harm); two
+statements that saw the same are ordered by their times, then by their texts: all readers agree.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Protocol
+
+from rewrites.dialect.clause import ClauseKind
+
+DROP = "drop"
+COLUMNS = (
+    ("pattern", "STRING", "the name, as it was created; upper and lower case do not count"),
+    ("version", "BIGINT", "1, 2, … of this name"),
+    ("change", "STRING", "create, replace, alter or drop"),
+    ("clause", "STRING", "the clause whose body this is"),
+    ("body", "STRING", "what stands between the parentheses of the clause"),
+    ("comment", "STRING", "what its author says of it"),
+    ("effective_from", "TIMESTAMP", "from when on; NULL: as soon as it is seen"),
+    ("recorded_at", "TIMESTAMP", "when the statement ran"),
+    ("recorded_by", "STRING", "who ran it"),
+)
+"""The table's columns, their types and what they are."""
+
+
+@dataclass(frozen=True, slots=True)
+class Version:
+    """A row of the table. Times are microseconds, with their texts in the session's time zone; ``effective`` None: as soon as it is seen."""
+
+    pattern: str
+    version: int
+    change: str
+    clause: ClauseKind
+    body: str
+    comment: str | None = None
+    effective: int | None = None
+    effective_text: str | None = None
+    recorded: int = 0
+    recorded_text: str = ""
+    recorded_by: str = ""
+
+    @property
+    def place(self) -> tuple[int, int, str, str]:
+        """By this versions are ordered."""
+        return self.version, self.recorded, self.change, self.body
+
+    def holds_at(self, moment: int) -> bool:
+        """Whether its time of effect has come."""
+        return self.effective is None or self.effective <= moment
+
+
+class PatternStore(Protocol):
+    """The table of patterns as a session sees it."""
+
+    @property
+    def table(self) -> str:
+        """Its name as SQL."""
+
+    @property
+    def exists(self) -> bool:
+        """Whether it is there."""
+
+    @property
+    def creation(self) -> str:
+        """The statement that creates it where it is missing."""
+
+    def versions(self, name: str | None = None, moment: str | None = None) -> tuple[tuple[Version, ...], int]:
+        """All versions of a pattern (of all where no name is given), and a moment as microseconds: now, or that of a timestamp expression."""
+
+
+@dataclass(frozen=True, slots=True)
+class FixedPatterns:
+    """A store without a session: these versions, at this moment."""
+
+    known: tuple[Version, ...] = ()
+    now: int = 0
+    table: str = "`sparkcep_patterns`"
+    exists: bool = True
+    creation: str = ""
+
+    def versions(self, name: str | None = None, moment: str | None = None) -> tuple[tuple[Version, ...], int]:
+        """See ``PatternStore``; it is always the same moment."""
+        found = (version for version in self.known if name is None or version.pattern.lower() == name.lower())
+        return tuple(found), self.now
+
+
+def newest(versions: Iterable[Version]) -> Version | None:
+    """What the last statement made of a pattern; None where it dropped it."""
+    last = max(versions, key=lambda version: version.place, default=None)
+    return None if last is None or last.change == DROP else last
+
+
+def in_effect(versions: Iterable[Version], moment: int) -> Version | None:
+    """The version that holds at ``moment``; None where there is none."""
+    return newest(version for version in versions if version.holds_at(moment))
+
+
+def planned(versions: Iterable[Version], moment: int) -> tuple[Version, ...]:
+    """Versions that will hold after ``moment``, the next one first."""
+    known = list(versions)
+    later = sorted(
+        (version for version in known if not version.holds_at(moment)), key=lambda version: version.effective or 0
+    )
+    return tuple(version for version in later if in_effect(known, version.effective or 0) == version)
