@@ -33,8 +33,8 @@ class BoundAutomaton:
     """A MATCH AUTOMATON clause ready to be emitted.
 
     ``order``: (SQL, direction) of each item. ``tests``: the SQL of each bit; ``columns``: SQL text → name of the columns that arcs and registers
-    read, ``column_types`` their types. ``ends``: SQL of the time when the window of an event passes, ``ends_type`` its type. ``steps``: for each arc what
-    Spark asks of an event. ``key_filters``: tests of partitions, found by a rule.
+    read, ``column_types`` their types. ``ends``: SQL of the time when the window of an event passes, ``ends_type`` its type.
+    ``steps``: for each arc what Spark asks of an event. ``key_filters``: tests of partitions, found by a rule.
     """
 
     relation: Relation

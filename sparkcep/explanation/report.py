@@ -21,6 +21,7 @@ from sparkcep.pattern.event import elements
 from sparkcep.spec import AutomatonSpec, EventPatternSpec, RowPatternSpec
 from sparkcep.spec.automaton import Arc, Register
 from sparkcep.spec.event import Predicate, WithinEvents
+from sparkcep.spec.expression import Constant
 from sparkcep.spec.row import slow_functions
 
 WIDTH = 12
@@ -178,8 +179,12 @@ def _automaton_lines(bound: BoundAutomaton, spec: AutomatonSpec) -> Iterator[str
 
 
 def _register(register: Register) -> str:
-    default = "" if register.default is None else f" DEFAULT {register.default}"
+    default = "" if register.default is None else f" DEFAULT {_constant(register.default)}"
     return f"{register.name} {register.type.upper()}{default or (' DEFAULT …' if register.column else '')}"
+
+
+def _constant(default: Constant) -> str:
+    return str(default) if default.type == "string" else str(default.value)
 
 
 def _arc_lines(arc: Arc, bound: BoundAutomaton) -> Iterator[str]:

@@ -1,8 +1,8 @@
 """MatchSpec: the only thing sent from the driver to the workers, as JSON inside the SQL text.
 
-``RowPatternSpec`` describes a MATCH_RECOGNIZE clause, ``EventPatternSpec`` a MATCH PATTERN clause, ``AggregateSpec`` one of which only aggregates are
-wanted, ``AutomatonSpec`` a MATCH AUTOMATON clause, and ``AnalyzeSpec`` any of them, to be counted. They name columns of the engine's input table, never
-SQL: whatever Spark can compute is already a column.
+``RowPatternSpec`` describes a MATCH_RECOGNIZE clause, ``EventPatternSpec`` a MATCH PATTERN clause, ``AggregateSpec`` one of which only
+aggregates are wanted, ``AutomatonSpec`` a MATCH AUTOMATON clause, and ``AnalyzeSpec`` any of them, to be counted. They name columns of the
+engine's input table, never SQL: whatever Spark can compute is already a column.
 """
 
 from sparkcep.spec.aggregate import AggregateSpec
