@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from rewrites.bind.automaton import BoundAutomaton
 from rewrites.bind.event_pattern import BoundEventPattern
 from rewrites.bind.notices import Notice
 from rewrites.bind.row_pattern import BoundRowPattern
@@ -64,7 +65,7 @@ class RewrittenClause:
     """
 
     clause: Clause
-    bound: BoundRowPattern | BoundEventPattern
+    bound: BoundRowPattern | BoundEventPattern | BoundAutomaton
     spec: MatchSpec
     query: str
     notices: tuple[Notice, ...] = ()

@@ -11,9 +11,9 @@ from dataclasses import replace
 
 from rewrites.bind.parameter_values import quantifier_bound
 from rewrites.bind.relation import Describe, in_scope, relation
-from rewrites.clauses import event_pattern, row_pattern
+from rewrites.clauses import automaton, event_pattern, row_pattern
 from rewrites.dialect import find_sites, parse_clause
-from rewrites.dialect.clause import Clause, MatchRecognizeClause, Site
+from rewrites.dialect.clause import Clause, MatchAutomatonClause, MatchRecognizeClause, Site
 from rewrites.guard import guarded
 from rewrites.options import Options, Rewritten, RewrittenClause
 from rewrites.pushdown.aggregate_pushdown import NAME as AGGREGATE_PUSHDOWN
@@ -81,16 +81,33 @@ def _clause(
     rows = relation(clause.site, source, describe)
     if isinstance(clause, MatchRecognizeClause):
         return row_pattern.row_pattern(clause, rows, source, options)
+    if isinstance(clause, MatchAutomatonClause):
+        return automaton.automaton(clause, rows, source, options)
     return event_pattern.event_pattern(clause, rows, source, options, only_clause=only_clause)
 
 
 def _with_queries(part: RewrittenClause, source: Source, options: Options, *, last: bool) -> RewrittenClause:
     """The clause with the queries about it that the options ask for; a time line only of the ``last`` one."""
-    is_row_pattern = isinstance(part.clause, MatchRecognizeClause)
     if options.analyze:
-        counts = row_pattern.counts(part, options) if is_row_pattern else event_pattern.counts(part, source, options)
-        part = replace(part, counts=in_scope(counts, part.clause.site, source))
+        part = replace(part, counts=in_scope(_counts(part, source, options), part.clause.site, source))
     if options.timeline and last:
-        line = row_pattern.timeline(part, options) if is_row_pattern else event_pattern.timeline(part, source, options)
-        part = replace(part, timeline=in_scope(line, part.clause.site, source))
+        part = replace(part, timeline=in_scope(_timeline(part, source, options), part.clause.site, source))
     return part
+
+
+def _counts(part: RewrittenClause, source: Source, options: Options) -> str:
+    match part.clause:
+        case MatchRecognizeClause():
+            return row_pattern.counts(part, options)
+        case MatchAutomatonClause():
+            return automaton.counts(part, options)
+    return event_pattern.counts(part, source, options)
+
+
+def _timeline(part: RewrittenClause, source: Source, options: Options) -> str:
+    match part.clause:
+        case MatchRecognizeClause():
+            return row_pattern.timeline(part, options)
+        case MatchAutomatonClause():
+            return automaton.timeline(part, options)
+    return event_pattern.timeline(part, source, options)

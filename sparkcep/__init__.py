@@ -7,7 +7,7 @@
 from importlib import import_module
 from typing import Any
 
-_SESSION = ("session", "install", "uninstall", "rewrite", "explain", "match", "match_recognize")
+_SESSION = ("session", "install", "uninstall", "rewrite", "explain", "match", "match_automaton", "match_recognize")
 __all__ = [*_SESSION, "errors"]
 
 

@@ -19,7 +19,7 @@ import pyarrow.compute as pc
 
 from sparkcep.engines.engine import Run, evaluation
 from sparkcep.errors import CepError
-from sparkcep.spec import AnalyzeSpec, MatchSpec, RowPatternSpec, from_json
+from sparkcep.spec import AnalyzeSpec, AutomatonSpec, MatchSpec, RowPatternSpec, from_json
 from sql_functions.worker import answer_at_once, settle
 
 MIN_ROWS = 1 << 16
@@ -93,5 +93,7 @@ def _last_partition_start(mask: pa.Array) -> int | None:
 def _clause(spec: MatchSpec | AnalyzeSpec) -> str:
     if isinstance(spec, AnalyzeSpec):
         return _clause(spec.of)
+    if isinstance(spec, AutomatonSpec):
+        return f"MATCH AUTOMATON ({spec.text})"
     keyword = "MATCH_RECOGNIZE PATTERN" if isinstance(spec, RowPatternSpec) else "MATCH PATTERN"
     return f"{keyword} ({spec.text or spec.pattern})"

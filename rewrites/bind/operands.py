@@ -66,6 +66,8 @@ class Operand:
     source: Any = None
     operator: ir.Operator | None = None
     arguments: tuple[Operand, ...] = ()
+    carried: bool = False
+    """Of a source: the engine itself brings its numbers to the type of an operator."""
 
 
 class NotForTheEngine(Exception):
@@ -239,9 +241,19 @@ def _cast(operand: Operand, target: DataType) -> Operand:
         return operand  # engines mix integers of any width
     if operand.operator is not None and isinstance(target, DecimalType) and isinstance(operand.data_type, DecimalType):
         return _rescaled(operand, target.scale)
+    if operand.carried and _widens(operand.data_type, target):
+        return operand
     if operand.operator is not None or operand.source is not None:
         raise NotForTheEngine
     return Operand(target, operand.at, f"CAST({operand.text} AS {target.simpleString()})")
+
+
+def _widens(own: DataType, target: DataType) -> bool:
+    """Whether an engine computes with an integer (or a decimal beside one of more digits) as it is."""
+    if isinstance(own, IntegralType):
+        exact = not isinstance(target, DecimalType) or target.precision <= EXACT_DIGITS + 2
+        return isinstance(target, IntegralType | DoubleType | DecimalType) and exact
+    return isinstance(own, DecimalType) and isinstance(target, DecimalType) and target.precision <= EXACT_DIGITS
 
 
 def _micros(operand: Operand) -> Operand:

@@ -71,6 +71,15 @@ class StandIn:
     def _empty_columns(self) -> list[str]:
         return [f"CAST(NULL AS {kind.simpleString()}) AS {quoted(name)}" for name, kind in self._columns.values()]
 
+    def value(self, text: str, node: exp.Expression, data_type: DataType, refusal: Refusal) -> Operand:
+        """``text`` over the columns, for ``node``, of a known type. Raises as ``condition``."""
+        tree = self._analysed(text, node, refusal)
+        return Operand(data_type, source=_filled(tree, self._sources()))
+
+    def columns(self) -> list[tuple[str, DataType]]:
+        """The stand-in's columns, quoted, and their types."""
+        return [(quoted(name), kind) for name, kind in self._columns.values()]
+
     def _analysed(self, text: str, node: exp.Expression, refusal: Refusal) -> SparkFunction | Constant:
         if self.analyse is None:
             raise refusal("over Spark Connect there is no slow path for such conditions")
@@ -84,7 +93,7 @@ class StandIn:
             raise CepAnalysisError(spark_message(error), code="EXPRESSION", span=span_of(node)) from None
 
 
-def _filled(tree: SparkFunction | Constant, sources: Mapping[str, Any]) -> SparkFunction | Constant:
+def _filled(tree: Any, sources: Mapping[str, Any]) -> Any:
     """``tree`` with the stand-in's columns replaced, by name, by the engine's sources."""
 
     def fill(node: Any) -> Any:
@@ -94,7 +103,7 @@ def _filled(tree: SparkFunction | Constant, sources: Mapping[str, Any]) -> Spark
             return SparkFunction("Source", node.type, (sources[node.settings[0]],), text="value")
         return SparkFunction(node.name, node.type, tuple(map(fill, node.arguments)), node.settings, node.text)
 
-    return fill(tree)  # type: ignore[no-any-return]
+    return fill(tree)
 
 
 def is_constant(node: exp.Expression) -> bool:

@@ -8,11 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from rewrites.dialect import match_pattern, match_recognize
+from rewrites.dialect import match_automaton, match_pattern, match_recognize
 from rewrites.dialect.clause import Clause, Site
 from rewrites.dialect.event_pattern import parse_event_pattern
 from rewrites.dialect.explain import ExplainPrefix, explain_prefix
 from rewrites.dialect.expressions import column_path, parse_expression
+from rewrites.dialect.match_automaton import parse_arc, parse_match_automaton
 from rewrites.dialect.match_pattern import parse_match_pattern
 from rewrites.dialect.match_recognize import parse_match_recognize
 from rewrites.dialect.nodes import (
@@ -44,6 +45,7 @@ __all__ = [
     "column_path",
     "explain_prefix",
     "find_sites",
+    "parse_arc",
     "parse_clause",
     "parse_event_pattern",
     "parse_expression",
@@ -59,10 +61,13 @@ def parse_clause(sql: str, site: Site, parameter: Callable[[Span], int] | None =
 
     Raises CepSyntaxError, CepAnalysisError or CepUnsupportedError, each with its span in ``sql``.
     """
-    row_pattern = site.kind == "MATCH_RECOGNIZE"
     try:
+        if site.kind == "MATCH AUTOMATON":
+            return parse_match_automaton(sql, site)
         with parameter_values(parameter):
-            return parse_match_recognize(sql, site) if row_pattern else parse_match_pattern(sql, site)
+            return (
+                parse_match_recognize(sql, site) if site.kind == "MATCH_RECOGNIZE" else parse_match_pattern(sql, site)
+            )
     except CepSyntaxError as error:
-        grammar = match_recognize.GRAMMAR if row_pattern else match_pattern.GRAMMAR
-        raise guessed(error, sql, site.body, grammar) from error
+        grammars = {"MATCH_RECOGNIZE": match_recognize.GRAMMAR, "MATCH AUTOMATON": match_automaton.GRAMMAR}
+        raise guessed(error, sql, site.body, grammars.get(site.kind, match_pattern.GRAMMAR)) from error

@@ -14,6 +14,7 @@ from sqlglot import exp
 from sparkcep.errors import Span
 from sparkcep.pattern.event import EventPattern
 from sparkcep.pattern.row import RowPattern
+from sparkcep.spec.automaton import ArcKind
 from sparkcep.spec.event import MatchOutput, Strategy
 from sparkcep.spec.row import RowsPerMatch, SkipTo
 
@@ -191,4 +192,55 @@ class MatchPatternClause:
     hints: tuple[Hint, ...] = ()
 
 
-Clause = MatchRecognizeClause | MatchPatternClause
+@dataclass(frozen=True, slots=True)
+class Register:
+    """``name TYPE [DEFAULT literal]``; ``data_type`` is the place of the type's text."""
+
+    name: Name
+    data_type: Span
+    default: Expr | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Assignment:
+    """``register = value`` of a SET."""
+
+    register: Name
+    value: Expr
+    span: Span
+
+
+@dataclass(frozen=True, slots=True)
+class Arc:
+    """``ARC source -> target [NAMED name] [ON EPSILON | ON WINDOW END] [WHEN condition] [SET …] [VALID FROM … TO …]``.
+
+    ``span`` is the whole arc, ``kind_span`` the place of ON ….
+    """
+
+    source: Name
+    target: Name
+    span: Span
+    name: Name | None = None
+    kind: ArcKind = "event"
+    kind_span: Span | None = None
+    condition: Expr | None = None
+    sets: tuple[Assignment, ...] = ()
+    valid_from: Expr | None = None
+    valid_to: Expr | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class MatchAutomatonClause:
+    """Augmented finite automata (AFA)."""
+
+    site: Site
+    order_by: tuple[OrderItem, ...]
+    start: Name
+    finals: tuple[Name, ...]
+    arcs: tuple[Arc, ...]
+    registers: tuple[Register, ...] = ()
+    partition_by: tuple[PartitionItem, ...] = ()
+    within: Within | None = None
+
+
+Clause = MatchRecognizeClause | MatchPatternClause | MatchAutomatonClause

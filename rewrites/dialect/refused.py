@@ -41,19 +41,6 @@ def check_named(tokens: Tokens, keyword: int, name: int, kind: ClauseKind, not_a
         _refuse(tokens, span, "a named pattern outside a session", "NAMED_PATTERN", f"write {kind} ( … ) itself here")
 
 
-def check_kind(tokens: Tokens, keyword: int, opening: int, kind: ClauseKind) -> None:
-    """Refuse MATCH AUTOMATON."""
-    span = tokens.items[keyword].span.to(tokens.items[opening - 1].span)
-    if kind == "MATCH AUTOMATON":
-        _refuse(
-            tokens,
-            span,
-            "MATCH AUTOMATON is not supported yet",
-            "AUTOMATON",
-            "write the pattern with MATCH PATTERN or MATCH_RECOGNIZE",
-        )
-
-
 def check_options(tokens: Tokens, body: Span) -> None:
     """Refuse ``OPTIONS (use_longest_match = …)`` (BigQuery) at the top level of a clause's ``body``."""
     found = tokens.inside(body)

@@ -1,6 +1,6 @@
 """Find the pattern clauses of a statement.
 
-In: any SQL text. Out: a ``Site`` per MATCH_RECOGNIZE or MATCH PATTERN clause; nothing for any other statement, even one
+In: any SQL text. Out: a ``Site`` per MATCH_RECOGNIZE, MATCH PATTERN or MATCH AUTOMATON clause; nothing for any other statement, even one
 that cannot be tokenised. The clause's text is not parsed here (see ``parse_clause``), nor are tables looked up.
 """
 
@@ -81,8 +81,8 @@ NO_ALIAS = {
 def find_sites(sql: str) -> tuple[Site, ...]:
     """All pattern clauses of ``sql``, in the order of their keywords: a clause inside the input of another comes first.
 
-    Raises CepUnsupportedError for what is refused by name (named patterns, MATCH AUTOMATON, patterns in
-    windows) and CepSyntaxError for a clause that follows a condition or is never closed.
+    Raises CepUnsupportedError for what is refused by name (named patterns, patterns in windows) and CepSyntaxError for
+    a clause that stands behind a condition or is never closed.
     """
     if not may_have_clause(sql):
         return ()
@@ -114,7 +114,6 @@ def _site(tokens: Tokens, i: int) -> Site | None:
     if start is None:
         _check_place(tokens, i, behind)
         return None
-    refused.check_kind(tokens, i, behind, kind)
     return _built(tokens, kind, start, i, behind, pipe=piped)
 
 
@@ -182,7 +181,7 @@ def _check_place(tokens: Tokens, i: int, opening: int) -> None:
     """Refuse a clause after a condition (``FROM t WHERE x > 1 MATCH_RECOGNIZE (…)``); a function call passes."""
     keyword = follows_condition(tokens, i)
     body = tokens.items[opening + 1 : tokens.partner[opening]] if tokens.partner[opening] >= 0 else ()
-    if keyword and any(token.key in ("PATTERN", "SEQ", "DEFINE", "MEASURES", "WITHIN") for token in body):
+    if keyword and any(token.key in ("PATTERN", "SEQ", "DEFINE", "MEASURES", "WITHIN", "ARC") for token in body):
         raise CepSyntaxError(
             f"a pattern clause must follow a table, but this one follows {keyword}",
             code="PLACE",

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from sqlglot.tokens import TokenType
 
-from rewrites.dialect import match_pattern, match_recognize
+from rewrites.dialect import match_automaton, match_pattern, match_recognize
 from rewrites.dialect.clause import ClauseKind, Site
 from rewrites.dialect.event_pattern import parse_event_pattern
 from rewrites.dialect.hints import parse_hints
@@ -53,6 +53,7 @@ def check_body(body: str) -> ClauseKind:
 def _check(body: str, kind: ClauseKind) -> None:
     site = Site(kind, Span(0, len(body)), Span(0, 0), Span(0, 0), Span(0, len(body)))
     if kind == "MATCH AUTOMATON":
+        _check_automaton(body, site)
         return
     row_pattern = kind == "MATCH_RECOGNIZE"
     grammar = match_recognize.GRAMMAR if row_pattern else match_pattern.GRAMMAR
@@ -61,6 +62,14 @@ def _check(body: str, kind: ClauseKind) -> None:
     except CepSyntaxError as error:
         raise guessed(error, body, site.body, grammar) from None
     _refuse_positional(body, place)
+
+
+def _check_automaton(body: str, site: Site) -> None:
+    try:
+        match_automaton.parse_match_automaton(body, site)
+    except CepSyntaxError as error:
+        raise guessed(error, body, site.body, match_automaton.GRAMMAR) from None
+    _refuse_positional(body, Span(0, 0))
 
 
 def _check_row_body(body: str, site: Site) -> Span:

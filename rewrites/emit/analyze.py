@@ -10,13 +10,15 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from sqlglot import exp
 
+from rewrites.bind.automaton import BoundAutomaton
 from rewrites.bind.event_pattern import BoundEventPattern
 from rewrites.bind.row_pattern import BoundRowPattern
-from rewrites.emit import aggregates, event_pattern, row_pattern
+from rewrites.emit import aggregates, automaton, event_pattern, row_pattern
 from rewrites.sql.builder import match_call, named, quoted, raw, select, string, subquery, text_of
 from rewrites.sql.source import Source
 from sparkcep.spec import AnalyzeSpec
 from sparkcep.spec.aggregate import AggregateSpec
+from sparkcep.spec.automaton import AutomatonSpec
 from sparkcep.spec.event import EventPatternSpec
 from sparkcep.spec.row import RowPatternSpec
 
@@ -60,6 +62,13 @@ def event_pattern_counts(
     sql = [(label, " AND ".join(test for _, test in tests[: i + 1])) for i, (label, _) in enumerate(tests)]
     matches = event_pattern.all_matches(bound, spec, functions[1], keep_null_time=keep_null_time)
     return _union(counted, engine, _conditions({"": sql}, matches, "residual", RESIDUAL_PLACE))
+
+
+def automaton_counts(bound: BoundAutomaton, spec: AutomatonSpec, function: str | None, *, keep_null_time: bool) -> str:
+    """The query with the counts of a MATCH AUTOMATON clause."""
+    counted = _conditions(bound.steps, raw(f"{bound.relation.text}\n"))
+    rows = automaton.engine_input(bound, spec, keep_null_time=keep_null_time)
+    return _union(counted, _engine(rows, AnalyzeSpec(spec), function))
 
 
 def _ties(bound: BoundRowPattern) -> exp.Expression | None:

@@ -15,17 +15,16 @@ from sqlglot import exp
 from rewrites.bind.event_pattern import BoundEventPattern, type_in
 from rewrites.bind.match_aggregates import EMIT_TIME
 from rewrites.bind.names import Variables, reference
-from rewrites.bind.within import NOT_POSITIVE
 from rewrites.dialect import span_of
 from rewrites.emit.buffers import buffer_output
 from rewrites.emit.classes import by_class, of_class
 from rewrites.emit.flat_events import always_taken, flat_columns, structs
-from rewrites.emit.masks import ROW_NUMBER, mask_columns
+from rewrites.emit.masks import ROW_NUMBER, checked, mask_columns
 from rewrites.emit.neighbours import APART, Line, is_contiguous, neighbours
 from rewrites.emit.shards import OWN, offered, own, partitioning, sharded
 from rewrites.rules.prune_fields import Shown
 from rewrites.rules.time_shards import Shards
-from rewrites.sql.builder import match_call, named, over, quoted, raw, select, string, text_of
+from rewrites.sql.builder import match_call, named, over, quoted, raw, select, text_of
 from rewrites.sql.source import Source, replaced
 from rewrites.sql.transport import carried_schema, decoded_columns, encoded
 from sparkcep.pattern.event import Element, elements
@@ -143,7 +142,9 @@ def _events(bound: BoundEventPattern, keep_null_time: bool, every_event: bool = 
     """The input with mask bits, times and the columns that conditions read; events that cannot take part are dropped."""
     columns: list[exp.Expression] = [exp.Star()]
     masks = [(of_class(text, bound) if every_event else text, name) for text, name in _masks(bound)]
-    columns += [named(_checked(text, bound, keep_null_time), name) for text, name in masks]
+    columns += [
+        named(checked(text, bound.time, bound.window, keep_null_time=keep_null_time), name) for text, name in masks
+    ]
     columns += [named(key.text, _key_column(bound, i)) for i, key in enumerate(bound.keys) if key.column is None]
     columns += [named(text, f"__cep_o{i}") for i, (text, _) in enumerate(bound.order)]
     if bound.window is not None and bound.window.events is None:
@@ -218,18 +219,6 @@ def _mask_with_start(name: str, i: int, shards: Shards | None, marked: int | Non
     if marked is not None and marked // MASK_BITS == i:
         mask += f" + CASE WHEN {quoted(APART)} THEN {1 << marked % MASK_BITS} ELSE 0 END"
     return mask if i else f"{mask} + CASE WHEN {quoted(ROW_NUMBER)} = 1 THEN 1 ELSE 0 END"
-
-
-def _checked(mask: str, bound: BoundEventPattern, keep_null_time: bool) -> str:
-    """The mask; an error if the event's time is NULL or the window's length is not positive."""
-    errors = []
-    if keep_null_time:
-        message = f"[CEP_DATA_NULL_EVENT_TIME] {bound.time} is NULL; filter such events, or set sparkcep.nullEventTime to drop"
-        errors.append(f"WHEN ({bound.time}) IS NULL THEN RAISE_ERROR({string(message)})")
-    if bound.window is not None and bound.window.events is None:
-        length = f"COALESCE({bound.window.deadline} > {bound.window.time}, FALSE)"
-        errors.append(f"WHEN ({bound.time}) IS NOT NULL AND NOT {length} THEN RAISE_ERROR({string(NOT_POSITIVE)})")
-    return f"CASE {' '.join(errors)} ELSE {mask} END" if errors else mask
 
 
 def _within(bound: BoundEventPattern) -> WithinTime | WithinEvents | None:

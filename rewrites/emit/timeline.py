@@ -9,6 +9,7 @@ from __future__ import annotations
 from pyspark.sql.types import LongType, StringType
 from sqlglot import exp
 
+from rewrites.bind.automaton import BoundAutomaton
 from rewrites.bind.event_pattern import BoundEventPattern
 from rewrites.bind.row_pattern import BoundRowPattern, Key
 from rewrites.dialect.clause import Site
@@ -94,6 +95,20 @@ def event_timeline(bound: BoundEventPattern, spec: EventPatternSpec, source: Sou
     return (
         "SELECT `lane`, `match`, `event`.`at` AS `at`, `event`.`variable` AS `variable` "
         f"FROM (SELECT `lane`, `match`, EXPLODE(`events`) AS `event` FROM ({listed})) WHERE `event`.`at` IS NOT NULL {ORDER}"
+    )
+
+
+def automaton_timeline(bound: BoundAutomaton, query: str) -> str:
+    """The time line of a MATCH AUTOMATON clause, whose matches are ``query``: where each begins, and in which state it ends."""
+    start = string(bound.states.names[0])
+    ends = f"NAMED_STRUCT('at', `match_start`, 'variable', {start}), NAMED_STRUCT('at', `match_end`, 'variable', `final_state`)"
+    listed = (
+        f"SELECT {_lane([quoted(key.name) for key in bound.keys])} AS `lane`, MONOTONICALLY_INCREASING_ID() AS `match`, "
+        f"ARRAY({ends}) AS `events` FROM {query}"
+    )
+    return (
+        "SELECT `lane`, `match`, `event`.`at` AS `at`, `event`.`variable` AS `variable` "
+        f"FROM (SELECT `lane`, `match`, EXPLODE(`events`) AS `event` FROM ({listed})) {ORDER}"
     )
 
 

@@ -13,6 +13,7 @@ from collections.abc import Iterator
 from pyspark.sql.types import BooleanType, DataType, DateType, NumericType, StringType, TimestampNTZType, TimestampType
 from sqlglot import exp
 
+from rewrites.bind.automaton import BoundAutomaton
 from rewrites.bind.event_pattern import BoundEventPattern
 from rewrites.bind.row_pattern import BoundRowPattern, Key
 from rewrites.dialect import column_path, span_of
@@ -28,7 +29,9 @@ _OPERANDS = {"this", "expression", "expressions", "low", "high"}
 _TESTS = (*_COMPARISONS, exp.In, exp.Between, exp.Is, exp.Like)
 
 
-def key_filters(bound: BoundRowPattern | BoundEventPattern, site: Site, source: Source) -> tuple[str, ...]:
+def key_filters(
+    bound: BoundRowPattern | BoundEventPattern | BoundAutomaton, site: Site, source: Source
+) -> tuple[str, ...]:
     """The block's conjuncts over PARTITION BY columns alone, as SQL over the input."""
     if not bound.keys or (isinstance(bound, BoundEventPattern) and bound.strategy == "strict_contiguity"):
         return ()

@@ -58,6 +58,8 @@ def _room(name: EngineName) -> ModuleType:
             from sparkcep.engines.row_match import engine as room
         case "nfa_b":
             from sparkcep.engines.nfa_b import engine as room
+        case "automaton":
+            from sparkcep.engines.automaton import engine as room
         case "aseq":
             from sparkcep.engines.aseq import engine as room
         case "chain" | "tree" | "eager" | "stack":

@@ -17,6 +17,7 @@ _RANKS = {
     "prefix": 2,
     "condition between": 2,
     "state": 3,
+    "arc": 3,
     "predicate": 3,
     "complete": 3,
     "search": 4,

@@ -19,7 +19,7 @@ from sparkcep.engines.row_pattern.graph import (
     state_names,
 )
 from sparkcep.pattern.event import And, Element, EventItem, Not, Or, Seq
-from sparkcep.spec import AggregateSpec, EventPatternSpec, MatchSpec
+from sparkcep.spec import AggregateSpec, AutomatonSpec, EventPatternSpec, MatchSpec
 
 MAX_EDGES = 60
 """Beyond this many edges their number says more than a drawing."""
@@ -38,6 +38,8 @@ class Edge:
 
 def edges(spec: MatchSpec) -> list[Edge]:
     """The automaton's transitions, in order of preference for each state."""
+    if isinstance(spec, AutomatonSpec):
+        return _arcs(spec)
     if isinstance(spec, EventPatternSpec | AggregateSpec):
         return _event_edges(spec)
     return _row_edges(build_graph(spec.pattern, spec.variables), spec.variables)
@@ -66,6 +68,13 @@ def mermaid(found: list[Edge]) -> list[str]:
 
 def _target(edge: Edge) -> str:
     return f"{edge.target} ({edge.label})" if edge.label else edge.target
+
+
+def _arcs(spec: AutomatonSpec) -> list[Edge]:
+    """The graph as written; a final state is marked by a step to the match."""
+    found = [Edge(START, spec.states[0])]
+    found += [Edge(arc.source, arc.target, arc.label) for arc in spec.arcs]
+    return [*found, *(Edge(state, END) for state in spec.finals)]
 
 
 def _row_edges(graph: Graph, variables: tuple[str, ...]) -> list[Edge]:

@@ -6,6 +6,7 @@ import html
 from dataclasses import dataclass
 
 from rewrites import Rewritten, RewrittenClause
+from rewrites.bind.automaton import BoundAutomaton
 from rewrites.bind.row_pattern import BoundRowPattern
 from sparkcep.explanation.automaton import Edge, edges
 from sparkcep.explanation.drawing import DrawingUnavailableError, svg
@@ -55,6 +56,8 @@ def _conditions(part: RewrittenClause) -> list[tuple[str, str]]:
         defines = {define.variable: define.text for define in part.bound.defines}
         rows = {name: " AND ".join(text for text, _ in found.parts) for name, found in part.bound.conditions.items()}
         return [(name, defines.get(name) or rows.get(name, "")) for name in part.bound.variables]
+    if isinstance(part.bound, BoundAutomaton):
+        return []  # the conditions stand on the arcs
     return [
         (name, " AND ".join(text.replace("`", "") for text, _ in steps))
         for name, steps in part.bound.test_steps.items()

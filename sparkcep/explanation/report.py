@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from rewrites import Rewritten, RewrittenClause
+from rewrites.bind.automaton import BoundAutomaton
 from rewrites.bind.event_pattern import BoundEventPattern
 from rewrites.bind.row_pattern import BoundRowPattern
 from rewrites.dialect.clause import MatchRecognizeClause
@@ -17,8 +18,10 @@ from sparkcep.engines.event_pattern.planner.plan import predicate_class
 from sparkcep.explanation.automaton import edges, formulas, mermaid, text_lines
 from sparkcep.explanation.sharing import sharing_lines
 from sparkcep.pattern.event import elements
-from sparkcep.spec import EventPatternSpec, RowPatternSpec
+from sparkcep.spec import AutomatonSpec, EventPatternSpec, RowPatternSpec
+from sparkcep.spec.automaton import Arc, Register
 from sparkcep.spec.event import Predicate, WithinEvents
+from sparkcep.spec.expression import Constant
 from sparkcep.spec.row import slow_functions
 
 WIDTH = 12
@@ -75,6 +78,9 @@ def _clause_lines(text: str, part: RewrittenClause) -> Iterator[str]:
         pattern = part.bound.text if part.clause.site.kind == "MATCH PATTERNS" else str(part.spec.pattern)
         yield from _event_lines(part.bound, part.spec, part.shards, pattern)
         yield from _table("measures", list(_measures(text, part.bound)))
+    elif isinstance(part.bound, BoundAutomaton):
+        assert isinstance(part.spec, AutomatonSpec)
+        yield from _automaton_lines(part.bound, part.spec)
     several = None if isinstance(part.pushdown, str) or not part.pushdown.spec.patterns else part.pushdown.spec
     if several is not None:
         yield from _table("sharing", sharing_lines(several))
@@ -96,7 +102,7 @@ def _measures(text: str, bound: BoundEventPattern) -> Iterator[str]:
         yield f"{measure.name.value}: {text[span.start : span.end]}, {when}"
 
 
-def _key_filters(bound: BoundRowPattern | BoundEventPattern) -> list[str]:
+def _key_filters(bound: BoundRowPattern | BoundEventPattern | BoundAutomaton) -> list[str]:
     """The filters on partitions from the WHERE around the clause."""
     return [f"only where {text}: the others are not read" for text in bound.key_filters]
 
@@ -159,6 +165,43 @@ def _event_lines(bound: BoundEventPattern, spec: EventPatternSpec, shards: Shard
     yield from _table("conditions", tests)
     bound_in_turn = pattern == str(spec.pattern) and spec.strategy == "any"
     yield from _table(BINDING, [_binding(spec)] if bound_in_turn else [])
+
+
+def _automaton_lines(bound: BoundAutomaton, spec: AutomatonSpec) -> Iterator[str]:
+    yield from _table("input", [bound.relation.text])
+    yield from _table("partition", [", ".join(key.text for key in bound.keys) or "all rows in one task"])
+    yield from _table("partitions", _key_filters(bound))
+    order = ", ".join(map("".join, bound.order))
+    yield from _table("order", [f"{order} (rows that tie fall as the sort leaves them)"])
+    yield from _table("registers", [_register(register) for register in spec.registers])
+    within = bound.window
+    yield from _table(
+        "window",
+        [f"the last event before {within.deadline} of the first" if within else "none: runs end by their arcs only"],
+    )
+    yield from _table("conditions", [line for arc in spec.arcs for line in _arc_lines(arc, bound)])
+
+
+def _register(register: Register) -> str:
+    default = "" if register.default is None else f" DEFAULT {_constant(register.default)}"
+    return f"{register.name} {register.type.upper()}{default or (' DEFAULT …' if register.column else '')}"
+
+
+def _constant(default: Constant) -> str:
+    return str(default) if default.type == "string" else str(default.value)
+
+
+def _arc_lines(arc: Arc, bound: BoundAutomaton) -> Iterator[str]:
+    name = f"{arc} ({arc.name})" if arc.name else str(arc)
+    if arc.bit is not None:
+        yield f"{name}: Spark, on each event: {bound.tests[arc.bit]}"
+    if arc.condition is not None:
+        where = "slow path (Python), " if slow_functions(arc.condition) else ""
+        yield f"{name}: engine, {where}on the registers: {arc.condition}"
+    for one in arc.sets:
+        yield f"{name}: engine, {'slow path (Python), ' if slow_functions(one.value) else ''}SET {one.text}"
+    if arc.ignorable:
+        yield f"{name}: ignorable, costs nothing per run"
 
 
 def _class(predicate: Predicate) -> str:

@@ -13,10 +13,20 @@ from typing import Any
 from pyspark.sql import SparkSession
 
 from sparkcep.session.config import DEFAULTS, prepare_worker_python
-from sparkcep.session.dataframes import match, match_recognize
+from sparkcep.session.dataframes import match, match_automaton, match_recognize
 from sparkcep.session.install import explain, install, rewrite, timeline, uninstall
 
-__all__ = ["explain", "install", "match", "match_recognize", "rewrite", "session", "timeline", "uninstall"]
+__all__ = [
+    "explain",
+    "install",
+    "match",
+    "match_automaton",
+    "match_recognize",
+    "rewrite",
+    "session",
+    "timeline",
+    "uninstall",
+]
 
 
 def session(app_name: str = "sparkcep", master: str | None = None, **config: Any) -> SparkSession:

@@ -24,6 +24,11 @@ def match_recognize(df: DataFrame, body: str, args: Any = None) -> DataFrame:
     return _clause(df, "MATCH_RECOGNIZE", body, args)
 
 
+def match_automaton(df: DataFrame, body: str, args: Any = None) -> DataFrame:
+    """``MATCH AUTOMATON (body)`` over ``df``. ``args``: values for parameter markers in ``body``, as in ``spark.sql``."""
+    return _clause(df, "MATCH AUTOMATON", body, args)
+
+
 def _clause(df: DataFrame, keyword: str, body: str, args: Any) -> DataFrame:
     escaped = body.replace("{", "{{").replace("}", "}}")
     spark = install(df.sparkSession)

@@ -9,6 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from sparkcep.spec.aggregate import AggregateSpec
+from sparkcep.spec.automaton import AutomatonSpec
 from sparkcep.spec.event import EventPatternSpec
 from sparkcep.spec.row import RowPatternSpec
 
@@ -26,7 +27,7 @@ ANALYZE_SCHEMA = (
 class AnalyzeSpec:
     """Count what happens to the rows of ``of``."""
 
-    of: RowPatternSpec | EventPatternSpec | AggregateSpec
+    of: RowPatternSpec | EventPatternSpec | AggregateSpec | AutomatonSpec
     schema: str = ANALYZE_SCHEMA
 
     @property

@@ -14,13 +14,14 @@ from typing import Any
 from sparkcep.errors import CepInternalError
 from sparkcep.pattern import event as event_pattern
 from sparkcep.pattern import row as row_pattern
-from sparkcep.spec import aggregate, analyze, event, expression, row
+from sparkcep.spec import aggregate, analyze, automaton, event, expression, row
 
 Spec = (
     row.RowPatternSpec
     | event.EventPatternSpec
     | aggregate.AggregateSpec
     | aggregate.AggregateFunctionSpec
+    | automaton.AutomatonSpec
     | analyze.AnalyzeSpec
 )
 
@@ -52,6 +53,7 @@ _MODULES: dict[str, ModuleType] = {
     "row": row,
     "event": event,
     "aggregate": aggregate,
+    "automaton": automaton,
     "analyze": analyze,
 }
 _REGISTRY = {

@@ -8,10 +8,10 @@ condition of ``variables[i]`` (a condition that is NULL does not hold).
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Literal
 
 from sparkcep.pattern.row import RowPattern
-from sparkcep.spec.expression import Call, Expression, SparkFunction
+from sparkcep.spec.expression import Call, SparkFunction
 
 MASK_BITS = 62
 """Bits used per BIGINT mask column: the sign bit and one spare stay clear."""
@@ -127,7 +127,7 @@ _UNNAMED = {"Source", "Cast", "AttributeReference", "LambdaFunction", "NamedLamb
 """Functions that the user did not write."""
 
 
-def slow_functions(condition: Condition | Expression) -> tuple[str, ...]:
+def slow_functions(condition: Any) -> tuple[str, ...]:
     """Spark's names of the functions in a condition that are evaluated on the slow path, each once; empty if there are none."""
     if isinstance(condition, SparkFunction):
         own = () if condition.name in _UNNAMED else (condition.text or condition.name,)

@@ -21,6 +21,9 @@ ADD, SUB, MUL, FLOAT_ADD, FLOAT_SUB, FLOAT_MUL, FLOAT_DIV = 23, 24, 25, 26, 27, 
 
 The evaluator tells families of operations apart by their last ones: CLASSIFIER, NUMBER, FLOAT_ABS, GE, OR, MUL."""
 
+CONSTANT = 30
+"""Pushes a constant: (word, 1 if it is NULL)."""
+
 COUNT_TOTAL, INT_TOTAL, FLOAT_TOTAL, LEAST_TOTAL, GREATEST_TOTAL, LIST_TOTAL = 0, 1, 2, 3, 4, 5
 """Kinds of totals. LIST_TOTAL: the number of a list that Python keeps."""
 

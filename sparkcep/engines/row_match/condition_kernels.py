@@ -16,6 +16,7 @@ from sparkcep.engines.row_match.codes import (
     CALL_FAILED,
     CLASSIFIER,
     COLUMN,
+    CONSTANT,
     CURRENT,
     EQ,
     EQ_NULL_SAFE,
@@ -240,6 +241,10 @@ def holds(condition, code, tested, taken, words, stack):  # type: ignore[no-unty
         elif operation == APPLY:
             top += 1
             result = apply(a, b, top, tested, stack)
+        elif operation == CONSTANT:
+            top += 1
+            word[top] = a
+            null[top] = b != 0
         elif operation <= FLOAT_ABS:
             result = convert(operation, a, b, top, stack)
         elif operation == SKIP_IF:
