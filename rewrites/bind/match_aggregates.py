@@ -56,7 +56,7 @@ def _check_changes(clause: MatchPatternClause, keys: dict[str, str]) -> None:
     by_count = clause.within is not None and clause.within.events is not None
     if by_count and any(item.value is None for item in clause.equivalences):
         raise CepUnsupportedError(
-            "EMIT CHANGES with WITHIN n EVENTS and [attr], which counts events separately for each value",
+            "EMIT CHANGES with WITHIN n EVENTS and [attr], which counts events apart for each value",
             code="EMIT_CHANGES",
             span=clause.emit_changes,
             hint="put the attribute in PARTITION BY",
