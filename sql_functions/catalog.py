@@ -77,19 +77,19 @@ class ClassicDescribe:
 
     def __call__(self, query: str) -> StructType:
         """The output columns."""
-        with _quiet:
+        with quiet:
             return StructType.fromJson(json.loads(self._dataset(query).schema().json()))
 
     def expression(self, query: str) -> SparkFunction | Constant:
         """The one column as a tree of functions. Raises CepUnsupportedError, without a span, for one that no engine has."""
-        with _quiet:
+        with quiet:
             tree = expression_tree(self.jsession, self._dataset(query).queryExecution().analyzed())
         check(tree)
         return tree
 
     def streaming(self, query: str) -> bool:
         """Whether rows of the query's result come from a stream."""
-        with _quiet:
+        with quiet:
             return bool(self._dataset(query).isStreaming())
 
     def resources(self, query: str) -> Resources:
@@ -97,7 +97,7 @@ class ClassicDescribe:
         session = self.jsession
         cores = session.sparkContext().defaultParallelism()
         partitions = session.sessionState().conf().numShufflePartitions()
-        with _quiet:
+        with quiet:
             dataset = self._dataset(query)
             try:
                 plan = dataset.queryExecution().optimizedPlan()
@@ -144,7 +144,7 @@ class _Quiet:
                 PySparkLogger.getLogger("SQLQueryContextLogger").disabled = self._disabled
 
 
-_quiet = _Quiet()
+quiet = _Quiet()
 
 
 @dataclass(frozen=True, slots=True)

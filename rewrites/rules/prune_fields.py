@@ -1,8 +1,9 @@
 """prune_fields: a clause's result carries only what the statement uses.
 
 ``SELECT a.airport FROM t MATCH PATTERN (SEQ(arrival a, departure d) …)`` → ``a`` is a STRUCT of ``airport`` alone, and it is the only column.
-Reads the statement's tokens outside the clause, and those of residual conditions: a column or variable that they do not mention is left out. Of a variable all columns stay
-unless every mention is ``v.col``, ``v[…].col`` or ``size(v)``; where a ``*`` or a second clause is about, everything stays.
+Reads the statement's tokens outside the clause, and those of residual conditions: a column or variable that they do not mention is left
+out. Of a variable all columns stay unless every mention is ``v.col``, ``v[…].col`` or ``size(v)``; where a ``*`` or a
+second clause is about, everything stays.
 """
 
 from __future__ import annotations
