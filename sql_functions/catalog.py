@@ -77,24 +77,24 @@ class ClassicDescribe:
 
     def __call__(self, query: str) -> StructType:
         """The output columns."""
-        with _quiet:
+        with quiet:
             return StructType.fromJson(json.loads(self._dataset(query).schema().json()))
 
     def expression(self, query: str) -> SparkFunction | Constant:
         """The single column as a tree of functions. Raises CepUnsupportedError, without a span, for functions that no engine implements."""
-        with _quiet:
+        with quiet:
             tree = expression_tree(self.jsession, self._dataset(query).queryExecution().analyzed())
         check(tree)
         return tree
 
     def streaming(self, query: str) -> bool:
         """Whether rows of the query's result come from a stream."""
-        with _quiet:
+        with quiet:
             return bool(self._dataset(query).isStreaming())
 
     def value(self, query: str) -> Any:
         """The one column, a constant."""
-        with _quiet:
+        with quiet:
             tree = expression_tree(self.jsession, self._dataset(query).queryExecution().analyzed())
         return tree.value if isinstance(tree, Constant) else None
 
@@ -103,7 +103,7 @@ class ClassicDescribe:
         session = self.jsession
         cores = session.sparkContext().defaultParallelism()
         partitions = session.sessionState().conf().numShufflePartitions()
-        with _quiet:
+        with quiet:
             dataset = self._dataset(query)
             try:
                 plan = dataset.queryExecution().optimizedPlan()
@@ -114,7 +114,7 @@ class ClassicDescribe:
 
     def rows(self, query: str) -> list[dict[str, Any]]:
         """The rows of a small query, which is run; a NULL is left out."""
-        with _quiet:
+        with quiet:
             return [json.loads(row) for row in self._dataset(query).toJSON().collectAsList()]
 
     def _dataset(self, query: str) -> Any:
@@ -155,7 +155,7 @@ class _Quiet:
                 PySparkLogger.getLogger("SQLQueryContextLogger").disabled = self._disabled
 
 
-_quiet = _Quiet()
+quiet = _Quiet()
 
 
 @dataclass(frozen=True, slots=True)

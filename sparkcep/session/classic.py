@@ -27,7 +27,7 @@ from sparkcep.session.patterns import SessionPatterns
 from sparkcep.session.raising import remember, translate_errors
 from sparkcep.session.statement import analysed as analysed_statement
 from sparkcep.session.statement import concerns, not_parsed, spark_sql, without_clauses
-from sql_functions.catalog import ClassicDescribe, classic_describe, dataset_of_plan
+from sql_functions.catalog import ClassicDescribe, classic_describe, dataset_of_plan, quiet
 from sql_functions.register import register_builtin, register_in_session
 from sql_functions.register_aggregates import builtin_functions, register_aggregates
 
@@ -122,7 +122,8 @@ class PatternParser:
         """The plan of the rewritten statement; where Spark cannot parse that, its complaint is about ``text``."""
         sql = self._rewritten(text, parse_rewritten)
         try:
-            return parse_rewritten(sql)
+            with quiet:
+                return parse_rewritten(sql)
         except ParseException as error:
             raise self._about(text, parse, error) from None
 
@@ -132,7 +133,8 @@ class PatternParser:
         if around is None:
             return error
         try:
-            parse(around)
+            with quiet:
+                parse(around)
         except ParseException as own:
             java = own._origin.withCommand(text)
             return Py4JJavaError(str(own), java)
