@@ -28,6 +28,7 @@ from sparkcep.engines.nfa_b.codes import (
 from sparkcep.engines.nfa_b.kernel_types import ENDS, EVENTS, FORMULAS, MACHINE, MERGING, MODE, NODES, PATHS, RUNS
 from sparkcep.engines.nfa_b.run_kernels import (
     absorb,
+    breaks,
     enters,
     formula,
     is_preferred,
@@ -64,6 +65,20 @@ def begin(k, event, run, machine, formulas, runs, nodes, ends, state):  # type: 
     """The run's component k begins with the event: TRUE: it goes on; FALSE: it is over; or a fault."""
     take(2 * k, k, event, run, machine, formulas, runs, nodes, state)
     return settle(k, 1, event, run, machine, formulas, runs, ends, state)
+
+
+@nb.njit(nb.int64(nb.int64, nb.int64, MACHINE, FORMULAS, EVENTS, RUNS, NODES, ENDS, I64), **INNER)
+def start(event, run, machine, formulas, events, runs, nodes, ends, state):  # type: ignore[no-untyped-def]
+    """A run starts with the event, if it may: TRUE: it goes on; FALSE: there is none, or it is over; or a fault."""
+    runs.tail[run] = NOTHING
+    result = enters(0, event, run, machine, formulas, runs, state)
+    if result != TRUE:
+        return result
+    state[S_STARTED] += 1
+    runs.reach[run] = reach_of(event, events)
+    if runs.reach[run] <= event:
+        return FALSE
+    return begin(0, event, run, machine, formulas, runs, nodes, ends, state)
 
 
 @nb.njit(nb.int64(*[nb.int64] * 5, MACHINE, FORMULAS, RUNS, NODES, ENDS, I64), **INNER)
@@ -156,19 +171,18 @@ def merged(total, machine, runs, nodes, table, state):  # type: ignore[no-untype
 @nb.njit(nb.int64(MACHINE, FORMULAS, EVENTS, RUNS, NODES, ENDS, MERGING, PATHS, MODE, I64), **LEAN)
 def advance(machine, formulas, events, runs, nodes, ends, table, paths, mode, state):  # type: ignore[no-untyped-def]
     """Read events from ``state[S_EVENT]`` on. Why it stops: see ``codes``."""
-    fit, cut = events.fit, events.cut
-    at, tail, reach = runs.at, runs.tail, runs.reach
+    fit, reach = events.fit, runs.reach
     ignores, merges, chooses = mode
     for event in range(state[S_EVENT], len(fit)):
         total = state[S_RUNS]
         state[S_EVENT] = event
-        if 2 * total + 2 > len(at) or 2 * total + 2 > len(table.slot) // 2:
+        if 2 * total + 2 > len(reach) or 2 * total + 2 > len(table.slot) // 2:
             return RUNS_FULL
         if state[S_NODES] + 4 * total + 4 > len(nodes.events):
             return NODES_FULL
         if state[S_ENDS] + 2 * total + 2 > len(ends.events):
             return ENDS_FULL
-        if cut[event] & 1 or (ignores == 0 and (cut[event] & 2 or fit[event] == 0)):
+        if breaks(event, events, ignores):
             total = 0
         if fit[event] == 0:
             state[S_RUNS] = total
@@ -194,18 +208,11 @@ def advance(machine, formulas, events, runs, nodes, ends, table, paths, mode, st
                 copy_run(run, kept, runs)
             kept += 1
         if fit[event] & 1:
-            tail[kept] = NOTHING
-            result = enters(0, event, kept, machine, formulas, runs, state)
-            if result == TRUE:
-                state[S_STARTED] += 1
-                reach[kept] = reach_of(event, events)
-                if reach[kept] > event:
-                    result = begin(0, event, kept, machine, formulas, runs, nodes, ends, state)
-                    if result == TRUE:
-                        kept += 1
-                        took = True
+            result = start(event, kept, machine, formulas, events, runs, nodes, ends, state)
             if result > TRUE:
                 return FAULT
+            kept += result
+            took |= result == TRUE
         if chooses and state[S_ENDS] > before:
             best = nb.int64(ends.nodes[before])
             for i in range(before + 1, state[S_ENDS]):

@@ -10,13 +10,12 @@ from __future__ import annotations
 import numba as nb
 
 from sparkcep.engines.kernel_types import I64, INNER, LEAN
-from sparkcep.engines.nfa_b.advance_kernels import begin, copy_run, step
+from sparkcep.engines.nfa_b.advance_kernels import copy_run, start, step
 from sparkcep.engines.nfa_b.codes import (
     DONE,
     ENDS_FULL,
     FAULT,
     NODES_FULL,
-    NOTHING,
     RUNS_FULL,
     S_BEST,
     S_ENDS,
@@ -24,19 +23,19 @@ from sparkcep.engines.nfa_b.codes import (
     S_NODES,
     S_POSTPONED,
     S_RUNS,
-    S_STARTED,
     S_STEPS,
 )
 from sparkcep.engines.nfa_b.kernel_types import ENDS, EVENTS, FORMULAS, MACHINE, MODE, NODES, PATHS, RUNS
-from sparkcep.engines.nfa_b.run_kernels import enters, is_preferred, reach_of
+from sparkcep.engines.nfa_b.run_kernels import breaks, is_preferred
 from sparkcep.engines.row_match.codes import TRUE
 
 
-@nb.njit(nb.boolean(nb.int64, EVENTS, nb.int64), **INNER)
-def breaks(event, events, ignores):  # type: ignore[no-untyped-def]
-    """Whether no run goes past the border before ``event``."""
-    fit, cut = events.fit, events.cut
-    return cut[event] & 1 != 0 or (ignores == 0 and (cut[event] & 2 != 0 or fit[event] == 0))
+@nb.njit(inline="always")
+def reserve(chooses, state):  # type: ignore[no-untyped-def]
+    """The end that is the next to be written; where matches are chosen it leaves a place for the best before it."""
+    if chooses and state[S_BEST] < 0:
+        state[S_ENDS] += 1
+    return state[S_ENDS]
 
 
 @nb.njit(nb.void(nb.int64, nb.int64, NODES, ENDS, PATHS, I64), **INNER)
@@ -48,7 +47,7 @@ def choose(before, last, nodes, ends, paths, state):  # type: ignore[no-untyped-
         if earlier or is_preferred(nb.int64(ends.nodes[i]), nb.int64(ends.nodes[best]), nodes, paths):
             ends.events[best], ends.nodes[best] = ends.events[i], ends.nodes[i]
             state[S_BEST] = last
-    state[S_ENDS] = before
+    state[S_ENDS] = before if state[S_BEST] >= 0 else before - 1
 
 
 @nb.njit(nb.int64(MACHINE, FORMULAS, EVENTS, RUNS, NODES, ENDS, PATHS, MODE, I64), **LEAN)
@@ -59,7 +58,7 @@ def backtrack(machine, formulas, events, runs, nodes, ends, paths, mode, state):
     have been tried.
     """
     fit = events.fit
-    tail, reach, since = runs.tail, runs.reach, runs.since
+    reach, since = runs.reach, runs.since
     ignores, chooses = mode.ignores, mode.chooses
     while True:
         if state[S_RUNS] + 2 > len(since):
@@ -80,25 +79,14 @@ def backtrack(machine, formulas, events, runs, nodes, ends, paths, mode, state):
             state[S_EVENT] = event + 1
             if not fit[event] & 1:
                 continue
-            before = state[S_ENDS]
-            tail[0] = NOTHING
-            result = enters(0, event, 0, machine, formulas, runs, state)
-            if result == TRUE:
-                state[S_STARTED] += 1
-                reach[0] = reach_of(event, events)
-                since[0] = event + 1
-                if reach[0] > event:
-                    if chooses and state[S_BEST] < 0:
-                        before += 1
-                        state[S_ENDS] = before
-                    result = begin(0, event, 0, machine, formulas, runs, nodes, ends, state)
-                    state[S_RUNS] = 1 if result == TRUE else 0
-                    if chooses:
-                        choose(before, event, nodes, ends, paths, state)
-                        if state[S_BEST] < 0:
-                            state[S_ENDS] = before - 1
+            since[0] = event + 1
+            before = reserve(chooses, state)
+            result = start(event, 0, machine, formulas, events, runs, nodes, ends, state)
             if result > TRUE:
                 return FAULT
+            state[S_RUNS] = result
+            if chooses:
+                choose(before, event, nodes, ends, paths, state)
             continue
         run = top - 1
         event = nb.int64(since[run])
@@ -109,18 +97,13 @@ def backtrack(machine, formulas, events, runs, nodes, ends, paths, mode, state):
         since[run] = event + 1
         if fit[event] == 0:
             continue
-        before = state[S_ENDS]
-        if chooses and state[S_BEST] < 0:
-            before += 1
-            state[S_ENDS] = before
+        before = reserve(chooses, state)
         state[S_STEPS] += 1
         outcome = step(fit[event], event, run, top, ignores, machine, formulas, runs, nodes, ends, state)
         if outcome < 0:
             return FAULT
         if chooses:
             choose(before, event, nodes, ends, paths, state)
-            if state[S_BEST] < 0:
-                state[S_ENDS] = before - 1
         if outcome & 2 and not outcome & 1:
             copy_run(top, run, runs)
         state[S_RUNS] = run + (1 if outcome & 1 else 0) + (1 if outcome & 2 else 0)

@@ -142,6 +142,13 @@ def reach_of(event, events):  # type: ignore[no-untyped-def]
     return low
 
 
+@nb.njit(nb.boolean(nb.int64, EVENTS, nb.int64), **INNER)
+def breaks(event, events, ignores):  # type: ignore[no-untyped-def]
+    """Whether no run goes past the border before ``event``."""
+    fit, cut = events.fit, events.cut
+    return cut[event] & 1 != 0 or (ignores == 0 and (cut[event] & 2 != 0 or fit[event] == 0))
+
+
 @nb.njit(nb.void(nb.int64, nb.int64, ENDS, I64), **INNER)
 def record(event, at, ends, state):  # type: ignore[no-untyped-def]
     """Matches end with ``event`` at the node ``at``."""

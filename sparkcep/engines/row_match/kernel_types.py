@@ -4,8 +4,21 @@ from __future__ import annotations
 
 import numba as nb
 
-from sparkcep.engines.kernel_types import BOOL, BOOLX2, I16, I32, I64, I64X2, structure
-from sparkcep.engines.row_match.structures import Changes, Code, KeyParts, Limits, Memory, Stack, Taken, Tested, Words
+from sparkcep.engines.kernel_types import BOOL, BOOLX2, I16, I32, I32X2, I64, I64X2, structure
+from sparkcep.engines.row_match.structures import (
+    Changes,
+    Code,
+    Conditions,
+    KeyParts,
+    Limits,
+    Memory,
+    Stack,
+    Start,
+    Taken,
+    Tested,
+    Words,
+    Workspace,
+)
 
 CODE = structure(Code, I32, I64X2)
 TESTED = structure(Tested, *[nb.int64] * 6)
@@ -16,3 +29,6 @@ CHANGES = structure(Changes, I32, I64X2, I32, I64X2)
 KEYS = structure(KeyParts, I32, I32, I32, I64X2)
 MEMORY = structure(Memory, I64X2, I64, I64)
 LIMITS = structure(Limits, nb.int64, nb.int64, nb.boolean)
+CONDITIONS = structure(Conditions, CODE, CHANGES, KEYS)
+WORKSPACE = structure(Workspace, I32X2, TAKEN, STACK, MEMORY)
+START = structure(Start, *[nb.int64] * 5)

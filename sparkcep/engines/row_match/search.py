@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from sparkcep.engines.row_match import codes
 from sparkcep.engines.row_match.calls import Calls
 from sparkcep.engines.row_match.liveness import Keys
-from sparkcep.engines.row_match.structures import Changes, Code, Limits, Memory, Stack, Taken
+from sparkcep.engines.row_match.structures import Changes, Code, Conditions, Limits, Memory, Stack, Taken, Workspace
 from sparkcep.engines.row_match.values import Data, Pool
 from sparkcep.engines.row_pattern.find import LEAST_NODES, Search, SkipError, viable_nodes
 from sparkcep.engines.row_pattern.matches import BATCH_MATCHES, BATCH_NODES, Matches, room, written
@@ -90,19 +90,17 @@ def find_matches(
     program, rows = search.program, part.masks.shape[1]
     viable = viable_nodes(program, part.masks)
     state = _state()
-    stack = Stack(np.zeros(plan.depth, np.int64), np.zeros(plan.depth, np.bool_))
-    memory, variables = _memory(plan.keys.width), len(plan.variables)
+    variables, calls = len(plan.variables), part.calls
     failures = np.zeros(variables + (0 if asked is None else 2 * asked.size), np.int64)
     longest, nodes = FIRST_ROOM, min(BATCH_NODES, max(rows + 1, LEAST_NODES))
-    code, calls = plan.code if part.calls is None else part.calls.code(plan.code), part.calls
-    changes = _changes(plan, part)
-    frames, taken = _trail(longest, program.nodes, plan.registers, calls)
+    conditions = _conditions(plan, part)
+    work = _workspace(plan, longest, program.nodes, calls)
     limits = Limits(most_steps, STEPS_A_TARGET * (1 + len(program.list_items)), plan.numbered)
     while True:
         path, found = room(nodes, min(BATCH_MATCHES, nodes))
         status = search_kernels.search(
-            part.starts, viable, program.targets, search.rules, code, changes, plan.keys.parts, part.data.words,
-            stack, memory, frames, taken, failures, limits, state, path, found,
+            part.starts, viable, program.targets, search.rules, conditions, part.data.words, limits,
+            work, failures, state, path, found,
         )  # fmt: skip
         matches = int(state[codes.C_MATCHES])
         if matches:
@@ -115,7 +113,7 @@ def find_matches(
             return
         if status == codes.MATCH_GROWS:
             longest *= 4
-            frames, taken = _trail(longest, program.nodes, plan.registers, calls)
+            work = _longer(work, plan, longest, program.nodes, calls)
         elif status == kernels.FULL:
             nodes = max(nodes, int(state[codes.C_NEED]))
         else:
@@ -136,24 +134,31 @@ def _memory(width: int) -> Memory:
     return Memory(np.empty((size, width), np.int64), np.zeros(size, np.int64), np.zeros(width, np.int64))
 
 
-def _trail(
-    longest: int, nodes: int, registers: NDArray[np.int64], calls: Calls | None
-) -> tuple[NDArray[np.int32], Taken]:
-    """The kernel's frames, and room for the rows that it takes."""
-    taken = Taken(np.empty(longest, np.int16), np.empty((longest + 1, len(registers)), np.int64))
-    taken.registers[0] = registers
+def _workspace(plan: Plan, longest: int, nodes: int, calls: Calls | None) -> Workspace:
+    stack = Stack(np.zeros(plan.depth, np.int64), np.zeros(plan.depth, np.bool_))
+    none = Taken(np.empty(0, np.int16), np.empty((0, 0), np.int64))
+    work = Workspace(np.empty((0, 4), np.int32), none, stack, _memory(plan.keys.width))
+    return _longer(work, plan, longest, nodes, calls)
+
+
+def _longer(work: Workspace, plan: Plan, longest: int, nodes: int, calls: Calls | None) -> Workspace:
+    """With room for a match of so many rows."""
+    taken = Taken(np.empty(longest, np.int16), np.empty((longest + 1, len(plan.registers)), np.int64))
+    taken.registers[0] = plan.registers
     if calls is not None:
         calls.look_at(taken)
-    return np.empty((longest + nodes + 1, 4), np.int32), taken
+    return work._replace(frames=np.empty((longest + nodes + 1, 4), np.int32), taken=taken)
 
 
-def _changes(plan: Plan, part: Slice) -> Changes:
-    """The totals of this slice need not look at filters that all of its rows pass."""
-    totals = plan.changes.totals.copy()
+def _conditions(plan: Plan, part: Slice) -> Conditions:
+    """The totals of this slice need not look at filters that all of its rows pass; what calls Python knows where to call."""
+    code, totals = plan.code, plan.changes.totals.copy()
     for total in totals:
         if total[3] >= 0 and part.data.always[total[3]]:
             total[3] = -1
-    return plan.changes._replace(totals=totals if part.calls is None else part.calls.totals(totals))
+    if part.calls is not None:
+        code, totals = part.calls.code(code), part.calls.totals(totals)
+    return Conditions(code, plan.changes._replace(totals=totals), plan.keys.parts)
 
 
 def _error(

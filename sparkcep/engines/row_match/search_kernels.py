@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import numba as nb
 
-from sparkcep.engines.kernel_types import I32X2, I64, INNER, LEAN
+from sparkcep.engines.kernel_types import I64, INNER, LEAN
 from sparkcep.engines.row_match.codes import (
     BUDGET,
     C_ADDED,
@@ -33,10 +33,10 @@ from sparkcep.engines.row_match.codes import (
     TRUE,
 )
 from sparkcep.engines.row_match.condition_kernels import holds
-from sparkcep.engines.row_match.kernel_types import CHANGES, CODE, KEYS, LIMITS, MEMORY, STACK, TAKEN, WORDS
+from sparkcep.engines.row_match.kernel_types import CONDITIONS, LIMITS, START, WORDS, WORKSPACE
 from sparkcep.engines.row_match.memory_kernels import forget, known, remember, weigh, write_key
 from sparkcep.engines.row_match.register_kernels import count_in, fill_slots
-from sparkcep.engines.row_match.structures import Tested
+from sparkcep.engines.row_match.structures import Start, Tested
 from sparkcep.engines.row_pattern.kernel_types import FOUND, PATH, RULES, TARGETS
 from sparkcep.engines.row_pattern.kernels import (
     DONE,
@@ -57,22 +57,19 @@ NO_MATCH = -1
 """What ``first_match`` returns, beside a length; below that: -2 - status."""
 
 
-@nb.njit(
-    nb.int64(*[nb.int64] * 5, SETS, TARGETS, CODE, CHANGES, KEYS, WORDS, STACK, MEMORY, I32X2, TAKEN, I64, I64),
-    **INNER,
-)
-def first_match(  # type: ignore[no-untyped-def]
-    begin, low, high, number, budget, viable, targets, code, changes, keys, words, stack, memory, frames, taken,
-    failures, state
-):  # fmt: skip
-    """The rows of the preferred match that begins at row ``begin`` (0: an empty one); its codes are in the path.
+@nb.njit(nb.int64(START, SETS, TARGETS, CONDITIONS, WORDS, WORKSPACE, I64, I64), **INNER)
+def first_match(start, viable, targets, conditions, words, work, failures, state):  # type: ignore[no-untyped-def]
+    """The rows of the preferred match that begins at the row (0: an empty one); its codes are in the path.
 
     Without a memory (``weigh``), failures are remembered once every row could have been tried with every target.
     ``failures`` [variables] counts the rows that a condition turned away, for the message if the budget is spent. Where it is
     longer, [variables + 2 * nodes + …], it counts for each node the rows that its condition was asked of, and turned away.
     """
-    start, items = targets.start, targets.items
+    begin, low, high, number, budget = start
+    code, changes, keys = conditions
+    frames, taken, stack, memory = work
     path, registers = taken
+    first, items = targets.start, targets.items
     conditioned, filled = code.start, changes.slot_start
     beyond = viable.shape[0] - 1
     variables, nodes = len(conditioned) - 1, len(targets.codes)
@@ -80,11 +77,11 @@ def first_match(  # type: ignore[no-untyped-def]
     counted_nodes = len(failures) > variables
     top, steps = 0, 0
     patience = len(items) * (high - low) if state[C_IDLE] > 0 else 0
-    frames[0, 0], frames[0, 1], frames[0, 2], frames[0, 3] = root, start[root], 0, 0
+    frames[0, 0], frames[0, 1], frames[0, 2], frames[0, 3] = root, first[root], 0, 0
     while top >= 0:
         node, target, depth = nb.int64(frames[top, 0]), frames[top, 1], nb.int64(frames[top, 2])
         row = begin + depth
-        if target == start[node + 1]:
+        if target == first[node + 1]:
             if frames[top, 3] and top > 0 and steps >= patience:
                 size = write_key(node, row, depth, low, high, taken, keys, words, memory.key)
                 remember(memory, size, row, begin, state)
@@ -133,7 +130,7 @@ def first_match(  # type: ignore[no-untyped-def]
         top += 1
         if top >= len(frames):
             return -2 - MATCH_GROWS
-        frames[top, 0], frames[top, 1], frames[top, 2], frames[top, 3] = item, start[item], depth, 0
+        frames[top, 0], frames[top, 1], frames[top, 2], frames[top, 3] = item, first[item], depth, 0
     return NO_MATCH
 
 
@@ -147,24 +144,23 @@ def may_begin(viable, row, root, targets):  # type: ignore[no-untyped-def]
 
 
 @nb.njit(
-    nb.int64(I64, SETS, TARGETS, RULES, CODE, CHANGES, KEYS, WORDS, STACK, MEMORY, I32X2, TAKEN, I64, LIMITS, I64,
-             PATH, FOUND),
+    nb.int64(I64, SETS, TARGETS, RULES, CONDITIONS, WORDS, LIMITS, WORKSPACE, I64, I64, PATH, FOUND),
     **LEAN,
-)  # fmt: skip
+)
 def search(  # type: ignore[no-untyped-def]
-    starts, viable, targets, rules, code, changes, keys, words, stack, memory, frames, taken, failures, limits, state,
-    path, found,
-):  # fmt: skip
+    starts, viable, targets, rules, conditions, words, limits, work, failures, state, path, found
+):
     """Match after match, resumable, as ``row_pattern.kernels.walk``.
 
     Where ``failures`` counts nodes too, its last 2 * nodes entries keep what they were before the start row at hand: a search
     that must be made again, for want of room, is not counted twice.
     If the match at ``state[C_ROW]`` does not fit, ``state[C_NEED]`` is how many nodes it takes.
     """
-    root, variables = len(targets.codes), len(code.start) - 1
+    root, variables = len(targets.codes), len(conditions.code.start) - 1
     counted = (len(failures) - variables) // 2
     code_empty, code_unmatched = len(rules.skip_to) - 2, len(rules.skip_to) - 1
     row, part, number, covered = state[C_ROW], state[C_PARTITION], state[C_NUMBER], state[C_COVERED]
+    taken = work.taken.path
     matches, nodes = 0, 0
     status = DONE
     state[C_NEED] = 0
@@ -181,10 +177,8 @@ def search(  # type: ignore[no-untyped-def]
                 hits, added = state[C_HITS], state[C_ADDED]
                 for n in range(counted):
                     failures[variables + counted + n] = failures[variables + n]
-                length = first_match(
-                    row, low, high, number + 1, budget, viable, targets, code, changes, keys, words, stack, memory,
-                    frames, taken, failures, state,
-                )  # fmt: skip
+                start = Start(row, low, high, number + 1, budget)
+                length = first_match(start, viable, targets, conditions, words, work, failures, state)
                 weigh(hits, added, state)
             if length < NO_MATCH or nodes + length > len(path.row):
                 for n in range(counted):
@@ -212,8 +206,8 @@ def search(  # type: ignore[no-untyped-def]
                 continue
             target = -1
             for i in range(length):
-                write_node(path, nodes + i, row + i, taken.path[i], nodes + i - 1 if i > 0 else -1)
-                if goes_to(rules, taken.path[i], target):
+                write_node(path, nodes + i, row + i, taken[i], nodes + i - 1 if i > 0 else -1)
+                if goes_to(rules, taken[i], target):
                     target = row + i
             number += 1
             status = skipped(rules, row, target)

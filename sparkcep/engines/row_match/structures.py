@@ -93,6 +93,33 @@ class Memory(NamedTuple):
     key: Longs
 
 
+class Conditions(NamedTuple):
+    """All that is compiled from DEFINE."""
+
+    code: Code
+    changes: Changes
+    keys: KeyParts
+
+
+class Workspace(NamedTuple):
+    """Where a search works: ``frames`` [n, 4]: node, next target, rows taken before it, whether a target was entered."""
+
+    frames: Ints
+    taken: Taken
+    stack: Stack
+    memory: Memory
+
+
+class Start(NamedTuple):
+    """A row at which a match may begin: the row, its partition's rows, the number that the match would have, the steps it may take."""
+
+    row: int
+    low: int
+    high: int
+    number: int
+    budget: int
+
+
 class Limits(NamedTuple):
     """A start row may take ``steps`` + ``row_steps`` * (rows of its partition). ``numbered``: some condition reads MATCH_NUMBER(), so that
     nothing is remembered from one match to the next."""
