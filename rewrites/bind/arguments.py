@@ -23,7 +23,10 @@ from sparkcep.errors import CepAnalysisError
 
 @dataclass(frozen=True, slots=True)
 class Arguments:
-    """``added``: expressions over one row that become input columns; ``early``: those that contain a subquery."""
+    """``added``: expressions over one row that become input columns; ``early``: those that contain a subquery.
+
+    ``outer``: names of enclosing queries, whose columns measures may name.
+    """
 
     variables: Variables
     source: Source
@@ -31,6 +34,7 @@ class Arguments:
     conditions: dict[str, Condition]
     added: Columns
     early: Columns
+    outer: frozenset[str] = frozenset()
 
     def members(self, node: exp.Expression, *, aggregate: bool = False) -> tuple[str, ...] | None:
         """The variable that all references in an argument (or in a whole ``aggregate``) share; None for all rows. Raises CepAnalysisError if they
@@ -64,7 +68,9 @@ class Arguments:
         if not found:
             return None
         inside = {(ref.span.start, ref.span.end) for ref in found}
-        for part in node.find_all(exp.Column):
+        for part in outside_queries(node):
+            if not isinstance(part, exp.Column):
+                continue
             span = span_of(part)
             if (span.start, span.end) not in inside and self.relation.column(part.name) and not part.table:
                 return part

@@ -16,6 +16,7 @@ from rewrites.bind.relation import Relation
 from rewrites.dialect import column_path, span_of
 from rewrites.dialect.nodes import Classifier, MatchNumber, MatchSequenceNumber
 from rewrites.sql.source import Edit, Source, replaced
+from sparkcep.errors import Span
 
 _ENGINE_VALUES = (Classifier, MatchNumber, MatchSequenceNumber)
 
@@ -35,10 +36,10 @@ def query_edits(
         shadowed = path is not None and path[0].value.lower() in own
         return isinstance(part, _ENGINE_VALUES) or (not shadowed and reference(part, variables) is not None)
 
-    outer = _outer_names(query, relation, source, of_variable)
+    outer = _outer_columns(query, relation, source, of_variable)
 
     def part_text(part: exp.Expression) -> str | None:
-        return value(part) if of_variable(part) or _bare_name(part, relation) in outer else None
+        return value(part) if of_variable(part) or id(part) in outer else None
 
     yield from replaced(query, part_text)
 
@@ -48,31 +49,41 @@ def _own_names(query: exp.Expression) -> set[str]:
     return {table.alias_or_name.lower() for table in query.find_all(exp.Table, exp.Subquery)}
 
 
-def _bare_name(part: exp.Expression, relation: Relation) -> str | None:
-    """The input column that a bare name may mean."""
-    path = column_path(part)
-    return relation.column(path[0].value) if path is not None and len(path) == 1 else None
-
-
-def _outer_names(
+def _outer_columns(
     query: exp.Expression, relation: Relation, source: Source, of_variable: Callable[[exp.Expression], bool]
-) -> set[str | None]:
-    """The bare names that the subquery has not: Spark complains of them one after the other."""
-    bare = {name for part in query.walk() if (name := _bare_name(part, relation)) is not None}
-    outer: set[str | None] = set()
+) -> set[int]:
+    """The bare columns (by ``id``) that the subquery has not: Spark complains of them one after the other, and says where."""
+    bare = [part for part in query.walk() if _is_bare(part, relation)]
+    outer: set[int] = set()
 
     def stand_in(part: exp.Expression) -> str | None:
-        return "NULL" if of_variable(part) or _bare_name(part, relation) in outer else None
+        return "NULL" if of_variable(part) or id(part) in outer else None
 
-    for _ in range(len(bare)):
-        text = source.splice(span_of(query), replaced(query, stand_in))
-        try:
-            relation.describe(f"SELECT EXISTS ({text}\n) AS `r`")
+    for _ in bare:
+        edits = list(replaced(query, stand_in))
+        text = source.splice(span_of(query), edits)
+        asked = f"SELECT EXISTS ({text}\n) AS `r`"
+        at = _complaint(asked, relation) - relation.scope(asked).find(text)
+        begin = span_of(query).start
+        known = [part for part in bare if id(part) not in outer]
+        missing = next((p for p in known if len(source.splice(Span(begin, span_of(p).start), edits)) == at), None)
+        if missing is None:
             break
-        except PySparkException as error:
-            named = str((error.getMessageParameters() or {}).get("objectName", "")).strip("`")
-            missing = relation.column(named)
-            if missing not in bare - outer:
-                break
-            outer.add(missing)
+        outer.add(id(missing))
     return outer
+
+
+def _complaint(query: str, relation: Relation) -> int:
+    """Where Spark finds a name that nothing has; -1 where it does not."""
+    try:
+        relation.describe(query)
+    except PySparkException as error:
+        if str(error.getCondition()).startswith("UNRESOLVED_COLUMN") and (found := error.getQueryContext()):
+            return int(found[0].startIndex())
+    return -1
+
+
+def _is_bare(part: exp.Expression, relation: Relation) -> bool:
+    """Whether a bare name may mean an input column."""
+    path = column_path(part)
+    return path is not None and len(path) == 1 and relation.column(path[0].value) is not None

@@ -45,6 +45,7 @@ from rewrites.bind.names import (
     require_known,
     row_text,
 )
+from rewrites.bind.outer_references import is_outer
 from rewrites.dialect import column_path, span_of
 from rewrites.dialect.clause import Measure, Name
 from rewrites.dialect.nodes import Classifier, MatchNumber, MatchSequenceNumber, Navigation, Semantics
@@ -149,6 +150,8 @@ class MeasureBinder:
 
     def _refuse_unknown(self, node: exp.Expression, path: tuple[Name, ...]) -> None:
         """A qualified name must start with a variable; a bare one may be Spark's (current_date, the unit in ``dateadd(DAY, 1, x)``)."""
+        if is_outer(path, self.inputs.variables, self.inputs.relation, self.inputs.outer):
+            return
         require_known(path, self.inputs.variables, self.inputs.relation)
         if not isinstance(node.parent, exp.Func):
             self.inputs.relation.types_of([(self.inputs.source.text(span_of(node)), span_of(node))])

@@ -18,6 +18,7 @@ from rewrites.bind.match_leaves import CURRENT
 from rewrites.bind.measure_types import check_measures
 from rewrites.bind.measures import MeasureBinder, Outputs
 from rewrites.bind.names import Variables, same_name
+from rewrites.bind.outer_references import refuse_outer_references
 from rewrites.bind.relation import Relation, suggestion
 from rewrites.bind.result_names import check_result_names
 from rewrites.bind.spark_names import with_spark_names
@@ -25,6 +26,7 @@ from rewrites.bind.windows import with_windows
 from rewrites.bind.within import NOT_POSITIVE, bind_window
 from rewrites.dialect import column_path
 from rewrites.dialect.clause import Expr, MatchRecognizeClause, Name, OrderItem, PartitionItem, Within
+from rewrites.dialect.outer_names import outer_names
 from rewrites.sql.builder import string
 from rewrites.sql.source import Source
 from sparkcep.errors import CepAnalysisError, Span
@@ -85,6 +87,8 @@ def bind_row_pattern(clause: MatchRecognizeClause, relation: Relation, source: S
     check_spellings(clause, variables)
     mark_aggregates(clause, variables, relation, source)
     refuse_marked(clause, source)
+    outer = outer_names(source.sql, clause.site)
+    refuse_outer_references(clause, variables, relation, outer)
     order = tuple(order_item(item, source) for item in clause.order_by)
     relation.types_of((text, item.expr.span) for (text, _), item in zip(order, clause.order_by, strict=True))
     neighbours, early, arguments = Columns("__cep_n"), Columns("__cep_e"), Columns("__cep_v")
@@ -96,7 +100,7 @@ def bind_row_pattern(clause: MatchRecognizeClause, relation: Relation, source: S
     running = clause.rows_per_match != "one"
     folds = Folds()
     measures = MeasureBinder(
-        Arguments(variables, source, relation, conditions, arguments, early), running, outputs, folds
+        Arguments(variables, source, relation, conditions, arguments, early, outer), running, outputs, folds
     )
     bound = tuple((measures.bind(measure), measure.name.value) for measure in clause.measures)
     measures.finish()

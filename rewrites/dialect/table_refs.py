@@ -97,7 +97,7 @@ def table_start(tokens: Tokens, clause: int) -> int | None:
     for i in _backwards(tokens, clause):
         key = tokens.items[i].key
         if key == "," and not _between_rows(tokens, i):
-            return start if _in_from_list(tokens, i) else None
+            return start if in_from_list(tokens, i) else None
         if _qualified(tokens, i) or _inline_table(tokens, i):
             pass
         elif (
@@ -151,8 +151,8 @@ def _qualified(tokens: Tokens, i: int) -> bool:
     return i > 0 and tokens.items[i - 1].key == "."
 
 
-def _in_from_list(tokens: Tokens, comma: int) -> bool:
-    """Whether the comma separates tables: going backwards, FROM or JOIN comes before anything that ends a FROM clause."""
+def in_from_list(tokens: Tokens, comma: int) -> bool:
+    """Whether the comma separates tables: FROM or JOIN comes before anything that ends a FROM clause."""
     for i in _backwards(tokens, comma):
         key = tokens.items[i].key
         if _qualified(tokens, i) or _inline_table(tokens, i):
