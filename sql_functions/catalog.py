@@ -166,7 +166,7 @@ class ConnectDescribe:
 
     def __call__(self, query: str) -> StructType:
         """The output columns."""
-        with _quiet:
+        with quiet:
             return self.sql(query).schema  # type: ignore[no-any-return]
 
     def streaming(self, query: str) -> bool:
@@ -175,7 +175,7 @@ class ConnectDescribe:
 
     def value(self, query: str) -> Any:
         """The one column of the one row: a constant."""
-        with _quiet:
+        with quiet:
             return self.sql(query).collect()[0][0]
 
 
