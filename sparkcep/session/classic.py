@@ -141,7 +141,7 @@ class PatternParser:
         return analysed_statement(text, describe, found, self._patterns(jsession, describe))
 
     def _patterns(self, jsession: Any, describe: ClassicDescribe) -> SessionPatterns:
-        return SessionPatterns(jsession.catalog, describe.rows, jsession.conf().get)
+        return SessionPatterns(jsession.catalog, describe.rows, jsession.conf().get, describe.files)
 
     def _setting(self, jsession: Any) -> Setting:
         """What looks up a setting of the session. Each call into the JVM takes its turn, and most sessions have none of ours."""

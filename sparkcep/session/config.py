@@ -1,9 +1,11 @@
 """The settings of a session: those that Python workers need (their interpreter, Arrow, Polars), and those that users set.
 
-``SET key = value``, ``spark.conf.set`` or ``session(**{key: value})``; no setting but the first changes an answer:
+``SET key = value``, ``spark.conf.set`` or ``session(**{key: value})``; no setting but the first changes an answer (the third only what names
+mean):
 
 * ``sparkcep.nullEventTime``: ``error`` (default) or ``drop``: what becomes of events whose time is NULL.
 * ``sparkcep.rules.disable``: names of rewrite rules, with commas, that are not to be applied (``rewrites/rules``).
+* ``sparkcep.patterns.table``: the table of named patterns (``session/patterns.py``).
 * ``sparkcep.explain.rows``: a number, 0 by default: in how many rows of its input EXPLAIN PATTERN counts the events of each variable.
 
 For MATCH PATTERN (``rewrites/settings.py``); a hint at the start of one clause comes before the session's setting, for example
