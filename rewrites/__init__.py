@@ -1,15 +1,16 @@
 """SQL text with pattern clauses → SQL text that Spark understands. Knows no engine and no session.
 
-``rewrite`` is the whole way: dialect → clause → bound clause → MatchSpec and SQL.
+``rewrite`` drives the whole pipeline: dialect → clause → bound clause → MatchSpec and SQL.
 """
 
 from rewrites.bind.relation import InputError
 from rewrites.guard import guarded
 from rewrites.options import Options, Rewritten, RewrittenClause
-from rewrites.rewrite import analyse, has_clause, has_function, rewrite
+from rewrites.rewrite import RULES, analyse, has_clause, has_function, rewrite
 from rewrites.sql.parameters import positional_name
 
 __all__ = [
+    "RULES",
     "InputError",
     "Options",
     "Rewritten",

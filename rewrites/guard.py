@@ -1,7 +1,7 @@
-"""The seam around the rewriter: what leaves it is a CepError, whatever went wrong inside.
+"""The boundary of the rewriter: only CepErrors leave it, whatever went wrong inside.
 
-In: a piece of the rewriter's work and the place in the statement that it is about. Out: the same work; an exception that nobody foresaw comes
-out as ``CEP_INTERNAL`` at that place. Spark's own exceptions, and InputError, pass as they are.
+In: a part of the rewriter's work and the span of the statement that it concerns. Out: the same work; an unexpected exception becomes ``CEP_INTERNAL``
+with that span. Spark's own exceptions, and InputError, pass unchanged.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ REPORT = "please report this statement: it is a fault in sparkcep, not in the SQ
 
 @contextmanager
 def guarded(text: str, place: Span | None = None) -> Iterator[None]:
-    """Every error with the statement's text; an unforeseen one at ``place`` (None: at the whole statement), its cause chained."""
+    """Attach the statement's text to every error; an unexpected one gets the span ``place`` (None: the whole statement), with its cause chained."""
     try:
         yield
     except CepInternalError as error:

@@ -1,10 +1,11 @@
-"""What goes into a rewrite beside the text, and what comes out of it beside the SQL."""
+"""The inputs of a rewrite other than the text, and its outputs other than the SQL."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from rewrites.bind.automaton import BoundAutomaton
 from rewrites.bind.event_pattern import BoundEventPattern
 from rewrites.bind.notices import Notice
 from rewrites.bind.row_pattern import BoundRowPattern
@@ -19,12 +20,12 @@ from sparkcep.spec import AnalyzeSpec, MatchSpec, to_json
 
 @dataclass(frozen=True, slots=True)
 class Options:
-    """What a session adds to a rewrite.
+    """What a session contributes to a rewrite.
 
     ``function`` names the table function that already knows a MatchSpec (Spark Connect); None: ``cep_match`` with the spec as argument.
-    ``check`` raises for a MatchSpec that no engine runs. ``keep_null_time``: a NULL event time is an error (else such events are dropped).
+    ``check`` raises for a MatchSpec that no engine can run. ``keep_null_time``: a NULL event time is an error (else such events are dropped).
     ``aggregate_function`` names a function for a call of ``aseq_count`` or its kin (Spark Connect); None: those that every session has.
-    ``disabled``: names of rules that are not to be applied. ``explain_rows``: rows of an input in which EXPLAIN PATTERN counts events.
+    ``disabled``: names of disabled rules. ``explain_rows``: the number of input rows in which EXPLAIN PATTERN counts events.
     ``analyze``: each clause's counts are wanted too; ``timeline``: the events of its matches one by one.
     """
 
@@ -43,7 +44,7 @@ class Options:
         return None if self.function is None else self.function(to_json(spec))
 
     def checked_function_of(self, spec: MatchSpec, site: Site) -> str | None:
-        """The same, for a spec that an engine runs. A refusal without a place of its own is put at the clause's keyword."""
+        """The same, for a spec that an engine can run. A refusal without a span is reported at the clause's keyword."""
         try:
             if self.check is not None:
                 self.check(spec)
@@ -56,15 +57,15 @@ class Options:
 
 @dataclass(frozen=True, slots=True)
 class RewrittenClause:
-    """One clause on its way: as parsed, as bound, and what it became.
+    """One clause through the stages: parsed, bound, and rewritten.
 
-    ``pushdown``: its block answered by A-Seq, or why not. ``shards``: its time line cut, or why not.
+    ``pushdown``: its block answered by A-Seq, or why not. ``shards``: how its timeline is cut, or why not.
     ``counts``: the query that counts what happens to its rows (empty unless asked for);
     ``timeline``: the query that lists the events of its matches (the same).
     """
 
     clause: Clause
-    bound: BoundRowPattern | BoundEventPattern
+    bound: BoundRowPattern | BoundEventPattern | BoundAutomaton
     spec: MatchSpec
     query: str
     notices: tuple[Notice, ...] = ()

@@ -1,7 +1,7 @@
-"""How MATCH PATTERN clauses are evaluated, as a session sets it (``sparkcep.engine``) and a hint in the clause overrides it.
+"""Settings of the evaluation of MATCH PATTERN clauses: set per session (``sparkcep.engine``), overridden by hints in the clause.
 
-``MATCH PATTERN ( /*+ CEP_ENGINE(chain), CEP_SHARDING(off) */ SEQ(…) … )``: each setting has a hint of the same meaning. In: texts. Out:
-``Evaluation``; an unknown name or value is an error that lists the known ones.
+``MATCH PATTERN ( /*+ CEP_ENGINE(chain), CEP_SHARDING(off) */ SEQ(…) … )``: each setting has an equivalent hint. In: texts. Out: ``Evaluation``; an
+unknown name or value is an error that lists the known ones.
 """
 
 from __future__ import annotations
@@ -23,10 +23,9 @@ Sharding = Literal["auto", "all", "off"]
 class Evaluation:
     """The settings of one clause. None of them changes the answer.
 
-    ``sharding``: which patterns WITHIN a time are cut along the time line: those without partitions (``auto``), all, none.
-    ``shard_length``: the length of a piece as SQL, None for one that the rule chooses. ``max_partial_matches``: a task that creates more
-    ends with an error (None: the engine's own limit). ``negation``: when negated events are looked for. ``statistics``: how frequent
-    event types (or variables) are, relative to each other: then nothing is measured.
+    ``sharding``: which patterns WITHIN a time are sharded along the timeline: those without partitions (``auto``), all, or none. ``shard_length``:
+    the length of a shard as SQL, None to let the rule choose. ``max_partial_matches``: a task that creates more fails (None: the engine's own limit).
+    ``negation``: when negated events are checked. ``statistics``: relative frequencies of event types (or variables), used instead of measuring.
     """
 
     engine: Engine = "auto"
@@ -48,7 +47,7 @@ class Setting:
 
 
 class _Unknown(Exception):
-    """A value that a setting does not have; the message says which ones it has."""
+    """An unknown value of a setting; the message lists the known ones."""
 
 
 def evaluation(setting: Callable[[str], str | None]) -> Evaluation:
@@ -59,7 +58,7 @@ def evaluation(setting: Callable[[str], str | None]) -> Evaluation:
 
 
 def hinted(base: Evaluation, hints: Iterable[Hint]) -> Evaluation:
-    """``base`` with what the hints of a clause say instead. Raises CepAnalysisError at the hint."""
+    """``base`` overridden by the hints of a clause. Raises CepAnalysisError at the hint."""
     for hint in hints:
         known = _HINTS.get(hint.name.value.upper())
         if known is None:
@@ -68,7 +67,7 @@ def hinted(base: Evaluation, hints: Iterable[Hint]) -> Evaluation:
                 f"there is no hint {hint.name.value} for MATCH PATTERN",
                 code="HINT",
                 span=hint.name.span,
-                hint=f"did you mean {near[0]}?" if near else f"there are: {', '.join(_HINTS)}",
+                hint=f"did you mean {near[0]}?" if near else f"available: {', '.join(_HINTS)}",
             )
         try:
             base = replace(base, **{known.field: _value(known, hint.value, known.hint)})
@@ -79,7 +78,7 @@ def hinted(base: Evaluation, hints: Iterable[Hint]) -> Evaluation:
 
 
 def frequencies(variables: Iterable[Element], statistics: Iterable[tuple[str, float]]) -> tuple[tuple[str, float], ...]:
-    """The user's statistics for a pattern's variables: what is said of the variable, else of all its event types together."""
+    """The user's statistics for a pattern's variables: those of the variable, else the sum over its event types."""
     given = dict(statistics)
     found = []
     for element in variables:

@@ -7,12 +7,12 @@
 from importlib import import_module
 from typing import Any
 
-_SESSION = ("session", "install", "uninstall", "rewrite", "explain", "match", "match_recognize")
+_SESSION = ("session", "install", "uninstall", "rewrite", "explain", "match", "match_automaton", "match_recognize")
 __all__ = [*_SESSION, "errors"]
 
 
 def __getattr__(name: str) -> Any:
-    """The session functions, imported when they are asked for: workers import this package too, and need no Spark session."""
+    """The session functions, imported lazily: workers import this package too, and need no Spark session."""
     if name in _SESSION:
         return getattr(import_module("sparkcep.session"), name)
     if name == "load_ipython_extension":

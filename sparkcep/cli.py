@@ -32,7 +32,7 @@ QUIET = {
 """Settings for a short-lived local session; ``--conf`` overrides them."""
 
 PLAIN_WIDTH = 140
-"""Characters to a line where the output is no terminal."""
+"""The line width if the output is not a terminal."""
 
 
 @click.group()
@@ -47,9 +47,9 @@ def main() -> None:
     "-f", "--file", "path", type=click.Path(exists=True, dir_okay=False, path_type=Path), help="A file of SQL."
 )
 @click.option("--master", default="local[*]", show_default=True, help="The Spark master.")
-@click.option("--conf", multiple=True, metavar="KEY=VALUE", help="A Spark setting; may be repeated.")
+@click.option("--conf", multiple=True, metavar="KEY=VALUE", help="A Spark setting; repeatable.")
 @click.option("--rows", default=100, show_default=True, help="Rows shown of each result.")
-@click.option("--rewritten", is_flag=True, help="Show the SQL that Spark gets, and do not run it.")
+@click.option("--rewritten", is_flag=True, help="Show the SQL that Spark gets, without running it.")
 def sql(text: str | None, path: Path | None, master: str, conf: tuple[str, ...], rows: int, rewritten: bool) -> None:
     """Run SQL statements and print their results as tables."""
     if (text is None) == (path is None):
@@ -67,11 +67,9 @@ def sql(text: str | None, path: Path | None, master: str, conf: tuple[str, ...],
 
 @main.command()
 @click.option("--host", default="127.0.0.1", show_default=True, help="The address to listen on.")
-@click.option("--port", default=10000, show_default=True, type=click.IntRange(0, 65535), help="0 takes a free one.")
+@click.option("--port", default=10000, show_default=True, type=click.IntRange(0, 65535), help="0 picks a free one.")
 @click.option("--master", default="local[*]", show_default=True, help="The Spark master.")
-@click.option(
-    "--conf", multiple=True, metavar="KEY=VALUE", help="A setting of Spark or Hive (hive.…); may be repeated."
-)
+@click.option("--conf", multiple=True, metavar="KEY=VALUE", help="A setting of Spark or Hive (hive.…); repeatable.")
 @click.option(
     "--warehouse",
     type=click.Path(file_okay=False, path_type=Path),
@@ -87,7 +85,7 @@ def thriftserver(
     except CepError as error:
         raise click.ClickException(str(error)) from None
     except Py4JJavaError as error:
-        raise click.ClickException(f"the Thrift server does not start: {thrift.start_error(error)}") from None
+        raise click.ClickException(f"the Thrift server did not start: {thrift.start_error(error)}") from None
     told_to_stop = thrift.stop_on_signals()
     click.echo(f"sparkcep thriftserver is ready: jdbc:hive2://{host}:{server.port}")
     alive = server.wait(told_to_stop)
@@ -98,7 +96,7 @@ def thriftserver(
 
 
 def split_statements(text: str) -> Iterator[str]:
-    """The statements of a script, without their semicolons; a semicolon in a string, comment or name does not count."""
+    """The statements of a script, without their semicolons; semicolons in strings, comments and quoted names do not separate."""
     start = 0
     for token in tokenize(text).items:
         if token.key == ";":
@@ -108,7 +106,7 @@ def split_statements(text: str) -> Iterator[str]:
 
 
 def run_statement(spark: SparkSession, statement: str, rows: int, rewritten: bool = False) -> None:
-    """Run one statement; print its first rows as a table, their number and the time."""
+    """Run one statement; print its first rows as a table, the number of rows and the elapsed time."""
     if rewritten:
         click.echo(sparkcep.rewrite(statement, spark))
         return
@@ -124,7 +122,7 @@ def run_statement(spark: SparkSession, statement: str, rows: int, rewritten: boo
 
 
 def print_table(columns: Sequence[str], rows: Sequence[Sequence[Any]]) -> None:
-    """Print rows as a table; NULL is told apart from the string."""
+    """Print rows as a table; NULL is distinguishable from the string 'NULL'."""
     table = Table(*columns, box=box.SIMPLE_HEAD, pad_edge=False)
     for row in rows:
         table.add_row(*("[dim]NULL[/dim]" if value is None else escape(str(value)) for value in row))

@@ -1,7 +1,7 @@
-"""The error tree: what a user sees when a statement cannot be answered.
+"""The error hierarchy: what users see when a statement cannot be answered.
 
-In: a stable code, a message, and, where the statement is at fault, the SQL text with a span and a hint.
-Out: exceptions whose text underlines the place with carets. Nothing here knows Spark or sqlglot.
+In: a stable code, a message, and, if the statement is at fault, the SQL text with a span and a hint. Out: exceptions whose text underlines the span
+with carets. Nothing here knows Spark or sqlglot.
 """
 
 from __future__ import annotations
@@ -11,13 +11,13 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Span:
-    """Half-open range ``[start, end)`` of character offsets in the SQL text of the statement."""
+    """A half-open range ``[start, end)`` of character offsets in the statement's SQL text."""
 
     start: int
     end: int
 
     def to(self, other: Span) -> Span:
-        """The range from the start of this span to the end of ``other``."""
+        """The span from the start of this one to the end of ``other``."""
         return Span(self.start, other.end)
 
 
@@ -31,7 +31,7 @@ class Place:
 
 
 class CepError(Exception):
-    """Base of every error sparkcep raises on purpose.
+    """The base of every error that sparkcep raises deliberately.
 
     ``code`` is stable (``CEP_SYNTAX``, or ``CEP_UNSUPPORTED_KLEENE``); ``sql`` and ``span`` locate the fault;
     ``hint`` says what to write instead. ``inside``: where the fault is in texts that the place in ``sql`` stands for, outermost first.
@@ -80,43 +80,43 @@ class CepError(Exception):
 
 
 class CepSyntaxError(CepError):
-    """The text of a clause does not follow its grammar."""
+    """The text of a clause violates its grammar."""
 
     kind = "CEP_SYNTAX"
 
 
 class CepAnalysisError(CepError):
-    """The clause parses, but a name, a type or a rule of the standard does not hold."""
+    """The clause parses, but a name is unknown, a type does not fit, or a rule of the standard is violated."""
 
     kind = "CEP_ANALYSIS"
 
 
 class CepUnsupportedError(CepError):
-    """The clause means something that no engine here runs (yet); the message names the feature."""
+    """The clause is meaningful, but no engine supports it (yet); the message names the feature."""
 
     kind = "CEP_UNSUPPORTED"
 
 
 class CepDataError(CepError):
-    """A value in the data makes the answer undefined (a NULL event time, an overflow)."""
+    """A value in the data leaves the answer undefined (a NULL event time, an overflow)."""
 
     kind = "CEP_DATA"
 
 
 class CepLimitError(CepError):
-    """A named limit was reached; the message says which, and what to change."""
+    """A documented limit was reached; the message says which one, and what to change."""
 
     kind = "CEP_LIMIT"
 
 
 class CepNotice(CepError):
-    """Not an error: a clause that binds but can hardly mean what its author meant. Logged, never raised."""
+    """Not an error: a valid clause that hardly means what its author intended. Logged, never raised."""
 
     kind = "CEP_NOTICE"
 
 
 class CepInternalError(CepError):
-    """A broken promise inside sparkcep."""
+    """A violated invariant: a bug in sparkcep."""
 
     kind = "CEP_INTERNAL"
 

@@ -1,7 +1,7 @@
-"""``sparkcep thriftserver``: Spark's own HiveThriftServer2 in this process, with the extension in every session of it.
+"""``sparkcep thriftserver``: Spark's own HiveThriftServer2 in this process, with the extension in all its sessions.
 
-In: an address, a Spark master, Spark and Hive settings. Out: a server that BI tools reach over JDBC, ODBC and PyHive, until it is told to
-stop. Authentication and TLS are Spark's (``hive.server2.*``); this module only refuses to open an unauthenticated server to the network.
+In: an address, a Spark master, Spark and Hive settings. Out: a server that BI tools reach over JDBC, ODBC and PyHive, until it is stopped.
+Authentication and TLS are Spark's (``hive.server2.*``); this module only refuses to open an unauthenticated server to the network.
 """
 
 from __future__ import annotations
@@ -26,18 +26,18 @@ DEFAULTS: Mapping[str, str] = {
     "spark.ui.enabled": "false",
     "spark.log.level": "WARN",
 }
-"""Settings of the server that ``--conf`` overrides. Spark's UI listens on all addresses, without a password: off until asked for."""
+"""Server settings that ``--conf`` overrides. Spark's UI listens on all addresses without a password, so it is off by default."""
 
 UNAUTHENTICATED = frozenset({"", "NONE", "NOSASL"})
-"""Values of hive.server2.authentication that let everybody in."""
+"""Values of hive.server2.authentication that admit everybody."""
 
 _CONNECTION_URL = "spark.hadoop.javax.jdo.option.ConnectionURL"
 _HOST = "HIVE_SERVER2_THRIFT_BIND_HOST"
 _PORT = "HIVE_SERVER2_THRIFT_PORT"
 _REGISTERED = 2
-"""REG_FUNCS_DONE of Hive's class Hive."""
+"""REG_FUNCS_DONE in Hive's class Hive."""
 _ALIVE_SECONDS = 1.0
-"""How often a waiting server looks whether its JVM is still there."""
+"""The interval at which a waiting server checks that its JVM is alive."""
 
 
 class ThriftServer:
@@ -57,7 +57,7 @@ class ThriftServer:
         return True
 
     def stop(self) -> None:
-        """Close the port, then Spark. A signal to the whole process group may have stopped the JVM already."""
+        """Close the port, then stop Spark. A signal to the whole process group may already have stopped the JVM."""
         with suppress(Py4JError, OSError):
             self._java_server.stop()
         with suppress(Py4JError, OSError):
@@ -69,9 +69,9 @@ def start(
 ) -> ThriftServer:
     """Start Spark and its Thrift server on ``host``:``port`` (0: a free one). ``settings``: Spark's, and Hive's ``hive.…``.
 
-    Raises CepUnsupportedError for a server that everybody on the network could use, unless ``insecure``; Py4JJavaError where Spark cannot start it.
+    Raises CepUnsupportedError for a server that everybody on the network could use, unless ``insecure``; Py4JJavaError if Spark cannot start it.
     """
-    os.environ |= {_HOST: host, _PORT: str(port)}  # Spark's server takes them before its settings
+    os.environ |= {_HOST: host, _PORT: str(port)}  # in Spark's server these override its settings
     spark = session("sparkcep thriftserver", master, **server_settings(host, port, settings, warehouse))
     if warehouse is not None:
         spark._jvm.System.setProperty("derby.stream.error.file", str(warehouse.resolve() / ".derby.log"))
@@ -89,7 +89,7 @@ def start(
 
 
 def server_settings(host: str, port: int, settings: Mapping[str, str], warehouse: Path | None) -> dict[str, str]:
-    """The Spark settings of a server: the user's over ours; Hive's names get the prefix under which Spark hands them to Hive."""
+    """The Spark settings of a server: the user's override ours; Hive's names get the prefix under which Spark passes them to Hive."""
     given = {f"spark.hadoop.{name}" if name.startswith("hive.") else name: value for name, value in settings.items()}
     address = {
         "spark.hadoop.hive.server2.thrift.bind.host": host,
@@ -113,18 +113,18 @@ def _storage(warehouse: Path | None) -> dict[str, str]:
 
 
 def require_authentication(host: str, authentication: str) -> None:
-    """Raise where a server on ``host`` could be used by everybody on the network."""
+    """Raise if a server on ``host`` could be used by everybody on the network."""
     if is_loopback(host) or authentication.upper() not in UNAUTHENTICATED:
         return
     raise CepUnsupportedError(
         f"a Thrift server on {host} without authentication: everybody who reaches it can read and drop the tables",
         code="INSECURE_SERVER",
-        hint="set --conf hive.server2.authentication=LDAP (or KERBEROS, CUSTOM), or say --insecure",
+        hint="set --conf hive.server2.authentication=LDAP (or KERBEROS, CUSTOM), or pass --insecure",
     )
 
 
 def is_loopback(host: str) -> bool:
-    """Whether only this machine reaches ``host``; a name other than localhost may mean any address."""
+    """Whether ``host`` is reachable from this machine only; a name other than localhost may mean any address."""
     try:
         return ipaddress.ip_address(host.strip("[]")).is_loopback
     except ValueError:
@@ -132,7 +132,7 @@ def is_loopback(host: str) -> bool:
 
 
 def stop_on_signals() -> threading.Event:
-    """An event that SIGTERM and SIGINT set, in place of what they did before."""
+    """An event that SIGTERM and SIGINT set, replacing their previous handlers."""
     told_to_stop = threading.Event()
     for number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, lambda *_: told_to_stop.set())
@@ -140,7 +140,7 @@ def stop_on_signals() -> threading.Event:
 
 
 def start_error(error: Py4JJavaError) -> str:
-    """Why Spark could not start the server, in one line: the innermost cause."""
+    """One line on why Spark could not start the server: the innermost cause."""
     java = error.java_exception
     while java.getCause() is not None:
         java = java.getCause()
@@ -148,14 +148,15 @@ def start_error(error: Py4JJavaError) -> str:
 
 
 def _hive_setting(spark: SparkSession, name: str) -> str:
-    """A setting as the server sees it: ours, hive-site.xml's, or Hive's default."""
+    """The effective value of a setting: ours, hive-site.xml's, or Hive's default."""
     hadoop = spark._jsparkSession.sessionState().newHadoopConf()
     conf = spark._jvm.org.apache.hadoop.hive.conf.HiveConf(hadoop, hadoop.getClass())
     return str(conf.get(name) or "")
 
 
 def _show_providers(spark: SparkSession, settings: Mapping[str, str]) -> None:
-    """Hive's password checkers (LDAP, CUSTOM) make a HiveConf of their own: it has hive-site.xml and Java's properties, not Spark's settings."""
+    """Copy settings to Java's properties, where Hive's password checkers (LDAP, CUSTOM) find them: they create a HiveConf of their own, without
+    Spark's settings."""
     for name, value in settings.items():
         hive_name = name.removeprefix("spark.hadoop.").removeprefix("spark.")
         if hive_name.startswith("hive.server2."):
@@ -163,12 +164,12 @@ def _show_providers(spark: SparkSession, settings: Mapping[str, str]) -> None:
 
 
 def _pass_over_hive_functions(spark: SparkSession) -> None:
-    """Tell Hive that its own functions are registered already: Spark never uses them, and lacks a class that registering them needs (LlapSigner).
+    """Mark Hive's own functions as registered: Spark never uses them, and lacks a class that their registration needs (LlapSigner).
 
-    Without this a session that closes on a thread new to Hive fails with NoClassDefFoundError, and the next one there waits for ever.
+    Without this, a session that closes on a thread new to Hive fails with NoClassDefFoundError, and the next one there hangs.
     """
     jvm, gateway = spark._jvm, spark.sparkContext._gateway
-    with suppress(Py4JJavaError):  # another Hive than 2.3
+    with suppress(Py4JJavaError):  # a Hive version other than 2.3
         state = jvm.java.lang.Class.forName("org.apache.hadoop.hive.ql.metadata.Hive").getDeclaredField(
             "didRegisterAllFuncs"
         )
@@ -177,11 +178,11 @@ def _pass_over_hive_functions(spark: SparkSession) -> None:
         parameters[0] = jvm.java.lang.Integer.TYPE
         handles = jvm.java.lang.invoke.MethodHandles
         change = handles.lookup().unreflect(state.getType().getMethod("set", parameters))
-        # py4j would turn the AtomicInteger into a number on its way: the two calls are made one, in Java.
+        # py4j would convert the AtomicInteger to a number, so both calls are made in Java.
         made = handles.collectArguments(change, 0, handles.lookup().unreflectGetter(state))
         made.invokeWithArguments(jvm.java.util.List.of(_REGISTERED))
 
 
 def _thrift_service(java_server: Any) -> Any:
-    """The part of the server that listens (CLIService is the other)."""
+    """The listening service of the server (the other one is CLIService)."""
     return next(service for service in java_server.getServices() if service.getName().startswith("Thrift"))

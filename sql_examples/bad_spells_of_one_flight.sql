@@ -1,8 +1,8 @@
--- question: The daily flight HA 51 from New York to Honolulu: show each bad spell day by day (days over 20 minutes late
---           or cancelled, two in a row at least), up to and including the first good day.
+-- question: The daily flight HA 51 from New York to Honolulu: show each bad spell day by day (at least two days in a row
+--           over 20 minutes late or cancelled), up to and including the first good day.
 --
 -- ALL ROWS PER MATCH keeps the input rows. CLASSIFIER() says which variable a day belongs to, MATCH_NUMBER() which
--- spell; the other two measures are running: they see the spell up to the row they stand on.
+-- spell; the other two measures are running: they cover the spell up to the current row.
 --
 -- order: flight_date.
 SELECT spell, flight_date, day_of_spell, verdict, dep_delay, worst_so_far

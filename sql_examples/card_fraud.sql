@@ -1,8 +1,8 @@
 -- question: When must a card be blocked, because gift cards followed by electronics add up to more than 10,000 within
 --           10 minutes, over at least three such pairs?
 --
--- Application III of "Complex Event Analytics" (A-Seq): EMIT CHANGES gives a row as soon as a purchase changes the
--- number of pairs alive and their total, so the first row past the threshold is the moment to act.
+-- Application III of "Complex Event Analytics" (A-Seq): EMIT CHANGES returns a row as soon as a purchase changes the
+-- number of live pairs and their total, so the first row past the threshold is the moment to act.
 --
 -- order: by time.
 SELECT card, MIN(emit_time) AS block_at, MAX(pairs) AS most_pairs, MAX(total) AS highest_total

@@ -1,5 +1,5 @@
 -- question: Which aircraft fell further behind on three or more departures in a row, by over 10 minutes each time, and
---           then left on time again at the very next one, never standing still for a day?
+--           then left on time again at the very next one, without ever standing still for a day?
 --
 -- The clause reads an aircraft's departures in time order: any departure, then three or more that are each over 10
 -- minutes later than the one before (PREV), then one that is not late; each less than 24 hours after the one before.

@@ -1,5 +1,5 @@
--- question: Which aircraft left New York three times within 18 hours, each time at least an hour later against its
---           schedule than the time before, the first time being late already?
+-- question: Which aircraft left New York three times within 18 hours, each time with at least an hour more delay
+--           than the time before, and already late the first time?
 --
 -- Three events of one type, with conditions that compare each departure with the one before it in the pattern. Other
 -- departures of the aircraft may lie between them (skip till any match).

@@ -1,6 +1,6 @@
 -- question: How many users look at a Kindle, then at a case, then at a stylus within an hour, and how often?
 --
--- Application II of "Complex Event Analytics" (A-Seq). The clause gives the count of each user instead of the matches:
+-- Application II of "Complex Event Analytics" (A-Seq). The clause returns the count per user instead of the matches:
 -- MEASURES, answered without building a single match.
 --
 -- order: one row.

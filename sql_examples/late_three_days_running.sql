@@ -2,7 +2,7 @@
 --           how often?
 --
 -- Each window of three days counts, so the search goes on at the next row of the match: four such days are two windows.
--- PREV compares with the flight's row before; a day without the flight, or with a cancellation, breaks the run.
+-- PREV compares with the previous row of the flight; a day without the flight, or with a cancellation, breaks the run.
 --
 -- order: most windows first, then worst delay, carrier, flight, origin and destination.
 SELECT carrier, flight, origin, dest,

@@ -1,6 +1,6 @@
 -- question: When did John take more than 1,000 mg of antibiotics in two doses within four hours?
 --
--- The healthcare query of SASE: [name = 'John'] is a test of every event, the sum compares two.
+-- The healthcare query of SASE: [name = 'John'] tests every event, the sum compares two.
 --
 -- order: by time.
 SELECT x.taken_at AS first_at, y.taken_at AS second_at, x.amount + y.amount AS total

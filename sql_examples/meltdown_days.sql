@@ -1,5 +1,5 @@
 -- question: On which days did a carrier's operation at a New York airport break down: two of its aircraft leave three
---           hours late or more, for different destinations, and less than two hours after the first of them was gone
+--           hours late or more, for different destinations, and less than two hours after the first of them has left,
 --           another flight is cancelled?
 --
 -- Two events of one type and one of another, with a comparison between the two. Every combination is a match, so the

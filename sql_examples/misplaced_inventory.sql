@@ -1,7 +1,7 @@
 -- question: Which items were put on another shelf, and for an hour neither brought to a counter nor back?
 --
--- The inventory query of SASE: the negation stands last, so it reaches to the end of the window, and one of its conditions
--- compares it with the first event. The paper reads z.shelf_id at a counter, where there is none, as true; SQL says so.
+-- The inventory query of SASE: the negation comes last, so it extends to the end of the window, and one of its conditions
+-- compares it with the first event. At a counter there is no shelf_id, and the paper takes the comparison as true; in SQL this is explicit.
 --
 -- order: by time of the second reading.
 SELECT y.tag_id AS tag_id, x.shelf_id AS belongs_to, y.shelf_id AS found_on, y.read_at AS found_at

@@ -1,7 +1,7 @@
 -- question: What is each carrier's longest streak of on-time departures (at most 15 minutes late) in a row?
 --
 -- The clause reads a carrier's flights in order of schedule and returns one row per streak. A cancelled flight has no
--- dep_delay, so the condition does not hold: the streak ends. A window keeps the longest (the earliest of equals).
+-- dep_delay, so the condition does not hold: the streak ends. A window function keeps the longest (the earliest in case of a tie).
 --
 -- order: longest streak first, then carrier.
 SELECT carrier, departures, first_departure, last_departure, mean_delay

@@ -1,6 +1,6 @@
 -- question: Which items were taken from a shelf and out of the shop within 12 hours, without passing a counter?
 --
--- Query 2 of SASE (Query 1 of SASE+). Types that are no identifiers are quoted; [tag_id] compares all three events.
+-- Query 2 of SASE (Query 1 of SASE+). Types that are not identifiers are quoted; [tag_id] compares all three events.
 --
 -- order: by exit.
 SELECT z.tag_id AS tag_id, MAX(x.read_at) AS last_on_shelf, z.read_at AS left_at

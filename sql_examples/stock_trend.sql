@@ -1,6 +1,6 @@
--- question: Where did a price keep above the mean of its rise so far, from a large trade on, until the volume plummeted?
+-- question: Where did a price, starting from a large trade, stay above the running mean of its rise until the volume plummeted?
 --
--- Query 3 of SASE+ as printed, with ORDER BY: a closure that grows by what exceeds its running mean and skips the rest.
+-- Query 3 of SASE+ as printed, with ORDER BY: a closure that takes events above its running mean and skips the rest.
 --
 -- order: by the drop, then the start.
 SELECT b.symbol AS symbol, match_start AS started_at, match_end AS dropped_at, size(a) AS trades,

@@ -1,4 +1,4 @@
--- question: When did A, B and C tick within five minutes, in whatever order, each dearer than the one before in the alphabet?
+-- question: When did A, B and C tick within five minutes, in any order, with B at the highest price?
 --
 -- Pattern 2 of the lazy NFA paper: the conjunction.
 --

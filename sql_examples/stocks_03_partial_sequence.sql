@@ -1,4 +1,4 @@
--- question: How often, by the hour, came B after A and D after C, with E at any place, all within ten minutes?
+-- question: How often in each hour did B come after A and D after C, with E anywhere, all within ten minutes?
 --
 -- Pattern 3 of the lazy NFA paper: a partial order, sequences inside a conjunction.
 --

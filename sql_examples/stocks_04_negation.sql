@@ -1,6 +1,6 @@
--- question: When came A, C and D in this order within an hour, with no B between A and C that was dearer than that C?
+-- question: When did A, C and D come in this order within an hour, without a B between A and C at a higher price than C?
 --
--- Pattern 4 of the lazy NFA paper: the condition of the negated event looks at a later one.
+-- Pattern 4 of the lazy NFA paper: the condition on the negated event refers to a later event.
 --
 -- order: by the three times.
 SELECT a.at AS a_at, c.at AS c_at, d.at AS d_at

@@ -1,6 +1,6 @@
 -- question: Which runs of three or more Bs of one lot size lie between A and C, within a quarter of an hour?
 --
--- Pattern 7 of the lazy NFA paper: all elements of the closure agree in an attribute, so it grows among equals only.
+-- Pattern 7 of the lazy NFA paper: all elements of the closure agree on an attribute, so only equal events are searched.
 --
 -- order: by the two times, lot and number.
 SELECT a.at AS a_at, c.at AS c_at, b[0].lot AS lot, size(b) AS ticks, COUNT(*) AS matches

@@ -1,4 +1,4 @@
--- question: When came A, B and C in this order within six minutes, or C, D and E?
+-- question: When did A, B and C, or C, D and E, come in this order within six minutes?
 --
 -- Pattern 8 of the lazy NFA paper: two chains in one automaton; an event of C may take part in both.
 --

@@ -1,4 +1,4 @@
--- question: Which As and Ds less than five minutes apart have a B or a C beside them, and which of the two?
+-- question: Which As and Ds less than five minutes apart come with a B or a C, and which of the two?
 --
 -- Pattern 9 of the lazy NFA paper: a disjunction inside a conjunction, two chains in normal form.
 --

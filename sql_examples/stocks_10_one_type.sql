@@ -1,4 +1,4 @@
--- question: Which ticks of A, B and C within 12 minutes of each other fall, where all ticks are of one event type?
+-- question: When do the prices of A, B and C fall from each to the next within 12 minutes, if all ticks have one event type?
 --
 -- Pattern 10 of the lazy NFA paper: the stock is an attribute and the rates are unknown, so the order is chosen from the data.
 --

@@ -1,6 +1,6 @@
 -- question: Which companies of three regions moved together, in this order, within ten minutes?
 --
--- Pattern 11 of the lazy NFA paper, the one of its experiments: the Pearson correlation of each pair of price histories
+-- Pattern 11 of the lazy NFA paper, the one used in its experiments: the Pearson correlation of each pair of price histories
 -- exceeds a threshold. It is an ordinary function over arrays (setup/papers.sql); Spark applies it to the matches.
 --
 -- order: by the three times.

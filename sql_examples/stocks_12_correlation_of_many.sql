@@ -1,7 +1,7 @@
--- question: Which European companies, one or more, all moved with an American one, before an African one that nobody in Asia moved with?
+-- question: Which European companies, one or more, all moved with an American one, before an African one that no Asian company moved with?
 --
--- The iteration and negation of the same paper's experiments. A closure and a negated event are the engine's to test, and it
--- compares numbers: of histories scaled to mean 0 and length 1 the correlation is the sum of the products.
+-- Iteration and negation from the same paper's experiments. Conditions on closures and negated events are evaluated by the engine,
+-- which compares numbers: for histories scaled to mean 0 and length 1, the correlation is the sum of the products.
 --
 -- order: by the times.
 WITH sums AS (

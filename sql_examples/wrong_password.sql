@@ -1,4 +1,4 @@
--- question: From which addresses do wrong passwords come in rows, as when somebody guesses them?
+-- question: From which addresses do series of wrong passwords come, as if somebody were guessing?
 --
 -- Application I of "Complex Event Analytics" (A-Seq): a user name, a password that is not that user's, and the submit
 -- button, within 10 seconds and from one address. The password typed is compared with the one stored, so the answer is

@@ -1,7 +1,7 @@
-"""``aseq_count`` and its kin in Spark's Python workers: aggregates over the matches of a pattern in groups of events.
+"""``aseq_count`` and its siblings in Spark's Python workers: aggregates over the matches of a pattern in groups of events.
 
-In: event times, types and values, of one group (``GroupedAggregate``) or as one list of structs a group (``CollectedAggregate``), in any order.
-Out: one value a group. Both sort the events and hand them, group after group, to the A-Seq engine in one call. Knows neither SQL nor Spark.
+In: event times, types and values of one group (``GroupedAggregate``), or one list of structs per group (``CollectedAggregate``), in any order. Out:
+one value per group. Both sort the events and pass them, group after group, to the A-Seq engine in one call. Knows neither SQL nor Spark.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ BIGGEST = 2**63
 
 
 class _ArrowFunction:
-    """What Spark sends to the workers: the MatchSpec; unpickled for each task, before its rows are read."""
+    """What Spark sends to the workers: the MatchSpec, unpickled once per task before its rows are read."""
 
     def __init__(self, spec_json: str) -> None:
         self.spec_json = spec_json
@@ -53,7 +53,7 @@ class GroupedAggregate(_ArrowFunction):
 
 
 class CollectedAggregate(_ArrowFunction):
-    """A scalar Arrow UDF: a list of STRUCT(time, type[, value]) a group → the groups' values."""
+    """A scalar Arrow UDF: one list of STRUCT(time, type[, value]) per group → one value per group."""
 
     def __call__(self, groups: pa.Array) -> pa.Array:
         spec = _spec(self.spec_json)
@@ -67,7 +67,7 @@ class CollectedAggregate(_ArrowFunction):
 
 @dataclass(frozen=True, slots=True)
 class Events:
-    """The events of ``groups`` groups, each with the number of its group."""
+    """The events of several ``groups``, each with its group number."""
 
     ts: pa.Array
     kind: pa.Array
@@ -83,7 +83,7 @@ def _spec(spec_json: str) -> AggregateFunctionSpec:
 
 
 def _answers(spec: AggregateFunctionSpec, events: Events) -> list[Any]:
-    """One value a group: that of no matches where the group has none."""
+    """One value per group: that of an empty set of matches if the group has none."""
     nothing: Any = 0 if spec.function == "count" else None
     answers = [nothing] * events.groups
     if not len(events.ts):
@@ -121,7 +121,7 @@ def _overflow(spec: AggregateFunctionSpec) -> CepDataError:
 
 
 def _table(spec: AggregateFunctionSpec, events: Events) -> pa.Table:
-    """The engine's input: group after group, each in order of time."""
+    """The engine's input: group after group, each in time order."""
     time = _times(events.ts)
     order = np.lexsort((time, events.group))
     time, group = time[order], events.group[order]
@@ -145,12 +145,12 @@ def _table(spec: AggregateFunctionSpec, events: Events) -> pa.Table:
 
 
 def _times(ts: pa.Array) -> NDArray[Any]:
-    """Times as microseconds, numbers as they are."""
+    """Times as microseconds, numbers unchanged."""
     if ts.null_count:
         raise CepDataError(
             "the event time of aseq_count, aseq_sum, aseq_avg, aseq_min or aseq_max is NULL",
             code="NULL_EVENT_TIME",
-            hint="leave such events out: WHERE ts IS NOT NULL",
+            hint="filter such events out: WHERE ts IS NOT NULL",
         )
     if pa.types.is_date(ts.type):
         ts = ts.cast(pa.timestamp("us"))
@@ -161,7 +161,7 @@ def _times(ts: pa.Array) -> NDArray[Any]:
 
 
 def _months_later(dates: pa.Array, months: int) -> NDArray[np.int64]:
-    """As Spark adds months to a date: the same day of the month, or the last one where there is none; in microseconds."""
+    """Add months to dates as Spark does: the same day of the month, or its last day if there is none; in microseconds."""
     days = dates.to_numpy(zero_copy_only=False).astype("M8[D]")
     month = days.astype("M8[M]")
     target = month + months
@@ -181,7 +181,7 @@ def _masks(spec: AggregateFunctionSpec, kind: pa.Array, starts: NDArray[np.bool_
 
 
 def _takes(element: Element, names: list[str]) -> NDArray[np.bool_]:
-    """Per type, and last for a NULL type, whether the element takes its events."""
+    """Whether the element takes events of each type, and (last) of a NULL type."""
     return np.array([not element.types or name in element.types for name in names] + [not element.types])
 
 
@@ -212,7 +212,7 @@ def _engine_spec(spec: AggregateFunctionSpec, value: pa.Array | None) -> Aggrega
 
 
 def _sources(function: str, variable: str, integers: bool) -> list[MatchAggregate]:
-    """What is asked of one variable: a sum of integers as DECIMAL, because the sum of all variables may fit where one's does not."""
+    """The aggregates needed of one variable: sums of integers as DECIMAL, because the total may fit BIGINT even if one variable's sum does not."""
     number: Number = "decimal" if integers else "double"
     if function == "sum":
         return [MatchAggregate("sum", variable, "value", number)]
@@ -239,7 +239,7 @@ def _average(parts: list[Any]) -> float | None:
 
 
 def _extreme(greatest: bool) -> Callable[[list[Any]], Any]:
-    """NaN is the greatest double, as in Spark."""
+    """MIN or MAX with NaN as the greatest double, as in Spark."""
     best = max if greatest else min
     return lambda parts: best(_known(parts), key=lambda value: (value != value, value), default=None)
 

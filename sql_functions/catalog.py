@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 import threading
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from py4j.protocol import Py4JJavaError
@@ -25,11 +25,11 @@ Describe = Callable[[str], StructType]
 
 
 UNKNOWN_SIZE = 1 << 62
-"""Spark writes the size of what it cannot estimate as the largest BIGINT."""
+"""Spark reports the largest BIGINT as the size of what it cannot estimate."""
 
 CHEAP_NODES = frozenset({"Project", "Filter", "Union", "LocalRelation", "Range", "InMemoryRelation"})
 CHEAP_FORMATS = frozenset({"parquet", "orc"})
-"""Plans of these nodes, over files of these formats, read one column at a fraction of the cost of the rows."""
+"""Plans of these nodes over files of these formats can read a single column at a fraction of the cost of whole rows."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +51,7 @@ def _cheap(plan: Any) -> bool:
 
 
 def dataset_of_plan(context: Any) -> Callable[[Any, Any], Any]:
-    """Spark's way from a session and a logical plan to a Dataset; each look-up of it costs seven calls into the JVM."""
+    """Spark's function from a session and a logical plan to a Dataset; each look-up of it costs seven calls into the JVM."""
     return context._jvm.org.apache.spark.sql.classic.Dataset.ofRows  # type: ignore[no-any-return]
 
 
@@ -65,30 +65,45 @@ def spark_exception(error: Py4JJavaError) -> PySparkException:
 
 @dataclass(frozen=True, slots=True)
 class ClassicDescribe:
-    """What a classic session knows of queries; ``parse`` makes a logical plan of text, with the statement's parameters bound."""
+    """What a classic session knows of queries; ``parse`` turns text into a logical plan, with the statement's parameters bound.
+
+    ``last``: the query analysed last, with its Dataset, for callers that ask several things about it.
+    """
 
     of_rows: Callable[[Any, Any], Any]
     jsession: Any
     parse: Callable[[str], Any]
+    last: dict[str, Any] = field(default_factory=dict)
 
     def __call__(self, query: str) -> StructType:
         """The output columns."""
-        with _quiet:
+        with quiet:
             return StructType.fromJson(json.loads(self._dataset(query).schema().json()))
 
     def expression(self, query: str) -> SparkFunction | Constant:
-        """The one column as a tree of functions. Raises CepUnsupportedError, without a span, for one that no engine has."""
-        with _quiet:
+        """The single column as a tree of functions. Raises CepUnsupportedError, without a span, for functions that no engine implements."""
+        with quiet:
             tree = expression_tree(self.jsession, self._dataset(query).queryExecution().analyzed())
         check(tree)
         return tree
+
+    def streaming(self, query: str) -> bool:
+        """Whether rows of the query's result come from a stream."""
+        with quiet:
+            return bool(self._dataset(query).isStreaming())
+
+    def value(self, query: str) -> Any:
+        """The one column, a constant."""
+        with quiet:
+            tree = expression_tree(self.jsession, self._dataset(query).queryExecution().analyzed())
+        return tree.value if isinstance(tree, Constant) else None
 
     def resources(self, query: str) -> Resources:
         """What Spark knows of the query's cost."""
         session = self.jsession
         cores = session.sparkContext().defaultParallelism()
         partitions = session.sessionState().conf().numShufflePartitions()
-        with _quiet:
+        with quiet:
             dataset = self._dataset(query)
             try:
                 plan = dataset.queryExecution().optimizedPlan()
@@ -99,20 +114,23 @@ class ClassicDescribe:
 
     def rows(self, query: str) -> list[dict[str, Any]]:
         """The rows of a small query, which is run; a NULL is left out."""
-        with _quiet:
+        with quiet:
             return [json.loads(row) for row in self._dataset(query).toJSON().collectAsList()]
 
     def files(self, table: str) -> frozenset[str]:
         """The files that a table is read from; none where it is not one of files. No job runs."""
-        with _quiet:
+        with quiet:
             return frozenset(self._dataset(f"SELECT * FROM {table}").inputFiles())
 
     def _dataset(self, query: str) -> Any:
         """The analysed query. PySpark leaves exceptions that it has no class for (a collation's name, a bare lambda) to Py4J."""
-        try:
-            return self.of_rows(self.jsession, self.parse(query))
-        except Py4JJavaError as error:
-            raise spark_exception(error) from None
+        if query not in self.last:
+            self.last.clear()
+            try:
+                self.last[query] = self.of_rows(self.jsession, self.parse(query))
+            except Py4JJavaError as error:
+                raise spark_exception(error) from None
+        return self.last[query]
 
 
 def classic_describe(of_rows: Callable[[Any, Any], Any], jsession: Any, parse: Callable[[str], Any]) -> ClassicDescribe:
@@ -121,7 +139,7 @@ def classic_describe(of_rows: Callable[[Any, Any], Any], jsession: Any, parse: C
 
 
 class _Quiet:
-    """PySpark logs every failed analysis; the ones asked for here are answered by the caller. Several threads may be inside at once."""
+    """Suppresses PySpark's log of failed analyses, which the caller handles. Several threads may be inside at once."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
@@ -142,9 +160,28 @@ class _Quiet:
                 PySparkLogger.getLogger("SQLQueryContextLogger").disabled = self._disabled
 
 
-_quiet = _Quiet()
+quiet = _Quiet()
+
+
+@dataclass(frozen=True, slots=True)
+class ConnectDescribe:
+    """What a Spark Connect session knows of queries; ``sql`` makes a DataFrame of text."""
+
+    sql: Callable[[str], Any]
+
+    def __call__(self, query: str) -> StructType:
+        """The output columns."""
+        return self.sql(query).schema  # type: ignore[no-any-return]
+
+    def streaming(self, query: str) -> bool:
+        """Whether rows of the query's result come from a stream."""
+        return bool(self.sql(query).isStreaming)
+
+    def value(self, query: str) -> Any:
+        """The one column of the one row: a constant."""
+        return self.sql(query).collect()[0][0]
 
 
 def connect_describe(sql: Callable[[str], Any]) -> Describe:
-    """Describe queries in a Spark Connect session; ``sql`` makes a DataFrame of text."""
-    return lambda query: sql(query).schema  # type: ignore[no-any-return]
+    """Describe queries in a Spark Connect session; ``sql`` turns text into a DataFrame."""
+    return ConnectDescribe(sql)

@@ -1,9 +1,9 @@
-"""``cep_expand(buffer)``: the matches in a buffer that COMPRESSED MATCHES made, as a table function for LATERAL joins.
+"""``cep_expand(buffer)``: the matches in a buffer of COMPRESSED MATCHES, as a table function for LATERAL joins.
 
     SELECT m.match_end, x.* FROM t MATCH PATTERN (… COMPRESSED MATCHES) AS m, LATERAL cep_expand(m.buffer) AS x
 
-In: a buffer a row. Out: a row a match, with a column for each variable, as ALL MATCHES has them. A plain Python UDTF: Spark joins no Arrow
-UDTF laterally. What the columns are is told by the type of the buffer's field ``variables``.
+In: one buffer per row. Out: one row per match, with one column per variable, as with ALL MATCHES. A plain Python UDTF, because Spark does not support
+lateral joins with Arrow UDTFs. The type of the buffer's field ``variables`` determines the columns.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ FIELDS = ("variable", "event", "previous", "other", "variables")
 
 
 class ExpandFunction:
-    """Base of the classes that ``expand_function`` makes, one for each combination of single events and closures."""
+    """Base of the classes made by ``expand_function``, one for each combination of single events and closures."""
 
     kleene: ClassVar[tuple[bool, ...]] = ()
 
@@ -31,7 +31,7 @@ class ExpandFunction:
 
 
 class AnalyzedExpandFunction:
-    """The same where Spark asks the function itself for its columns (Spark Connect)."""
+    """The same function for Spark Connect, where Spark asks the function itself for its columns."""
 
     def __init__(self, analyzed: AnalyzeResult) -> None:
         self._kleene = closures(analyzed.schema)
@@ -52,7 +52,7 @@ def expand_function(kleene: tuple[bool, ...]) -> type[ExpandFunction]:
 
 
 def expanded_type(buffer: DataType) -> StructType:
-    """The result's columns. Raises CepAnalysisError for a type that is no buffer's."""
+    """The result's columns. Raises CepAnalysisError for a type that is not that of a buffer."""
     if not isinstance(buffer, StructType) or tuple(buffer.names) != FIELDS:
         raise CepAnalysisError(
             f"cep_expand takes the column buffer of COMPRESSED MATCHES, not {buffer.simpleString()[:60]}",

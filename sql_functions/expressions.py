@@ -1,4 +1,4 @@
-"""Spark's analysis of an expression, as data: class, type, arguments, mode of every node, with the casts that Spark adds.
+"""Spark's analysis of an expression as data: class, type, arguments and mode of every node, including implicit casts.
 
 In: a query of one column (classic sessions; over Spark Connect the analysed plan is out of reach). Out: a ``spec.expression.SparkFunction`` tree
 whose ``AttributeReference`` leaves name the input's columns. Nothing is executed.
@@ -27,13 +27,14 @@ _SETTINGS: dict[str, tuple[str, ...]] = {
     "TimestampDiff": ("unit", "timeZoneId"),
     "GetStructField": ("ordinal",),
 }
-"""What of a node beside its arguments its value depends on."""
+"""The parameters of a node, other than its arguments, that affect its value."""
 
 _REPLACEABLE = "org.apache.spark.sql.catalyst.expressions.RuntimeReplaceable"
 
 
 def expression_tree(jsession: Any, plan: Any) -> SparkFunction | Constant:
-    """The tree of the one column that ``plan`` (an analysed ``Project``) computes. Raises CepUnsupportedError for what has no data form."""
+    """The tree of the single column that ``plan`` (an analysed ``Project``) computes. Raises CepUnsupportedError for what cannot be represented as
+    data."""
     column = plan.projectList().apply(0)
     replaceable = jsession.getClass().getClassLoader().loadClass(_REPLACEABLE)
     return _Reader(replaceable.isInstance, {}).node(column.child() if _name(column) == "Alias" else column)
@@ -45,7 +46,7 @@ class _Reader:
         self._common = common
 
     def node(self, node: Any) -> SparkFunction | Constant:
-        """One node with all below it."""
+        """One node with its subtree."""
         name = _name(node)
         if name == "AttributeReference":
             return SparkFunction(name, _type(node), settings=(str(node.name()),))
@@ -64,7 +65,7 @@ class _Reader:
         return SparkFunction(name, _type(node), arguments, settings, str(node.prettyName()))
 
     def _with(self, node: Any) -> SparkFunction | Constant:
-        """``x BETWEEN 1 AND 2`` computes x once; here it is written out twice."""
+        """Expand common sub-expressions: Spark computes the x of ``x BETWEEN 1 AND 2`` once; here it is repeated."""
         for definition in _items(node.defs()):
             self._common[str(definition.id())] = self.node(definition.child())
         return self.node(node.child())
@@ -89,7 +90,7 @@ def _items(sequence: Any) -> list[Any]:
 
 
 def _value(value: Any, type_text: str) -> Any:
-    """A literal's value, as ``Constant`` has it."""
+    """A literal's value, in the form of ``Constant``."""
     if value is None or isinstance(value, bool | int | float | bytes | bytearray):
         return float(value) if type_text in ("double", "float") and value is not None else value
     if type_text.startswith("decimal"):

@@ -1,8 +1,8 @@
 """The Arrow UDTF behind every pattern clause: whole partitions in, matches out. Runs in Spark's Python workers.
 
 In: Arrow batches of one Spark task, rows partition after partition, each in ORDER BY order. Out: Arrow tables with the columns of the
-MatchSpec's outputs. One instance serves one task: it keeps only the partition that is still open, and gives everything complete
-before it to the engine at once. It knows neither SQL nor a Spark session.
+MatchSpec's outputs. One instance serves one task: it keeps only the partition that is still open, and passes all complete partitions to the engine at
+once. It knows neither SQL nor a Spark session.
 """
 
 from __future__ import annotations
@@ -19,15 +19,15 @@ import pyarrow.compute as pc
 
 from sparkcep.engines.engine import Run, evaluation
 from sparkcep.errors import CepError
-from sparkcep.spec import AnalyzeSpec, MatchSpec, RowPatternSpec, from_json
+from sparkcep.spec import AnalyzeSpec, AutomatonSpec, MatchSpec, RowPatternSpec, from_json
 from sql_functions.worker import answer_at_once, settle
 
 MIN_ROWS = 1 << 16
-"""Complete partitions wait until this many rows are there, so that an engine call's fixed cost is spread over them."""
+"""Complete partitions are buffered until they have this many rows, to amortise the fixed cost of an engine call."""
 
 
 class MatchTableFunction:
-    """Base of the UDTF classes that ``table_function`` makes, one for each MatchSpec."""
+    """Base of the UDTF classes made by ``table_function``, one for each MatchSpec."""
 
     spec_json: ClassVar[str] = ""
 
@@ -39,7 +39,7 @@ class MatchTableFunction:
         self._waiting_rows = 0
 
     def eval(self, batch: pa.RecordBatch) -> Iterator[pa.Table]:
-        """One batch of the task's input; yields the matches of partitions that are complete now."""
+        """Process one batch of the task's input; yields the matches of partitions that are now complete."""
         border = _last_partition_start(batch.column(self._spec.masks[0]))
         if border is None:
             self._open.append(batch)
@@ -50,7 +50,7 @@ class MatchTableFunction:
             yield from self._drain()
 
     def terminate(self) -> Iterator[pa.Table]:
-        """The end of the task's input: the open partition is complete too."""
+        """Process the end of the task's input: the open partition is now complete."""
         self._wait(*self._open)
         self._open = []
         yield from self._drain()
@@ -79,13 +79,13 @@ def table_function(spec_json: str) -> type[MatchTableFunction]:
 
 @lru_cache(maxsize=64)
 def _evaluation(spec_json: str) -> tuple[MatchSpec | AnalyzeSpec, Run]:
-    """The compiled engine for a spec, kept for the tasks that a reused worker runs next."""
+    """The compiled engine for a spec, cached for later tasks of a reused worker."""
     spec: Any = from_json(spec_json)
     return spec, evaluation(spec)
 
 
 def _last_partition_start(mask: pa.Array) -> int | None:
-    """The last row whose bit 0 is set: before it all partitions are complete."""
+    """The last row whose bit 0 is set: all partitions before it are complete."""
     starts = pc.indices_nonzero(pc.bit_wise_and(mask, pa.scalar(1, mask.type)))
     return starts[-1].as_py() if len(starts) else None
 
@@ -93,5 +93,7 @@ def _last_partition_start(mask: pa.Array) -> int | None:
 def _clause(spec: MatchSpec | AnalyzeSpec) -> str:
     if isinstance(spec, AnalyzeSpec):
         return _clause(spec.of)
+    if isinstance(spec, AutomatonSpec):
+        return f"MATCH AUTOMATON ({spec.text})"
     keyword = "MATCH_RECOGNIZE PATTERN" if isinstance(spec, RowPatternSpec) else "MATCH PATTERN"
     return f"{keyword} ({spec.text or spec.pattern})"

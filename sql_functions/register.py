@@ -1,9 +1,10 @@
-"""Makes ``cep_match`` known to Spark: one builtin table function that serves every pattern clause.
+"""Registers ``cep_match`` with Spark: one builtin table function that serves every pattern clause.
 
-``cep_match(TABLE(…), '<MatchSpec JSON>')`` stands alone in the SQL text, so it can be stored in a view, read by another session and
-resolved again after a restart. The JSON is taken off the argument list when the call is resolved (a literal argument would be repeated
-for every row on its way to the worker); the UDTF that remains carries it.
-Spark Connect has no JVM at hand: there each MatchSpec is registered under a name made of its hash.
+``cep_match(TABLE(…), '<MatchSpec JSON>')`` is self-contained SQL, so it can be stored in a view, read by another session and resolved again after a
+restart. The JSON is removed from the argument list when the call is resolved (a literal argument would be sent to the worker with every row); the
+resulting UDTF carries it.
+
+In Spark Connect the JVM is out of reach: there each MatchSpec is registered under a name derived from its hash.
 """
 
 from __future__ import annotations
@@ -30,20 +31,20 @@ _BUILTIN = ("builtin", "system")
 
 
 def register_builtin(context: Any) -> None:
-    """Put ``cep_match`` among Spark's builtin table functions: sessions made afterwards have it. ``context``: SparkContext."""
+    """Add ``cep_match`` to Spark's builtin table functions: sessions created afterwards have it. ``context``: SparkContext."""
     registry = getattr(context._jvm.org.apache.spark.sql.catalyst.analysis, "TableFunctionRegistry$")
     for name, builder in _builders(context):
         _register(context, getattr(registry, "MODULE$").builtin(), (name,), builder)
 
 
 def register_in_session(context: Any, jsession: Any) -> None:
-    """Put ``cep_match`` into a classic session that exists already (idempotent)."""
+    """Add ``cep_match`` to an existing classic session (idempotent)."""
     registry = jsession.sessionState().tableFunctionRegistry()
     for name, builder in _builders(context):
         try:
             _register(context, registry, (name,), builder)
         except Py4JJavaError as error:
-            # Spark 4.3 insists on the full name, earlier ones look functions up by the bare one.
+            # Spark 4.3 requires the full name; earlier versions look functions up by the bare one.
             if "fully qualified" not in str(error):
                 raise
             _register(context, registry, (name, *_BUILTIN), builder)
@@ -90,7 +91,7 @@ class _Builder:
 
 
 class _ExpandBuilder:
-    """scala.Function1: the argument of a ``cep_expand`` call, a buffer → the logical plan of a UDTF with the columns that its type names."""
+    """scala.Function1: the argument of a ``cep_expand`` call, a buffer → the logical plan of a UDTF with the columns given by its type."""
 
     def __init__(self, context: Any) -> None:
         self._context = context
@@ -115,7 +116,7 @@ class _ExpandBuilder:
 
 
 def _find_parser(context: Any, udtf: Any) -> Any:
-    """What ``builder`` wants as its second argument: a function that gives a parser, before Spark 4.3 the parser itself."""
+    """The second argument of ``builder``: a function that returns a parser; before Spark 4.3 the parser itself."""
     methods = [method for method in udtf.getClass().getMethods() if method.getName() == "builder"]
     if methods[0].getParameterTypes()[1].getSimpleName() == "Function0":
         return _NoParser()
@@ -143,7 +144,7 @@ def _literal(expression: Any) -> str:
 
 
 def _builders(context: Any) -> tuple[tuple[str, Any], ...]:
-    """The table functions, each with what makes its plan."""
+    """The table functions, each with its plan builder."""
     return (FUNCTION_NAME, _Builder(context)), (EXPAND_NAME, _ExpandBuilder(context))
 
 

@@ -1,8 +1,8 @@
-"""Makes ``aseq_count``, ``aseq_sum``, ``aseq_avg``, ``aseq_min`` and ``aseq_max`` known to Spark, for every query of every session.
+"""Registers ``aseq_count``, ``aseq_sum``, ``aseq_avg``, ``aseq_min`` and ``aseq_max`` with Spark, for every query of every session.
 
-``aseq_count(ts, type, 'SEQ(A, !N, B)', within)`` is a grouped aggregate Arrow UDF, which may stand with OVER too. ``cep_aseq_count(list,
-'SEQ(A, !N, B)', within)`` answers the same of a COLLECT_LIST of structs: the rewrite writes it, because Spark mixes it with its own aggregates.
-Pattern and window are constants: they are taken off the argument list and travel inside the function.
+``aseq_count(ts, type, 'SEQ(A, !N, B)', within)`` is a grouped aggregate Arrow UDF, which can be used with OVER too. ``cep_aseq_count(list, 'SEQ(A,
+!N, B)', within)`` computes the same from a COLLECT_LIST of structs: the rewrite uses it, because Spark can mix it with its own aggregates. Pattern
+and window are constants: they are removed from the argument list and sent inside the function.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ Fail = Callable[[CepError], Exception]
 
 
 def register_aggregates(context: Any, registry: Any, parse: Parse, fail: Fail) -> None:
-    """Put the functions into a FunctionRegistry. ``parse``: pattern text → pattern, CepError for one that A-Seq does not count."""
+    """Add the functions to a FunctionRegistry. ``parse``: pattern text → pattern; CepError if A-Seq cannot count it."""
     jvm = context._jvm
     for function in FUNCTIONS:
         for prefix in (PREFIX, COLLECTED_PREFIX):
@@ -65,7 +65,7 @@ def register_aggregates(context: Any, registry: Any, parse: Parse, fail: Fail) -
                 )
             except (
                 Py4JJavaError
-            ) as error:  # Spark 4.3 insists on the full name, earlier ones look functions up by the bare one
+            ) as error:  # Spark 4.3 requires the full name; earlier versions look functions up by the bare one
                 if "fully qualified" not in str(error):
                     raise
                 path = map(jvm.scala.Option.apply, ("builtin", "system"))
@@ -74,7 +74,7 @@ def register_aggregates(context: Any, registry: Any, parse: Parse, fail: Fail) -
 
 
 def builtin_functions(context: Any) -> Any:
-    """The registry that sessions made afterwards start with."""
+    """The registry with which later sessions start."""
     registry = getattr(context._jvm.org.apache.spark.sql.catalyst.analysis, "FunctionRegistry$")
     return getattr(registry, "MODULE$").builtin()
 
@@ -101,7 +101,7 @@ def function_spec(
     length = None if months is not None else _length(name, within, within_type, ts_type)
     if length is None and months is None and any(sequence.open_ended for sequence in sequences(parsed)):
         raise CepAnalysisError(
-            f"the pattern of {name} begins or ends with NOT, and only within says how far that reaches",
+            f"the pattern of {name} begins or ends with NOT, and only within bounds how far that reaches",
             code="NEGATION_WITHOUT_WITHIN",
             hint="give it a within: INTERVAL 1 HOUR, or a number",
         )
@@ -109,7 +109,7 @@ def function_spec(
 
 
 def result_type(function: str, value: DataType | None) -> DataType:
-    """The type of a call's result. Raises CepAnalysisError for a value that has no such aggregate."""
+    """The type of a call's result. Raises CepAnalysisError for a value type without this aggregate."""
     if function == "count":
         return LongType()
     if function in ("min", "max"):
@@ -138,7 +138,7 @@ def udf(spec: AggregateFunctionSpec, value: DataType | None, *, collected: bool,
 
 
 def _months(name: str, within: object, data_type: DataType, ts_type: DataType) -> int | None:
-    """A window of months, whose ends follow the times only where these are dates: 30 January 12:00 and 31 January 10:00 end the other way round."""
+    """A window of months, whose deadlines are monotone only if times are dates: those of 30 January 12:00 and 31 January 10:00 are reversed."""
     if within is None or not isinstance(data_type, YearMonthIntervalType) or not isinstance(ts_type, DateType):
         return None
     return int(_positive(name, int(str(within))))

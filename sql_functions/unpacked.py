@@ -1,7 +1,7 @@
-"""sparkcep shipped to workers as one file (``--py-files sparkcep-….whl``): the packages unpacked, once for each machine and user.
+"""sparkcep shipped to workers as a single file (``--py-files sparkcep-….whl``): unpacks the packages, once per machine and user.
 
-numba keeps compiled kernels beside their sources, and those must be files. In a folder that outlives the application the kernels are compiled
-once a machine; inside the wheel they could not be kept at all. Packages that are files already are left alone.
+numba caches compiled kernels beside their sources, which must be files. In a folder that outlives the application, the kernels are compiled once per
+machine; inside the wheel they could not be cached at all. Packages that are already files are left alone.
 """
 
 from __future__ import annotations
@@ -17,20 +17,20 @@ from pathlib import Path
 
 
 def unpack_packages() -> None:
-    """Put the unpacked packages in front of the import path, where this file comes out of an archive."""
+    """Prepend the unpacked packages to the import path, if this file was loaded from an archive."""
     archive = archive_of(Path(__file__))
     if archive is not None:
-        with suppress(OSError):  # no home to write to: numba says what it misses
+        with suppress(OSError):  # no writable home: numba will report what it lacks
             sys.path.insert(0, str(unpacked(archive, cache_folder())))
 
 
 def archive_of(file: Path) -> Path | None:
-    """The archive that a module's path leads through; None for a file of its own."""
+    """The archive that contains a module's path; None for an ordinary file."""
     return next((parent for parent in file.parents if parent.is_file()), None)
 
 
 def unpacked(archive: Path, cache: Path) -> Path:
-    """The folder in ``cache`` with the archive's content: made by the first process that asks."""
+    """The folder in ``cache`` with the archive's content, created by the first process that needs it."""
     folder = cache / hashlib.sha256(archive.read_bytes()).hexdigest()[:16]
     if folder.is_dir():
         return folder
@@ -46,5 +46,5 @@ def unpacked(archive: Path, cache: Path) -> Path:
 
 
 def cache_folder() -> Path:
-    """Where a user's caches are."""
+    """The folder of the user's caches."""
     return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "sparkcep"

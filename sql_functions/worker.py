@@ -1,4 +1,4 @@
-"""A PySpark worker process, told what a task on few rows would otherwise wait for. Linux; elsewhere Spark's own ways stay."""
+"""Latency tuning of a PySpark worker process for tasks on few rows. Linux only; elsewhere Spark's defaults remain."""
 
 from __future__ import annotations
 
@@ -13,16 +13,16 @@ _DESCRIPTORS = "/proc/self/fd"
 
 
 def answer_at_once() -> None:
-    """Acknowledge what has arrived on this process's TCP connections, and hold back nothing that is written to them.
+    """Acknowledge received data on this process's TCP connections at once, and do not delay writes.
 
-    Called before a task's first rows are read. Spark writes a task's header and its rows apart, and its socket keeps the rows back until the
-    header is acknowledged (Nagle), which Linux puts off by 40 ms: where a task on ten rows takes 3.
+    Called before a task's first rows are read. Spark writes a task's header and its rows separately, and its socket holds the rows back until the
+    header is acknowledged (Nagle's algorithm), which Linux delays by 40 ms; a task on ten rows takes 3.
     """
     quick = getattr(socket, "TCP_QUICKACK", None)
     if quick is None or not os.path.isdir(_DESCRIPTORS):
         return
     for name in os.listdir(_DESCRIPTORS):
-        with suppress(OSError):  # closed meanwhile, or no TCP connection
+        with suppress(OSError):  # closed in the meantime, or not a TCP connection
             if stat.S_ISSOCK(os.fstat(int(name)).st_mode):
                 connection = socket.socket(fileno=int(name))
                 try:
@@ -33,10 +33,10 @@ def answer_at_once() -> None:
 
 
 def settle() -> None:
-    """Keep what new modules hold out of garbage collections. Called when a task ends.
+    """Exclude the objects of newly imported modules from garbage collection. Called when a task ends.
 
-    A worker makes a full collection after each task (``pyspark/daemon.py``). Over the objects of numba and pyarrow it takes 60 ms and more,
-    where a task on little data takes 3.
+    A worker runs a full collection after each task (``pyspark/daemon.py``). Over the objects of numba and pyarrow this takes 60 ms or more; a task on
+    little data takes 3.
     """
     global _settled
     if len(sys.modules) != _settled:
@@ -46,4 +46,4 @@ def settle() -> None:
 
 
 _settled = 0
-"""The number of modules when the collector was last told to pass them over."""
+"""The number of modules when objects were last frozen."""

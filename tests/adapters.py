@@ -1,8 +1,7 @@
 """Corpus cases → the engines' own contract: an Arrow table and a MatchSpec, as the driver sends them.
 
-``row_outputs`` and ``event_matches`` run a case through an engine and give its answer in the corpus' own terms. What a
-case needs and an engine does not have is listed in ``*_REFUSED``; ``row_gap`` and ``event_gap`` say which of it stops a
-case.
+``row_outputs`` and ``event_matches`` run a case through an engine and give its answer in the corpus' own terms. Features that a case needs and an
+engine lacks are listed in ``*_REFUSED``; ``row_gap`` and ``event_gap`` say which of them excludes a case.
 """
 
 from __future__ import annotations
@@ -36,7 +35,7 @@ EVENT_REFUSED = {"aggregate": "aggregates over matches"}
 
 
 def row_gap(case: RowCase) -> str | None:
-    """Why the row engine does not run the case, None if it does."""
+    """Why the row engine cannot run the case, None if it can."""
     return next((reason for tag, reason in ROW_REFUSED.items() if tag in case.needs), None)
 
 
@@ -123,12 +122,12 @@ def _row_holds(case: RowCase, index: int, variable: str, row: int) -> bool:
 
 
 def event_gap(case: EventCase) -> str | None:
-    """Why the event engine does not run the case, None if it does."""
+    """Why the event engine cannot run the case, None if it can."""
     return next((reason for tag, reason in EVENT_REFUSED.items() if tag in event_features(case)), None)
 
 
 def event_features(case: EventCase) -> set[str]:
-    """The case's tags, and what its pattern and clauses show."""
+    """The case's tags, and the features visible in its pattern and clauses."""
     found = set(case.needs) | {case.strategy}
     found |= {"kleene" for element in event_ir.elements(event_pattern(case.pattern)) if element.kleene}
     found |= {"non_overlapping"} if case.non_overlapping else set()
@@ -238,7 +237,7 @@ def _event_table(case: EventCase, members: Sequence[Any]) -> pa.Table:
 
 
 def _breaks(case: EventCase, members: Sequence[Any]) -> list[bool]:
-    """Whether the event is no neighbour of the one before it: under strict contiguity in the whole input."""
+    """Whether each event is not adjacent to its predecessor: under strict contiguity, in the whole input."""
     if case.strategy != "strict_contiguity":
         return [False] * len(members)
     line = sorted(case.events, key=lambda event: tuple(event[column] for column in case.order))
@@ -247,7 +246,7 @@ def _breaks(case: EventCase, members: Sequence[Any]) -> list[bool]:
 
 
 def _event_type(case: EventCase, values: Iterable[Any]) -> pa.DataType:
-    """The driver casts what is compared with an average to DOUBLE."""
+    """The type of a column: the driver casts what is compared with an average to DOUBLE."""
     found = _arrow_type(values)
     averaged = any("AVG(" in text for text in case.where)
     return pa.float64() if averaged and found == pa.int64() else found
@@ -271,7 +270,7 @@ def _joint(case: EventCase) -> list[str]:
 
 
 def _is_local(text: str, pattern: event_ir.EventPattern) -> bool:
-    """Whether the condition looks at one event alone (of a closure: at each): Spark computes it."""
+    """Whether the condition reads a single event (of a closure: each separately), so that Spark computes it."""
     refs = [node for node in sql.walk(sql.parse(text)) if isinstance(node, sql.Ref)]
     alone = all(ref.index == "i" for ref in refs if ref.variable in _kleene(pattern))
     return equivalence(text) is None and alone and len(_variables(text)) == 1
@@ -286,7 +285,7 @@ def _variables(text: str) -> set[str]:
 
 
 def _anchor(text: str, pattern: event_ir.EventPattern) -> tuple[str, expression.Place | None]:
-    """Whose rows carry the constants: rather a single event's, else those of the element that is looked at, or of the first."""
+    """The variable whose rows carry the constants: preferably a single event, else the element in the condition, or the first one."""
     kleene = _kleene(pattern)
     name = min(_variables(text), key=lambda name: (name in kleene, name))
     if name not in kleene:

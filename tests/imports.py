@@ -1,6 +1,6 @@
 """Who imports whom, read from every file of the distribution. ``python -m tests.imports [FILE.svg]`` prints the picture of it, or draws it.
 
-A node is a room: a package, or a file that stands beside packages. An arrow goes from the importing room to the imported one; the number on it
+A node is a package, or a file next to packages. An arrow goes from the importing room to the imported one; the number on it
 is how many imports it stands for. Imports inside functions count too.
 """
 

@@ -1,7 +1,8 @@
-"""Aggregates in MEASURES that no engine has (``stddev``, ``percentile``, ``max_by`` …): Spark computes them, from the rows that the engine gives.
+"""Aggregates in MEASURES that no engine implements (``stddev``, ``percentile``, ``max_by`` …): Spark computes them, from rows that the engine
+returns.
 
-``stddev(A.x)`` → an array of A's rows per output row of the engine, exploded and grouped again, with ``stddev(`__cep_r`.`c0`)`` over it.
-In: an aggregate's syntax tree. Out: its SQL over one exploded row, and what of a row it reads.
+``stddev(A.x)`` → an array of A's rows per output row of the engine, exploded and regrouped, with ``stddev(`__cep_r`.`c0`)`` over it. In: an
+aggregate's syntax tree. Out: its SQL over exploded rows, and the columns of a row that it reads.
 """
 
 from __future__ import annotations
@@ -27,12 +28,18 @@ _NAMES = (
 SPARK_AGGREGATES = frozenset(_NAMES.split())
 """Spark's aggregate functions; FIRST and LAST are navigation inside a pattern clause."""
 
+_MARK = "aggregate"
+
 POSITION, ROW, CLASSIFIER = "__cep_p", "__cep_r", "v"
-"""An exploded row: its place in the match, its columns, and among them the name of its variable."""
+"""An exploded row: its position in the match, its columns, and among these the name of its variable."""
 
 
 def is_aggregate(node: exp.Expression) -> bool:
-    """Whether ``node`` is an aggregate, with what may stand behind it: FILTER, WITHIN GROUP, IGNORE NULLS."""
+    """Whether ``node`` is an aggregate, possibly followed by FILTER, WITHIN GROUP or IGNORE NULLS."""
+    if _MARK in node.meta:
+        return True
+    if isinstance(node.parent, exp.Dot) and node.arg_key == "expression":
+        return False  # of ``system.builtin.sum(x)`` the whole is
     if isinstance(node, exp.Filter | exp.IgnoreNulls | exp.RespectNulls | exp.WithinGroup):
         return is_aggregate(node.this)
     if isinstance(node, exp.Any):
@@ -42,8 +49,28 @@ def is_aggregate(node: exp.Expression) -> bool:
     return isinstance(node, exp.AggFunc)
 
 
+def mark(node: exp.Expression, *, beside_others: bool) -> None:
+    """Note that Spark resolves the call to an aggregate. ``beside_others``: a query may have Spark's own aggregates beside it."""
+    node.meta[_MARK] = beside_others
+
+
+def is_marked(call: exp.Expression) -> bool:
+    """Whether Spark was asked about the call, and said that it is an aggregate."""
+    return _MARK in call.meta
+
+
+def is_apart(node: exp.Expression) -> bool:
+    """Whether no aggregate of Spark's may stand beside this one in a query (a Python one), nor a FILTER behind it."""
+    return innermost_call(node).meta.get(_MARK) is False
+
+
+def is_listed(node: exp.Expression, source: Source) -> bool:
+    """Whether the aggregate is one of those known here by name."""
+    return function_name(innermost_call(node), source) in SPARK_AGGREGATES
+
+
 def innermost_call(node: exp.Expression) -> exp.Expression:
-    """The function call itself."""
+    """The function call without such suffixes."""
     while isinstance(node, exp.Filter | exp.IgnoreNulls | exp.RespectNulls | exp.WithinGroup):
         node = node.this
     return node
@@ -61,9 +88,10 @@ def function_name(node: exp.Expression, source: Source) -> str:
 
 @dataclass(slots=True)
 class Fold:
-    """The rows of one variable (None: of the match) and what Spark computes from them.
+    """The rows of one variable (None: of the whole match) and what Spark computes from them.
 
-    ``fields``: input column → (field of the exploded row, type). ``calls``: SQL over an exploded row → name of the result.
+    ``fields``: input column → (field of the exploded row, type). ``calls``: SQL over an exploded row → name of the result; ``apart``: of those
+    that may not stand beside others.
     ``array`` and ``names`` are the engine's outputs that hold the rows and, where ``classified``, their variables.
     """
 
@@ -71,6 +99,7 @@ class Fold:
     running: bool
     fields: dict[str, tuple[str, DataType]] = field(default_factory=dict)
     calls: dict[str, str] = field(default_factory=dict)
+    apart: dict[str, str] = field(default_factory=dict)
     classified: bool = False
     array: str = ""
     names: str = ""
@@ -109,7 +138,7 @@ class Fold:
 
 @dataclass(slots=True)
 class Folds:
-    """All folds of a clause's measures, and the number of their results."""
+    """All folds of a clause's measures; numbers their results."""
 
     found: dict[tuple[tuple[str, ...] | None, bool], Fold] = field(default_factory=dict)
 
@@ -117,17 +146,18 @@ class Folds:
         """The fold over the rows of a variable."""
         return self.found.setdefault((members, running), Fold(members, running))
 
-    def result(self, fold: Fold, text: str) -> str:
+    def result(self, fold: Fold, text: str, *, apart: bool = False) -> str:
         """The column that holds the aggregate ``text`` over the rows of ``fold``."""
-        count = sum(len(other.calls) for other in self.found.values())
-        return quoted(fold.calls.setdefault(text, f"__cep_g{count}"))
+        count = sum(len(other.calls) + len(other.apart) for other in self.found.values())
+        calls = fold.apart if apart else fold.calls
+        return quoted(calls.setdefault(text, f"__cep_g{count}"))
 
     def __iter__(self) -> Iterator[Fold]:
         return iter(self.found.values())
 
 
 def over_exploded(call: str, condition: str | None, behind: str) -> str:
-    """An aggregate with a FILTER that leaves out the row that OUTER adds for an empty array; ``behind``: IGNORE NULLS or nothing."""
+    """An aggregate with a FILTER that drops the row that OUTER adds for an empty array; ``behind``: the suffix IGNORE NULLS, or nothing."""
     there = f"{quoted(POSITION)} IS NOT NULL"
     where = there if condition is None else f"{there} AND ({condition})"
     return f"{call} FILTER (WHERE {where}){behind}"

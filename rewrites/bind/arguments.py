@@ -1,4 +1,4 @@
-"""What a navigation or an aggregate of a measure looks at: the rows of one variable, and a column of the input, which may be added.
+"""What a navigation or an aggregate in a measure reads: the rows of one variable, and an input column, added if necessary.
 
 ``LAST(up.price * 2)`` → the rows of ``up``, and an added column ``price * 2``.
 """
@@ -12,7 +12,7 @@ from sqlglot import exp
 
 from rewrites.bind.aggregates import innermost_call, is_aggregate
 from rewrites.bind.conditions import Columns, Condition, nested
-from rewrites.bind.names import Reference, Variables, has_query, outside_queries, reference, references, row_text
+from rewrites.bind.names import Reference, Variables, is_early, outside_queries, reference, references, row_text
 from rewrites.bind.relation import Relation
 from rewrites.dialect import column_path, span_of
 from rewrites.dialect.clause import Name
@@ -23,7 +23,10 @@ from sparkcep.errors import CepAnalysisError
 
 @dataclass(frozen=True, slots=True)
 class Arguments:
-    """``added``: expressions over one row that become input columns; ``early``: those of them with a subquery."""
+    """``added``: expressions over one row that become input columns; ``early``: those that contain a subquery.
+
+    ``outer``: names of enclosing queries, whose columns measures may name.
+    """
 
     variables: Variables
     source: Source
@@ -31,11 +34,11 @@ class Arguments:
     conditions: dict[str, Condition]
     added: Columns
     early: Columns
+    outer: frozenset[str] = frozenset()
 
     def members(self, node: exp.Expression, *, aggregate: bool = False) -> tuple[str, ...] | None:
-        """The variable that all references in an argument (or in a whole ``aggregate``) share; None for all rows.
-
-        Raises CepAnalysisError where they do not, or hold a navigation or an aggregate.
+        """The variable that all references in an argument (or in a whole ``aggregate``) share; None for all rows. Raises CepAnalysisError if they
+        differ, or contain a navigation or an aggregate.
         """
         call = innermost_call(node) if aggregate else None
         for part in outside_queries(node):
@@ -53,7 +56,7 @@ class Arguments:
         )
         if mixed is not None:
             raise CepAnalysisError(
-                "one navigation or aggregate may look at one variable only",
+                "a navigation or aggregate can refer to only one variable",
                 code="MIXED_VARIABLES",
                 span=span_of(node),
                 hint="write a navigation for each: LAST(A.x) + LAST(B.x)",
@@ -65,7 +68,9 @@ class Arguments:
         if not found:
             return None
         inside = {(ref.span.start, ref.span.end) for ref in found}
-        for part in node.find_all(exp.Column):
+        for part in outside_queries(node):
+            if not isinstance(part, exp.Column):
+                continue
             span = span_of(part)
             if (span.start, span.end) not in inside and self.relation.column(part.name) and not part.table:
                 return part
@@ -82,7 +87,7 @@ class Arguments:
         if cast is not None:
             text = f"CAST({text} AS {cast})"
         data_type = self.relation.types_of([(text, span_of(node))])[0]
-        if has_query(node):
+        if is_early(node):
             return self.early.name(text, data_type), data_type
         return self.added.name(self._guarded(text, members), data_type), data_type
 
@@ -105,7 +110,7 @@ class Arguments:
         return column, self.relation.schema[column].dataType
 
     def _guarded(self, text: str, members: tuple[str, ...] | None) -> str:
-        """Only rows that can be the variable's may run its expression: on others an ANSI cast could fail."""
+        """``text``, evaluated only on rows that the variable can take: on others an ANSI cast could fail."""
         conditions = [self.conditions[member] for member in members or () if member in self.conditions]
         tests = [condition.text for condition in conditions if condition.text is not None]
         if not members or len(tests) < len(members):

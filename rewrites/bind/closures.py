@@ -1,6 +1,6 @@
 """References into Kleene closures: ``b[i].x``, ``b[1].x``, ``SUM(b[..i-1].x)``, ``COUNT(b.*)``.
 
-In: syntax trees. Out: which variable and which of its events they look at. Whether the variable is a closure is checked by the callers.
+In: syntax trees. Out: which variable and which of its events they reference. The callers check that the variable is a closure.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ _FUNCTIONS: dict[type[exp.Expression], ir.Function] = {
 
 @dataclass(frozen=True, slots=True)
 class Aggregate:
-    """``function(variable.argument)`` over a closure, or its prefix; ``argument`` None: of the events themselves."""
+    """``function(variable.argument)`` over a closure, or its prefix; ``argument`` None: over the events themselves."""
 
     function: ir.Function
     variable: str

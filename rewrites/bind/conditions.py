@@ -1,7 +1,7 @@
-"""DEFINE conditions: what looks at the row under test and its neighbours becomes SQL for Spark.
+"""DEFINE conditions: parts that read only the row under test and its neighbours become SQL for Spark.
 
-``B.v > PREV(B.v)`` in B's own condition → ``v > `__cep_n0``` with ``LAG(v, 1)`` as column ``__cep_n0``. Of a condition that looks at
-other rows of the match too, the conjuncts that do not are taken here; the others are left to ``match_conditions``.
+``B.v > PREV(B.v)`` in B's own condition → ``v > `__cep_n0``` with ``LAG(v, 1)`` as column ``__cep_n0``. If a condition also reads other rows of the
+match, its row-only conjuncts are handled here and the rest is left to ``match_conditions``.
 """
 
 from __future__ import annotations
@@ -12,7 +12,8 @@ from pyspark.sql.types import DataType
 from sqlglot import exp
 
 from rewrites.bind.aggregates import is_aggregate
-from rewrites.bind.names import Variables, has_query, is_exists, outside_queries, reference, require_known, row_text
+from rewrites.bind.engine_values import has_engine_value
+from rewrites.bind.names import Variables, is_early, is_exists, outside_queries, reference, require_known, row_text
 from rewrites.bind.relation import Relation
 from rewrites.dialect import column_path, span_of
 from rewrites.dialect.clause import Define
@@ -23,19 +24,19 @@ from sparkcep.errors import CepAnalysisError, CepUnsupportedError, Span
 
 
 class _MatchDependent(Exception):
-    """The expression looks at another row of the match than the one under test."""
+    """The expression reads a row of the match other than the one under test."""
 
 
 @dataclass(slots=True)
 class Columns:
-    """Columns added to the input, one for each distinct SQL text: text → name; ``types``: name → type, where it is known."""
+    """Columns added to the input, one per distinct SQL text: text → name; ``types``: name → type, if known."""
 
     prefix: str
     texts: dict[str, str] = field(default_factory=dict)
     types: dict[str, DataType] = field(default_factory=dict)
 
     def name(self, text: str, data_type: DataType | None = None) -> str:
-        """The column that holds ``text``, added when it is new."""
+        """The column that holds ``text``, added if it is new."""
         name = self.texts.setdefault(text, f"{self.prefix}{len(self.texts)}")
         if data_type is not None:
             self.types[name] = data_type
@@ -46,7 +47,7 @@ class Columns:
 class Condition:
     """The row-only part of a condition as SQL over the input and the neighbour columns, and the conjuncts that are match-dependent.
 
-    ``text`` is None where no conjunct is row-only. ``parts``: the row-only conjuncts as (the user's text, SQL).
+    ``text`` is None if no conjunct is row-only. ``parts``: the row-only conjuncts as (the user's text, SQL).
     """
 
     text: str | None
@@ -59,7 +60,7 @@ class Condition:
 class ConditionBinder:
     """Binds the conditions of one clause.
 
-    ``neighbours`` collects ``LAG``/``LEAD`` calls (without their OVER), ``early`` what has a subquery.
+    ``neighbours`` collects ``LAG``/``LEAD`` calls (without their OVER), ``early`` expressions with a subquery.
     """
 
     variables: Variables
@@ -69,7 +70,7 @@ class ConditionBinder:
     early: Columns
 
     def bind(self, define: Define) -> Condition:
-        """The condition, divided. Errors: FINAL, PREV with a bad offset, navigation inside a subquery's comparison."""
+        """The condition, split. Errors: FINAL, PREV with a bad offset, navigation inside a subquery's comparison."""
         own = self.variables.require(define.variable)[0]
         whole = self._row_only(define.condition.node, own)
         parts = [(node, self._row_only(node, own)) for node in conjuncts(define.condition.node)]
@@ -81,7 +82,7 @@ class ConditionBinder:
         return Condition(" AND ".join(texts) or None, define.condition.span, rest, row_only)
 
     def _row_only(self, node: exp.Expression, own: str) -> str | None:
-        """The condition as SQL where it looks at the row under test and its neighbours only."""
+        """The condition as SQL, if it reads only the row under test and its neighbours."""
         try:
             edits = list(replaced(node, lambda part: self._replacement(part, own)))
         except _MatchDependent:
@@ -111,19 +112,19 @@ class ConditionBinder:
         return self.source.text(found.rest)
 
     def _query(self, node: exp.Expression, own: str) -> str:
-        """A subquery is computed below the windows: a join above them would lose their order."""
+        """A column with the subquery's value, computed below the windows: a join above them would lose their order."""
         refuse_navigation(node)
         return self._row(node, own)
 
     def _check_foreign(self, node: exp.Expression) -> None:
-        """A name that is no variable's is an input column's or Spark's; inside a subquery or a lambda it may be anything."""
+        """Check names that are not variables: an input column or a name of Spark's; inside a subquery or a lambda they may be anything."""
         if not node.find_ancestor(exp.Query, exp.Lambda):
             require_known(column_path(node), self.variables, self.relation)
 
     def _navigation(self, node: Navigation, own: str) -> str:
         _refuse_final(node.running, node)
         offset = offset_of(node)
-        if isinstance(node.this, Classifier) or isinstance(node.this.this, Classifier):
+        if has_engine_value(node):
             raise _MatchDependent
         if node.function in ("FIRST", "LAST"):
             if node.function == "FIRST" or offset:
@@ -154,10 +155,10 @@ class ConditionBinder:
             if found is not None and own not in found.members:
                 raise _MatchDependent
         text = row_text(node, self.variables, self.source)
-        return quoted(self.early.name(text)) if has_query(node) else text
+        return quoted(self.early.name(text)) if is_early(node) else text
 
     def _classifier(self, node: Classifier, own: str) -> str:
-        """In A's own condition the row under test is mapped to A already."""
+        """CLASSIFIER: in A's own condition the row under test is already mapped to A."""
         if node.this is not None:
             members = self.variables.members(node.this.name)
             if members is None or own not in members:
@@ -174,7 +175,7 @@ def conjuncts(node: exp.Expression) -> list[exp.Expression]:
 
 
 def offset_of(node: Navigation) -> int | None:
-    """The navigation's offset, None where none is written. Errors: no literal, negative, more than two arguments."""
+    """The navigation's offset, None if omitted. Errors: not a literal, negative, more than two arguments."""
     offset = node.args.get("offset")
     if node.args.get("extra"):
         raise CepAnalysisError(f"{node.function} takes one or two arguments", code="NAVIGATION", span=span_of(node))
@@ -182,7 +183,7 @@ def offset_of(node: Navigation) -> int | None:
         return None
     if not isinstance(offset, exp.Literal) or offset.is_string or not offset.name.isdigit():
         raise CepAnalysisError(
-            f"the offset of {node.function} must be a whole number, zero or more",
+            f"the offset of {node.function} must be a non-negative integer",
             code="NAVIGATION_OFFSET",
             span=span_of(offset),
             hint=f"write {node.function}(…, 1)",
@@ -193,10 +194,10 @@ def offset_of(node: Navigation) -> int | None:
 def nested(node: exp.Expression) -> CepAnalysisError:
     """The error for a nesting that the standard forbids."""
     return CepAnalysisError(
-        "navigation, CLASSIFIER, MATCH_NUMBER and aggregates may not stand here inside a navigation",
+        "navigation, CLASSIFIER, MATCH_NUMBER and aggregates cannot be nested like this inside a navigation",
         code="NESTED_NAVIGATION",
         span=span_of(node),
-        hint="allowed is PREV or NEXT around FIRST or LAST: PREV(LAST(A.x, 1), 2)",
+        hint="only PREV or NEXT around FIRST or LAST is allowed: PREV(LAST(A.x, 1), 2)",
     )
 
 
@@ -208,15 +209,18 @@ def _refuse_final(running: bool | None, node: exp.Expression) -> None:
 
 
 def is_query(node: exp.Expression) -> bool:
-    """Whether ``node`` is an expression that a subquery makes: a scalar one, EXISTS, or IN with all that stands before it."""
+    """Whether ``node`` is computed apart: a scalar subquery, EXISTS, IN with its left operand, or a window function."""
     if isinstance(node, exp.In):
         return node.args.get("query") is not None
-    return is_exists(node) or isinstance(node, exp.Subquery)
+    return is_exists(node) or isinstance(node, exp.Subquery | exp.Window)
 
 
 def refuse_navigation(node: exp.Expression) -> None:
-    """Raise where a subquery's expression ``node`` looks at other rows of the match."""
-    if any(isinstance(part, Navigation | Classifier | MatchNumber) for part in node.walk()):
+    """Raise if the subquery expression ``node`` reads other rows of the match."""
+    if any(
+        isinstance(part, Navigation | Classifier | MatchNumber)
+        for part in node.walk(prune=lambda part: isinstance(part, exp.Window))
+    ):
         raise CepUnsupportedError(
             "navigation inside a subquery, or before its IN",
             code="SUBQUERY_WITH_NAVIGATION",

@@ -1,8 +1,8 @@
-"""MatchPatternClause → BoundEventPattern: names resolved, WHERE divided between Spark and the engine."""
+"""MatchPatternClause → BoundEventPattern: names resolved, WHERE split between Spark and the engine."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from pyspark.sql.types import BooleanType, DataType
@@ -29,7 +29,7 @@ DEFAULT_TYPE_COLUMNS = ("event_type", "type")
 
 @dataclass(frozen=True, slots=True)
 class Inferred:
-    """A partition that the conditions imply: the one of ``columns`` that an event has; ``text``: the conjuncts it stands for."""
+    """A partitioning implied by the conditions: by the one of ``columns`` that an event has; ``text``: the conjuncts it replaces."""
 
     columns: tuple[str, ...]
     text: str
@@ -40,13 +40,12 @@ class BoundEventPattern:
     """A MATCH PATTERN clause ready to be emitted.
 
     ``order``: (SQL, direction) of each item.
-    ``tests``: for each variable the SQL condition that says whether an event can be its event (None: any). ``test_steps``: the same
-    part by part, as (what is tested, SQL of this part and all before it). ``equivalences``:
-    columns that partition beside ``keys``. ``columns``: SQL text → name of the columns that engine conditions read.
-    ``inferred``: partitions found by a rule. ``residual``: conjuncts that Spark applies to the matches. ``types``: the event types of
-    the pattern; empty where ANY takes all.
-    ``measures``: aggregates over the matches, where they are wanted instead of the matches; ``emit_changes``: each time they change.
-    ``key_filters``: tests of partitions, found by a rule.
+    ``tests``: for each variable the SQL condition on its candidate events (None: any event). ``test_steps``: the same step by step, as (what is
+    tested, SQL of this and all previous steps). ``equivalences``: further partitioning columns beside ``keys``. ``columns``: SQL text → name of the
+    columns that engine conditions read. ``inferred``: partitionings found by a rule. ``residual``: conjuncts that Spark applies to the matches.
+    ``types``: the event types of the pattern; empty if ANY takes all.
+    ``measures``: aggregates over the matches, if wanted instead of the matches; ``emit_changes``: a row each time they change. ``key_filters``:
+    filters on partitions, found by a rule.
     """
 
     relation: Relation
@@ -91,7 +90,8 @@ def bind_event_pattern(clause: MatchPatternClause, relation: Relation, source: S
     time = source.text(first.expr.span)
     time_type = relation.types_of([(time, first.expr.span)])[0]
     kleene = frozenset(element.variable for element in elements if element.kleene)
-    where = _Where(clause, variables, relation, source, kleene)
+    ends = {"match_start": time_type, "match_end": time_type}
+    where = _Where(clause, variables, relation, source, kleene, {key.name: key.data_type for key in keys} | ends)
     where.require_known()
     steps = {element.variable: where.test_steps(element, type_column) for element in elements}
     tests = {variable: found[-1][1] if found else None for variable, found in steps.items()}
@@ -125,16 +125,17 @@ def bind_event_pattern(clause: MatchPatternClause, relation: Relation, source: S
 
 @dataclass(frozen=True, slots=True)
 class _Where:
-    """WHERE of one clause, conjunct by conjunct."""
+    """WHERE of one clause, conjunct by conjunct. ``beside``: the result's columns beside the events, with their types."""
 
     clause: MatchPatternClause
     variables: Variables
     relation: Relation
     source: Source
     kleene: frozenset[str]
+    beside: Mapping[str, DataType]
 
     def test_steps(self, element: pattern.Element, type_column: str | None) -> tuple[tuple[str, str], ...]:
-        """Type test, then the variable's local conjuncts, each guarded by what stands before it: (what is tested, SQL so far)."""
+        """The type test, then the variable's local conjuncts, each guarded by its predecessors: (what is tested, SQL so far)."""
         tests = [_type_test(element, type_column)] if element.types and type_column else []
         tests += [self._literal(item) for item in self.clause.equivalences if item.value is not None]
         steps = [(test, " AND ".join(tests[: i + 1])) for i, test in enumerate(tests)]
@@ -173,9 +174,8 @@ class _Where:
         return tuple(engine), tuple(residual)
 
     def _is_filter(self, seen: tuple[str, ...], tree: pattern.EventPattern) -> bool:
-        """Whether Spark can apply a conjunct to the matches: all that it looks at is there, and nothing but it depends on it.
-
-        Only under SKIP TILL ANY MATCH is WHERE a filter on matches, and NON OVERLAPPING chooses among filtered ones.
+        """Whether Spark can apply a conjunct to the matches: they have all that it reads, and nothing else depends on its outcome. Only under SKIP
+        TILL ANY MATCH is WHERE a filter on matches, and NON OVERLAPPING selects among filtered ones.
         """
         if not seen:
             return True
@@ -185,25 +185,33 @@ class _Where:
         return plain and self.clause.strategy == "any" and self.clause.matches == "all"
 
     def _require_boolean(self, conjunct: Expr) -> None:
-        """A residual conjunct; one that takes a whole event (``to_json(a)``) has no type over the input."""
+        """A residual conjunct; one that takes a whole event (``to_json(a)``) has no type over the input, but over the matches."""
         text = row_text(conjunct, self.variables, self.source)
         try:
             data_type = self.relation.types_of([(text, conjunct.span)])[0]
         except CepAnalysisError:
-            return
+            whole = [(self.source.text(conjunct.span), conjunct.span)]
+            data_type = self.relation.types_of(whole, self._matches())[0]
         _require_boolean(data_type, conjunct.span)
+
+    def _matches(self) -> str:
+        """An empty relation with the columns of the result: a struct for each variable."""
+        fields = ", ".join(f"{string(f.name)}, {_null(f.dataType)}" for f in self.relation.schema)
+        columns = [f"{_null(data_type)} AS {quoted(name)}" for name, data_type in self.beside.items()]
+        columns += [f"named_struct({fields}) AS {quoted(name)}" for name in self.variables.primary]
+        return f"(SELECT {', '.join(columns)})"
 
     def _literal(self, item: Equivalence) -> str:
         assert item.value is not None
         return f"({quoted(self.relation.require(item.attribute))} = {self.source.text(item.value.span)})"
 
     def require_known(self) -> None:
-        """Every name in WHERE is known."""
+        """Check that every name in WHERE is known."""
         for conjunct in self.clause.conjuncts:
             self._require_known(conjunct)
 
     def _require_known(self, conjunct: Expr) -> None:
-        """Columns in WHERE are a variable's: a bare input column, or an unknown variable, is an error."""
+        """Columns in WHERE must be qualified by a variable: a bare input column or an unknown variable is an error."""
         found = references(conjunct.node, self.variables)
         for ref in found:
             self.relation.require(ref.column)
@@ -226,7 +234,7 @@ class _Where:
 
 
 def _outside_queries(node: exp.Expression) -> Iterator[exp.Expression]:
-    """Column references that are not inside a subquery or a lambda, whose names are their own."""
+    """Column references outside subqueries and lambdas, which have their own names."""
     if isinstance(node, exp.Query | exp.Lambda):
         return
     if isinstance(node, exp.Column | exp.Dot):
@@ -237,7 +245,7 @@ def _outside_queries(node: exp.Expression) -> Iterator[exp.Expression]:
 
 
 def _check_names(clause: MatchPatternClause, keys: tuple[Key, ...], elements: tuple[pattern.Element, ...]) -> None:
-    """A variable becomes a result column: it may not be named like another one."""
+    """Check that no variable, being a result column, is named like another result column."""
     taken = {key.name.lower(): f"the PARTITION BY column {key.name}" for key in keys}
     taken |= {"match_start": "the result column match_start", "match_end": "the result column match_end"}
     if clause.site.alias is not None:
@@ -264,7 +272,7 @@ def _type_column(clause: MatchPatternClause, relation: Relation, elements: tuple
             "the input has no column event_type or type",
             code="EVENT_TYPE",
             span=clause.site.input,
-            hint=f"say which column holds the event type: EVENT TYPE column; {suggestion('event_type', relation.schema.names)}",
+            hint=f"name the column that holds the event type: EVENT TYPE column; {suggestion('event_type', relation.schema.names)}",
         )
     return found
 
@@ -287,6 +295,10 @@ def type_in(type_column: str, types: tuple[str, ...]) -> str:
     """``type = 'A'`` or ``type IN ('A', 'B')``."""
     literals = ", ".join(string(name) for name in types)
     return f"{quoted(type_column)} = {literals}" if len(types) == 1 else f"{quoted(type_column)} IN ({literals})"
+
+
+def _null(data_type: DataType) -> str:
+    return f"CAST(NULL AS {data_type.simpleString()})"
 
 
 def _require_boolean(data_type: DataType, span: Span) -> None:

@@ -1,6 +1,5 @@
-"""MEASURES of MATCH PATTERN: aggregates over the matches, their names and what they may look at.
-
-In: the clause. Out: its measures, or an error at the place; how they are computed is not decided here.
+"""MEASURES of MATCH PATTERN: aggregates over the matches, their names and what they may reference. In: the clause. Out: its measures, or an error
+with its span; how they are computed is not decided here.
 """
 
 from __future__ import annotations
@@ -18,7 +17,7 @@ from sparkcep.errors import CepAnalysisError, CepUnsupportedError
 from sparkcep.pattern import event as pattern
 
 EMIT_TIME = "emit_time"
-"""The column of EMIT CHANGES that says when the value became what it is."""
+"""The column of EMIT CHANGES with the time at which the value changed."""
 _ROW_PATTERN = (Navigation, Classifier, MatchNumber, MatchSequenceNumber)
 _HINT = "write an aggregate over the matches: COUNT(*), or SUM, AVG, MIN, MAX, COUNT of v.column"
 
@@ -60,7 +59,7 @@ def _check_changes(clause: MatchPatternClause, keys: dict[str, str]) -> None:
             "EMIT CHANGES with WITHIN n EVENTS and [attr], which counts events apart for each value",
             code="EMIT_CHANGES",
             span=clause.emit_changes,
-            hint="write the attribute in PARTITION BY",
+            hint="put the attribute in PARTITION BY",
         )
 
 

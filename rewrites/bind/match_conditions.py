@@ -1,7 +1,7 @@
-"""Match-dependent parts of DEFINE conditions: what looks at other rows of the match becomes data for the engine.
+"""Match-dependent parts of DEFINE conditions: what reads other rows of the match becomes data for the engine.
 
-``up.price > LAST(down.price)`` → ``gt(price at the row under test, price at LAST down)``. The leaves are those of ``match_leaves``; what the
-engine has no operator for takes the slow path, see ``slow_conditions``.
+``up.price > LAST(down.price)`` → ``gt(price at the row under test, price at LAST down)``. The leaves are those of ``match_leaves``; expressions
+without an engine operator take the slow path, see ``slow_conditions``.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 from sqlglot import exp
 
-from rewrites.bind.match_leaves import MatchLeaves
+from rewrites.bind.match_leaves import MatchLeaves, is_wide
 from rewrites.bind.operands import NotForTheEngine, Operand, OperandBuilder
 from rewrites.bind.slow_conditions import slow_condition
 from sparkcep.spec import row
@@ -21,12 +21,20 @@ class MatchConditionTranslator(MatchLeaves):
     """Translates conjuncts of one variable's condition."""
 
     def translate(self, node: exp.Expression) -> row.Condition:
-        """The conjunct as data. Raises CepUnsupportedError at the part that needs more of Spark than the engine has."""
+        """The conjunct as data. Raises CepUnsupportedError at a part that neither the engine nor the slow path supports."""
         return self.emit(self.boolean(node))
 
     def boolean(self, node: exp.Expression) -> Operand:
-        """A condition; what the engine has no operator for takes the slow path."""
+        """A condition; parts without an engine operator take the slow path."""
         try:
-            return OperandBuilder.boolean(self, node)
+            found = OperandBuilder.boolean(self, node)
+            return slow_condition(node, self) if _reads_wide(found) else found
         except NotForTheEngine:
             return slow_condition(node, self)
+
+
+def _reads_wide(operand: Operand) -> bool:
+    """Whether a condition reads a decimal of more digits than the engine's words have."""
+    if operand.operator is not None:
+        return any(map(_reads_wide, operand.arguments))
+    return operand.source is None and is_wide(operand.data_type)

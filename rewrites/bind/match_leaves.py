@@ -1,7 +1,7 @@
-"""The leaves of match-dependent conditions: what looks at one other row of the match, or aggregates its rows, becomes data for the engine.
+"""The leaves of match-dependent conditions: reading one other row of the match, or aggregating its rows, becomes data for the engine.
 
-``LAST(down.price)`` → the column ``price`` at the last row of ``down``. An expression over the row of one navigation is one column:
-``substr(LAST(A.name), 1, 2)`` is ``LAST`` of ``substr(name, 1, 2)``, which Spark computes, provided the function gives NULL for NULL.
+``LAST(down.price)`` → the column ``price`` at the last row of ``down``. An expression over the row of a single navigation is hoisted into one column:
+``substr(LAST(A.name), 1, 2)`` is ``LAST`` of ``substr(name, 1, 2)``, which Spark computes, provided the function is NULL for NULL.
 """
 
 from __future__ import annotations
@@ -14,9 +14,10 @@ from sqlglot import exp
 
 from rewrites.bind.aggregates import function_name, innermost_call, is_aggregate, is_bare_count
 from rewrites.bind.conditions import Columns, nested, offset_of
+from rewrites.bind.engine_values import has_engine_value
 from rewrites.bind.measures import aggregate_type
-from rewrites.bind.names import Variables, has_query, outside_queries, reference, references, row_text
-from rewrites.bind.operands import NotForTheEngine, Operand, OperandBuilder
+from rewrites.bind.names import Variables, is_early, outside_queries, reference, references, row_text
+from rewrites.bind.operands import EXACT_DIGITS, NotForTheEngine, Operand, OperandBuilder
 from rewrites.bind.relation import Relation
 from rewrites.dialect import column_path, span_of
 from rewrites.dialect.clause import Name
@@ -56,12 +57,12 @@ _STRICT = (
     *(exp.Year, exp.Month, exp.Day, exp.Hour, exp.Minute, exp.TimestampTrunc, exp.DateTrunc, exp.Bracket),
     *(Navigation, exp.Placeholder, exp.Parameter),
 )
-"""Expressions that are NULL when an argument is: they may be computed before the navigation that may find no row."""
+"""Null-propagating expressions: they may be computed before the navigation, which may find no row."""
 
 
 @dataclass(frozen=True, slots=True)
 class MatchLeaves(OperandBuilder):
-    """The leaves in one variable's condition. ``own`` is the variable; ``guards`` (variable → SQL) test the rows of a variable."""
+    """The leaves in one variable's condition. ``own`` is the variable; ``guards`` (variable → SQL) test which rows a variable can take."""
 
     own: str
     variables: Variables
@@ -72,10 +73,12 @@ class MatchLeaves(OperandBuilder):
     guards: dict[str, str]
 
     def is_leaf(self, node: exp.Expression) -> bool:
-        """Whether ``node`` is one engine value, or looks at the row of one navigation at most."""
+        """Whether ``node`` is one engine value, or reads the row of at most one navigation."""
         if isinstance(node, Classifier | MatchNumber | MatchSequenceNumber | Semantics) or is_aggregate(node):
             return True
-        if any(_is_special(part) for part in node.walk() if not isinstance(part, Navigation)):
+        if isinstance(node, Navigation) and _is_of_engine_values(node):
+            return False
+        if any(_is_special(part) for part in _outside_windows(node) if not isinstance(part, Navigation)):
             return isinstance(node, Navigation)
         return len(self._positions(node)) <= 1
 
@@ -89,14 +92,14 @@ class MatchLeaves(OperandBuilder):
             return Operand(LongType(), source=row.Aggregate("count", running=True))
         if isinstance(node, Classifier):
             return Operand(StringType(), source=row.ClassifierAt(row.Navigation(self._members_of(node), running=True)))
-        if isinstance(node, Navigation) and isinstance(_innermost(node), Classifier):
-            return Operand(StringType(), source=row.ClassifierAt(self._position(node)))
+        if isinstance(node, Navigation) and isinstance(innermost(node), Classifier):
+            return Operand(StringType(), source=row.ClassifierAt(self.position(node)))
         if is_aggregate(node):
             return self._aggregate(node)
         return self._row_leaf(node)
 
     def is_hoisted(self, node: exp.Expression) -> bool:
-        """Whether a leaf's value can be computed by Spark before its row is known (NULL where there is none)."""
+        """Whether Spark can compute a leaf's value before its row is known (NULL if there is none)."""
         return self._is_safe(node, self._positions(node))
 
     def _is_safe(self, node: exp.Expression, positions: list[row.Navigation]) -> bool:
@@ -109,14 +112,14 @@ class MatchLeaves(OperandBuilder):
             raise NotForTheEngine
         text = self._text(node)
         data_type = self.relation.types_of([(text, span_of(node))])[0]
-        return Operand(data_type, at, quoted(self.early.name(text)) if has_query(node) else text)
+        return Operand(data_type, at, quoted(self.early.name(text)) if is_early(node) else text)
 
     def _text(self, node: exp.Expression) -> str:
-        """The expression over its row: navigation and variables taken away."""
+        """The expression over its row: without the navigation and the variables."""
 
         def part(inner: exp.Expression) -> str | None:
             if isinstance(inner, Navigation):
-                return f"({self._text(_innermost(inner))})"
+                return f"({self._text(innermost(inner))})"
             found = reference(inner, self.variables)
             return None if found is None else self.source.text(found.rest)
 
@@ -127,7 +130,10 @@ class MatchLeaves(OperandBuilder):
 
     def _each_position(self, node: exp.Expression) -> Iterator[row.Navigation]:
         if isinstance(node, Navigation):
-            yield self._position(node)
+            yield self.position(node)
+            return
+        if isinstance(node, exp.Window):
+            yield CURRENT
             return
         found = reference(node, self.variables)
         if found is not None:
@@ -140,7 +146,7 @@ class MatchLeaves(OperandBuilder):
         for child in node.iter_expressions():
             yield from self._each_position(child)
 
-    def _position(self, node: Navigation) -> row.Navigation:
+    def position(self, node: Navigation) -> row.Navigation:
         """``PREV(LAST(A.x, 1), 2)`` → the row it means."""
         inner, physical = node, 0
         if node.function in ("PREV", "NEXT"):
@@ -165,13 +171,14 @@ class MatchLeaves(OperandBuilder):
             members = self._members_of(node)
             return members, members is None or self.own in members
         for part in outside_queries(node):
-            if _is_special(part):
+            if _is_special(part) and not isinstance(part, Classifier | MatchNumber | MatchSequenceNumber):
                 raise nested(part)
-        found = references(node, self.variables)
-        members = found[0].members if found else None
-        if any(ref.members != members for ref in found):
+        classified = [self._members_of(part) for part in node.find_all(Classifier)]
+        found = [ref.members for ref in references(node, self.variables)] + classified
+        members = found[0] if found else None
+        if any(other != members for other in found):
             raise CepAnalysisError(
-                "one navigation may look at one variable only", code="MIXED_VARIABLES", span=span_of(node)
+                "a navigation can refer to only one variable", code="MIXED_VARIABLES", span=span_of(node)
             )
         return members, members is None or self.own in members
 
@@ -180,6 +187,8 @@ class MatchLeaves(OperandBuilder):
 
     def _aggregate(self, node: exp.Expression) -> Operand:
         """An aggregate that the engine keeps while it searches."""
+        if has_engine_value(node):
+            raise NotForTheEngine
         call = innermost_call(node)
         name = function_name(call, self.source)
         arguments = len(call.expressions) - isinstance(call, exp.Anonymous | exp.AnonymousAggFunc)
@@ -206,6 +215,8 @@ class MatchLeaves(OperandBuilder):
             filtered = self._filter(node)
             return Operand(LongType(), source=row.Aggregate("count", None, members, running=True, filter=filtered))
         members, text, data_type = self.argument(argument)
+        if function != "count" and is_wide(data_type):
+            raise NotForTheEngine
         if function == "sum" and isinstance(data_type, FloatType):
             text, data_type = f"CAST({text} AS DOUBLE)", DoubleType()
         result = aggregate_type(function, data_type, argument)
@@ -231,7 +242,7 @@ class MatchLeaves(OperandBuilder):
         return self._column(text, members)
 
     def _of_condition(self, name: str, node: exp.Expression) -> Operand:
-        """COUNT_IF counts, BOOL_AND is the least of booleans, BOOL_OR the greatest."""
+        """COUNT_IF is a COUNT, BOOL_AND the MIN of booleans, BOOL_OR the MAX."""
         members, text, data_type = self.argument(argument_of(innermost_call(node)))
         if not isinstance(data_type, BooleanType):
             raise NotForTheEngine
@@ -241,14 +252,14 @@ class MatchLeaves(OperandBuilder):
         return self._total(function, text, members, node, BooleanType())
 
     def _end_value(self, call: exp.Expression, *, last: bool) -> Operand:
-        """ANY_VALUE and FIRST_VALUE are the first row's, LAST_VALUE the last row's, NULL or not."""
+        """ANY_VALUE and FIRST_VALUE read the first row, LAST_VALUE the last row, NULL or not."""
         members, text, data_type = self.argument(argument_of(call))
         current = last and (members is None or self.own in members)
         at = CURRENT if current else row.Navigation(members, last, running=True)
         return Operand(data_type, at, text)
 
     def _average(self, node: exp.Expression) -> Operand:
-        """AVG(x) as SUM(x) / SUM(1.0 where x is not NULL): NULL for an empty closure, a double otherwise. Decimals take the slow path."""
+        """AVG(x) as SUM(x) / SUM(1.0 where x is not NULL): NULL over no values, a double otherwise. Decimals take the slow path."""
         members, text, data_type = self.argument(argument_of(innermost_call(node)))
         if isinstance(data_type, DecimalType):
             raise NotForTheEngine
@@ -257,7 +268,7 @@ class MatchLeaves(OperandBuilder):
         return Operand(DoubleType(), operator="div", arguments=(total, count))
 
     def list_of(self, node: exp.Expression, argument: exp.Expression, cast: str | None = None) -> row.Aggregate:
-        """ARRAY_AGG of an aggregate's argument (of the rows' variables for CLASSIFIER()), with its FILTER."""
+        """ARRAY_AGG of an aggregate's argument (for CLASSIFIER(), of the rows' variables), with its FILTER."""
         if isinstance(argument, Classifier):
             if cast or isinstance(node, exp.Filter):
                 raise NotForTheEngine
@@ -267,7 +278,7 @@ class MatchLeaves(OperandBuilder):
         return row.Aggregate("array_agg", column, members, running=True, filter=self._filter(node))
 
     def pairs_of(self, node: exp.Expression, value: exp.Expression, ordering: exp.Expression) -> row.Aggregate:
-        """ARRAY_AGG of (value, order) of the rows of one variable."""
+        """ARRAY_AGG of (value, order) pairs over the rows of one variable."""
         members, first, _ = self.argument(value)
         others, second, _ = self.argument(ordering)
         if members != others:
@@ -276,7 +287,7 @@ class MatchLeaves(OperandBuilder):
         return row.Aggregate("array_agg", column, members, running=True, filter=self._filter(node))
 
     def argument(self, node: exp.Expression) -> tuple[tuple[str, ...] | None, str, DataType]:
-        """An aggregate's argument: the variable whose rows it is over, its SQL over one row, its type."""
+        """An aggregate's argument: the variable whose rows it ranges over, its SQL over one row, its type."""
         members, _ = self._label(node)
         text = row_text(node, self.variables, self.source)
         return members, text, self.relation.types_of([(text, span_of(node))])[0]
@@ -297,13 +308,22 @@ class MatchLeaves(OperandBuilder):
         return row.ColumnAt(self._column(operand.text, members), at)
 
     def _column(self, text: str, members: tuple[str, ...] | None) -> str:
-        """The input column that holds ``text``: itself, or an added one that only rows of the variable compute."""
+        """The input column that holds ``text``: an existing one, or an added one computed only on rows that the variable can take."""
         plain = self.relation.column(text.strip("()`"))
         if plain is not None:
             return plain
         tests = [self.guards[member] for member in members or () if member in self.guards]
         guarded = bool(members) and len(tests) == len(members or ())
         return self.columns.name(f"CASE WHEN ({') OR ('.join(tests)}) THEN {text} END" if guarded else text)
+
+
+def is_wide(data_type: DataType) -> bool:
+    """Whether the engine's words do not hold usual values of a type: decimals with many digits behind the point take the slow path.
+
+    A DECIMAL(20, 2) stays: its values fit up to 10^16, and an engine says so where one does not.
+    """
+    many = isinstance(data_type, DecimalType) and data_type.precision > EXACT_DIGITS
+    return many and data_type.scale > EXACT_DIGITS // 2
 
 
 def argument_of(call: exp.Expression) -> exp.Expression:
@@ -320,8 +340,19 @@ def _is_special(node: exp.Expression) -> bool:
     return isinstance(node, Navigation | Classifier | MatchNumber | MatchSequenceNumber) or is_aggregate(node)
 
 
-def _innermost(node: exp.Expression) -> exp.Expression:
-    return _innermost(node.this) if isinstance(node, Navigation) else node
+def _outside_windows(node: exp.Expression) -> Iterator[exp.Expression]:
+    yield from node.walk(prune=lambda part: isinstance(part, exp.Window))
+
+
+def _is_of_engine_values(node: Navigation) -> bool:
+    """``LAST(CLASSIFIER() || sym)``; ``LAST(CLASSIFIER())`` is a value of its own."""
+    argument = innermost(node)
+    return not isinstance(argument, Classifier) and has_engine_value(argument)
+
+
+def innermost(node: exp.Expression) -> exp.Expression:
+    """What a navigation, or one inside another, is over."""
+    return innermost(node.this) if isinstance(node, Navigation) else node
 
 
 def _is_strict(node: exp.Expression) -> bool:

@@ -1,4 +1,4 @@
-"""MEASURES: each value taken from a row of the match becomes an engine output; what stands around it stays Spark's.
+"""MEASURES: each value taken from a row of the match becomes an engine output; Spark evaluates the expression around it.
 
 ``LAST(up.price) - FIRST(down.price)`` → ``__cep_m0 - __cep_m1`` over the outputs ``ColumnAt(price, LAST up)`` and
 ``ColumnAt(price, FIRST down)``.
@@ -14,6 +14,7 @@ from pyspark.sql.types import (
     DecimalType,
     DoubleType,
     FractionalType,
+    IntegerType,
     IntegralType,
     LongType,
     NullType,
@@ -23,26 +24,32 @@ from pyspark.sql.types import (
 from sqlglot import exp
 
 from rewrites.bind.aggregates import (
-    SPARK_AGGREGATES,
     Fold,
     Folds,
-    function_name,
     innermost_call,
     is_aggregate,
+    is_apart,
     is_bare_count,
+    is_listed,
+    is_marked,
     over_exploded,
 )
 from rewrites.bind.arguments import Arguments
-from rewrites.bind.conditions import nested, offset_of
+from rewrites.bind.conditions import is_query, nested, offset_of
+from rewrites.bind.engine_values import FIRST_ROW, has_engine_value, over_row
+from rewrites.bind.measure_queries import query_edits
 from rewrites.bind.names import (
+    input_text,
     outside_queries,
     reference,
     require_known,
+    row_text,
 )
+from rewrites.bind.outer_references import is_outer
 from rewrites.dialect import column_path, span_of
 from rewrites.dialect.clause import Measure, Name
 from rewrites.dialect.nodes import Classifier, MatchNumber, MatchSequenceNumber, Navigation, Semantics
-from rewrites.sql.builder import quoted
+from rewrites.sql.builder import ROW_NUMBER, quoted
 from rewrites.sql.source import lambda_names, replaced
 from sparkcep.errors import CepUnsupportedError
 from sparkcep.spec import row
@@ -58,13 +65,14 @@ _FUNCTIONS: dict[type[exp.Expression], row.AggregateFunction] = {
 
 @dataclass(slots=True)
 class Outputs:
-    """The engine's output columns for measures, one for each distinct source, with their Spark types."""
+    """The engine's output columns for measures, one per distinct source, with their Spark types; ``said``: what the user wrote for them."""
 
     sources: dict[row.Source, str] = field(default_factory=dict)
     types: dict[str, DataType] = field(default_factory=dict)
+    said: dict[str, str] = field(default_factory=dict)
 
     def name(self, source: row.Source, data_type: DataType) -> str:
-        """The output column for ``source``, added when it is new."""
+        """The output column for ``source``, added if it is new."""
         name = self.sources.setdefault(source, f"__cep_m{len(self.sources)}")
         self.types[name] = data_type
         return name
@@ -74,7 +82,7 @@ class Outputs:
 class MeasureBinder:
     """Binds the measures of one clause.
 
-    ``running``: what a measure means where it says nothing (ALL ROWS PER MATCH: RUNNING).
+    ``running``: the default of measures without RUNNING or FINAL (with ALL ROWS PER MATCH: RUNNING).
     """
 
     inputs: Arguments
@@ -88,11 +96,15 @@ class MeasureBinder:
         return self._text(measure.expr.node, running)
 
     def _text(self, node: exp.Expression, running: bool) -> str:
-        return self.inputs.source.splice(span_of(node), replaced(node, lambda part: self._replacement(part, running)))
+        source = self.inputs.source
+        edits = list(replaced(node, lambda part: self._replacement(part, running)))
+        for span, text in edits:
+            self.outputs.said.setdefault(text.strip("`"), source.sql[span.start : span.end])
+        return source.splice(span_of(node), edits)
 
     def _replacement(self, node: exp.Expression, running: bool) -> str | None:
         if isinstance(node, exp.Query):
-            return None
+            return self._query(node, running)
         if isinstance(node, Semantics):
             return self._text(node.this, node.running and self.running)
         if isinstance(node, Navigation):
@@ -110,8 +122,17 @@ class MeasureBinder:
             return self._aggregate(node, running)
         return self._column(node, running)
 
+    def _query(self, node: exp.Query, running: bool) -> str:
+        inputs = self.inputs
+
+        def value(part: exp.Expression) -> str | None:
+            return self._replacement(part, running)
+
+        edits = query_edits(node, inputs.variables, inputs.relation, inputs.source, value)
+        return inputs.source.splice(span_of(node), list(edits))
+
     def _column(self, node: exp.Expression, running: bool) -> str | None:
-        """A bare column: the value in the last row of its variable, or of all rows."""
+        """A column without navigation: the value in the last row of its variable, or of all rows."""
         path = column_path(node)
         if path is None or path[0].value.lower() in lambda_names(node):
             return None
@@ -128,7 +149,9 @@ class MeasureBinder:
         return self._at(*self.inputs.input(bare), row.Navigation(None, running=running)) + tail
 
     def _refuse_unknown(self, node: exp.Expression, path: tuple[Name, ...]) -> None:
-        """A qualified name must mean a variable; a bare one may be Spark's (current_date, the unit in ``dateadd(DAY, 1, x)``)."""
+        """A qualified name must start with a variable; a bare one may be Spark's (current_date, the unit in ``dateadd(DAY, 1, x)``)."""
+        if is_outer(path, self.inputs.variables, self.inputs.relation, self.inputs.outer):
+            return
         require_known(path, self.inputs.variables, self.inputs.relation)
         if not isinstance(node.parent, exp.Func):
             self.inputs.relation.types_of([(self.inputs.source.text(span_of(node)), span_of(node))])
@@ -152,9 +175,33 @@ class MeasureBinder:
         if isinstance(argument, Classifier):
             at = row.Navigation(self.inputs.classifier_members(argument), last, running, logical, physical)
             return self._output(row.ClassifierAt(at), StringType())
+        if has_engine_value(argument):
+            members = self.inputs.members(argument, aggregate=True)
+            return self._over_row_at(argument, row.Navigation(members, last, running, logical, physical))
         members = self.inputs.members(argument)
         column, data_type = self.inputs.column_of(argument, members if physical == 0 else None)
         return self._at(column, data_type, row.Navigation(members, last, running, logical, physical))
+
+    def _over_row_at(self, argument: exp.Expression, at: row.Navigation) -> str:
+        """An expression over the row of a navigation, with values that only the engine has; NULL where there is no such row."""
+
+        def value(part: exp.Expression) -> str:
+            if isinstance(part, Classifier):
+                return self._output(row.ClassifierAt(at), StringType())
+            if isinstance(part, MatchNumber):
+                return self._output(row.MatchNumber(), LongType())
+            return self._sequence_number(number)
+
+        def column(name: str) -> str:
+            return self._at(*self.inputs.input(name), at)
+
+        number = self._at(ROW_NUMBER, IntegerType(), at)
+        text = over_row(argument, self.inputs.variables, self.inputs.relation, self.inputs.source, column, value)
+        return f"CASE WHEN {number} IS NOT NULL THEN {text} END"
+
+    def _sequence_number(self, number: str) -> str:
+        """The place in its match of the row with the ``number`` in its partition."""
+        return f"CAST({number} - {self._output(FIRST_ROW, IntegerType())} + 1 AS BIGINT)"
 
     def _aggregate(self, node: exp.Expression, running: bool) -> str:
         call = node.this if isinstance(node, exp.Filter) else node
@@ -173,12 +220,17 @@ class MeasureBinder:
         return self._aggregate_output(_FUNCTIONS[type(call)], argument, running, distinct, filtered)
 
     def _is_engine_aggregate(self, call: exp.Expression, argument: exp.Expression) -> bool:
-        """Whether the engine computes the aggregate; else it gives the rows, and Spark computes it."""
-        if type(call) not in (exp.Avg, *_FUNCTIONS) or call.expressions or isinstance(argument, exp.Distinct):
+        """Whether the engine computes the aggregate; otherwise it returns the rows, and Spark computes it."""
+        if (
+            is_marked(call)
+            or type(call) not in (exp.Avg, *_FUNCTIONS)
+            or call.expressions
+            or isinstance(argument, exp.Distinct)
+        ):
             return False
         if _is_star(argument):
             return True
-        if any(isinstance(part, Classifier | MatchNumber) for part in outside_queries(argument)):
+        if has_engine_value(argument):
             plain = not isinstance(call.this, exp.Distinct) and not isinstance(call.parent, exp.Filter)
             return isinstance(call, exp.ArrayAgg) and isinstance(argument, Classifier) and plain
         if not isinstance(call, exp.Sum | exp.Avg) or _is_nested(argument):
@@ -187,12 +239,15 @@ class MeasureBinder:
         return isinstance(self.inputs.type_of(argument), NumericType | NullType)
 
     def _folded(self, node: exp.Expression, running: bool) -> str:
-        """Any other aggregate of Spark's, over rows that the engine gives as an array."""
+        """Any other Spark aggregate, over the rows that the engine returns as an array."""
         call = innermost_call(node)
-        if function_name(call, self.inputs.source) not in SPARK_AGGREGATES:
+        if not is_marked(call) and not is_listed(call, self.inputs.source):
             raise _unsupported_aggregate(call)
         fold = self.folds.of(self.inputs.members(node, aggregate=True), running)
-        self.inputs.relation.types_of([(self._over_input(node), span_of(node))])
+        over_input = input_text(node, self.inputs.variables, self.inputs.source)
+        self.inputs.relation.types_of([(over_input, span_of(node))])
+        if is_apart(node):
+            return self.folds.result(fold, self._exploded(node, fold), apart=True)
         condition, behind = None, ""
         if isinstance(node, exp.IgnoreNulls | exp.RespectNulls):
             behind = self.inputs.source.sql[span_of(node.this).end : span_of(node).end]
@@ -203,17 +258,6 @@ class MeasureBinder:
             node = node.this
         return self.folds.result(fold, over_exploded(self._exploded(node, fold), condition, behind))
 
-    def _over_input(self, node: exp.Expression) -> str:
-        """``node`` as SQL over the input, for Spark to check."""
-
-        def part(inner: exp.Expression) -> str | None:
-            found = reference(inner, self.inputs.variables)
-            if isinstance(inner, Classifier | MatchNumber):
-                return "''" if isinstance(inner, Classifier) else "1L"
-            return None if found is None else self.inputs.source.text(found.rest)
-
-        return self.inputs.source.splice(span_of(node), replaced(node, part))
-
     def _exploded(self, node: exp.Expression, fold: Fold) -> str:
         """``node`` as SQL over one exploded row."""
         return self.inputs.source.splice(span_of(node), replaced(node, lambda part: self._field(part, fold)))
@@ -223,8 +267,14 @@ class MeasureBinder:
             return fold.classifier()
         if isinstance(node, MatchNumber):
             return self._output(row.MatchNumber(), LongType())
+        if isinstance(node, MatchSequenceNumber):
+            return self._sequence_number(fold.field_of(ROW_NUMBER, IntegerType()))
+        if is_query(node):
+            text = row_text(node, self.inputs.variables, self.inputs.source)
+            data_type = self.inputs.relation.types_of([(text, span_of(node))])[0]
+            return fold.field_of(self.inputs.early.name(text, data_type), data_type)
         path = column_path(node)
-        if isinstance(node, exp.Query) or path is None or path[0].value.lower() in lambda_names(node):
+        if path is None or path[0].value.lower() in lambda_names(node):
             return None
         found = reference(node, self.inputs.variables)
         column = (
@@ -237,7 +287,7 @@ class MeasureBinder:
         return fold.field_of(*self.inputs.input(column)) + self.inputs.source.sql[behind : span_of(node).end]
 
     def finish(self) -> None:
-        """Ask the engine for the rows of all folds; to be called when every measure is bound."""
+        """Add the rows of all folds to the engine's outputs; to be called when every measure is bound."""
         for fold in self.folds:
             column = self.inputs.added.name(fold.row_text, fold.row_type)
             array = row.Aggregate("array_agg", column, fold.members, fold.running)
@@ -280,7 +330,7 @@ class MeasureBinder:
         return self.inputs.column_of(condition, self.inputs.members(condition))[0]
 
     def _is_running(self, said: bool | None, default: bool) -> bool:
-        """What a navigation says of itself counts; with ONE ROW PER MATCH running and final are the same."""
+        """An explicit RUNNING or FINAL overrides the default; with ONE ROW PER MATCH running and final are the same."""
         return self.running and (default if said is None else said)
 
     def _output(self, source: row.Source, data_type: DataType) -> str:
@@ -292,7 +342,7 @@ def aggregate_type(function: row.AggregateFunction, argument: DataType, node: ex
     if function == "count":
         return LongType()
     if function == "array_agg":
-        return ArrayType(argument)  # Arrow batches carry no promise that elements are never NULL
+        return ArrayType(argument)  # Arrow batches do not guarantee that elements are never NULL
     if function in ("min", "max"):
         return argument
     if isinstance(argument, DecimalType):
@@ -314,7 +364,7 @@ def _is_star(node: exp.Expression) -> bool:
 
 
 def _is_nested(argument: exp.Expression) -> bool:
-    """Whether the argument holds what may not stand inside an aggregate (an error that ``_members`` raises)."""
+    """Whether the argument contains what is not allowed inside an aggregate (an error that ``_members`` raises)."""
     return any(isinstance(part, Navigation) or is_aggregate(part) for part in outside_queries(argument))
 
 
@@ -323,5 +373,5 @@ def _unsupported_aggregate(call: exp.Expression) -> CepUnsupportedError:
         f"the aggregate {call.sql_name()} in MEASURES",
         code="AGGREGATE",
         span=span_of(call),
-        hint="it is none of Spark's aggregate functions; window functions belong into a query over the clause",
+        hint="it is not one of Spark's aggregate functions; window functions belong in a query around the clause",
     )

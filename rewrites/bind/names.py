@@ -1,6 +1,5 @@
-"""Which row an expression looks at: pattern variables, SUBSETs, and the references to them.
-
-Names compare without case, as Spark's identifiers do; results use the spelling of the pattern.
+"""Pattern variables, SUBSETs, and references to them: which row an expression reads. Names are case-insensitive, like Spark's identifiers; results
+use the spelling of the pattern.
 """
 
 from __future__ import annotations
@@ -14,6 +13,7 @@ from rewrites.bind.closures import kleene_path
 from rewrites.bind.relation import Relation, suggestion
 from rewrites.dialect import column_path, span_of
 from rewrites.dialect.clause import Expr, Name
+from rewrites.dialect.nodes import Classifier, MatchNumber, MatchSequenceNumber, Navigation, Semantics
 from rewrites.sql.source import Source, lambda_names, replaced
 from sparkcep.errors import CepAnalysisError, Span
 from sparkcep.spec.expression import Place
@@ -21,13 +21,13 @@ from sparkcep.spec.expression import Place
 
 @dataclass(frozen=True, slots=True)
 class Variables:
-    """The variables of a clause: primary ones, and SUBSETs as their members."""
+    """The variables of a clause: primary ones, and SUBSETs with their members."""
 
     primary: tuple[str, ...]
     subsets: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
 
     def members(self, name: str) -> tuple[str, ...] | None:
-        """The primary variables a name stands for; None where it names no variable."""
+        """The primary variables that a name stands for; None if it is not a variable."""
         key = name.lower()
         for variable in self.primary:
             if variable.lower() == key:
@@ -35,7 +35,7 @@ class Variables:
         return next((members for subset, members in self.subsets.items() if subset.lower() == key), None)
 
     def require(self, name: Name) -> tuple[str, ...]:
-        """Like ``members``; an error with a suggestion where there is none."""
+        """Like ``members``, but an unknown name is an error with a suggestion."""
         members = self.members(name.value)
         if members is None:
             raise CepAnalysisError(
@@ -49,9 +49,9 @@ class Variables:
 
 @dataclass(frozen=True, slots=True)
 class Reference:
-    """``A.price.cents``: the variable's members, the column, and the span of what stands behind the variable.
+    """``A.price.cents``: the variable's members, the column, and the span of what follows the variable.
 
-    ``indexed``: ``b[i].price``; ``place``: which event of the closure (None: another index, or ``b[..i-1]``).
+    ``indexed``: it has the form ``b[i].price``; ``place``: which event of the closure (None: another index, or ``b[..i-1]``).
     """
 
     members: tuple[str, ...]
@@ -89,13 +89,13 @@ def references(node: exp.Expression, variables: Variables) -> list[Reference]:
 
 
 def require_known(path: tuple[Name, ...] | None, variables: Variables, relation: Relation) -> None:
-    """``x.price`` must mean a variable, or a field of a column x; anything else is an error at x."""
+    """Check that in ``x.price`` x is a variable or a struct column; anything else is an error at x."""
     if path is not None and len(path) > 1 and not relation.column(path[0].value):
         variables.require(path[0])
 
 
 def row_text(expr: Expr | exp.Expression, variables: Variables, source: Source) -> str:
-    """An expression over one row: the variables in front of its columns taken away (``upper(A.name)`` → ``upper(name)``)."""
+    """An expression over one row, with the variable qualifiers removed (``upper(A.name)`` → ``upper(name)``)."""
     node = expr.node if isinstance(expr, Expr) else expr
 
     def column(part: exp.Expression) -> str | None:
@@ -105,14 +105,35 @@ def row_text(expr: Expr | exp.Expression, variables: Variables, source: Source) 
     return source.splice(span_of(node), replaced(node, column))
 
 
+def input_text(node: exp.Expression, variables: Variables, source: Source) -> str:
+    """An expression as SQL over the input, for Spark to check: as ``row_text``, with constants for what only an engine knows."""
+
+    def part(inner: exp.Expression) -> str | None:
+        if isinstance(inner, Classifier):
+            return "''"
+        if isinstance(inner, MatchNumber | MatchSequenceNumber):
+            return "1L"
+        if isinstance(inner, Navigation | Semantics):
+            return f"({input_text(inner.this, variables, source)})"
+        found = reference(inner, variables)
+        return None if found is None else source.text(found.rest)
+
+    return source.splice(span_of(node), replaced(node, part))
+
+
 def has_query(node: exp.Expression) -> bool:
-    """Whether a subquery stands anywhere in ``node``."""
+    """Whether ``node`` contains a subquery."""
     return any(isinstance(part, exp.Query) or is_exists(part) for part in node.walk())
 
 
+def is_early(node: exp.Expression) -> bool:
+    """Whether a subquery or a window function stands anywhere in ``node``: it is computed before the clause's own windows."""
+    return has_query(node) or node.find(exp.Window) is not None
+
+
 def outside_queries(node: exp.Expression) -> Iterator[exp.Expression]:
-    """``node`` and what is below it, but not what is inside a subquery."""
-    yield from node.walk(prune=lambda part: isinstance(part, exp.Query))
+    """``node`` and its descendants, except those inside a subquery or a window function."""
+    yield from node.walk(prune=lambda part: isinstance(part, exp.Query | exp.Window))
 
 
 def is_exists(node: exp.Expression) -> bool:
@@ -121,7 +142,7 @@ def is_exists(node: exp.Expression) -> bool:
 
 
 def same_name(names: Iterable[Name], what: str) -> None:
-    """An error at the second of two equal names."""
+    """Raise at the second of two equal names."""
     seen: set[str] = set()
     for name in names:
         if name.value.lower() in seen:

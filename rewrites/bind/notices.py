@@ -1,6 +1,6 @@
-"""Notices: a clause binds, but can hardly mean what its author meant.
+"""Notices: a clause is valid, but hardly means what its author intended.
 
-In: a parsed MATCH_RECOGNIZE clause. Out: messages with their place; the session logs them, EXPLAIN PATTERN shows them.
+In: a parsed MATCH_RECOGNIZE clause. Out: messages with spans; the session logs them, EXPLAIN PATTERN shows them.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from sparkcep.pattern import row as pattern
 
 @dataclass(frozen=True, slots=True)
 class Notice:
-    """What is odd, where, and what to write instead."""
+    """What looks wrong, where, and what to write instead."""
 
     message: str
     span: Span
@@ -31,7 +31,7 @@ class Notice:
 
 
 def notices(clause: Clause) -> tuple[Notice, ...]:
-    """The notices of a clause, in the order of the text."""
+    """The notices of a clause, in text order."""
     if not isinstance(clause, MatchRecognizeClause):
         return ()
     found = [*_own_last(clause), *_swallowing(clause), *_no_order(clause), *_all_tie(clause)]
@@ -47,7 +47,7 @@ def _own_last(clause: MatchRecognizeClause) -> Iterator[Notice]:
                 yield Notice(
                     f"LAST over {name} in the condition of {name} is the row under test itself",
                     span_of(node),
-                    f"for the row of {name} before it write LAST(…, 1), for the row before it PREV(…)",
+                    f"for the row of {name} before it write LAST(…, 1), for the partition's row before it PREV(…)",
                 )
 
 
@@ -76,7 +76,7 @@ def _swallowing(clause: MatchRecognizeClause) -> Iterator[Notice]:
 def _no_order(clause: MatchRecognizeClause) -> Iterator[Notice]:
     if not clause.order_by:
         yield Notice(
-            "without ORDER BY the rows come in no defined order, and the answer may change from run to run",
+            "without ORDER BY the order of rows is undefined, and the answer may change from run to run",
             clause.site.keyword,
             "say ORDER BY",
         )
@@ -89,7 +89,7 @@ def _all_tie(clause: MatchRecognizeClause) -> Iterator[Notice]:
         yield Notice(
             "all rows of a partition tie in ORDER BY, so the answer may change from run to run",
             clause.order_by[0].span,
-            "order by a column that tells the rows of a partition apart",
+            "order by columns that distinguish the rows of a partition",
         )
 
 

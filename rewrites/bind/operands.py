@@ -1,7 +1,7 @@
-"""Conditions over several rows, typed as Spark types them: comparison, +, -, *, ABS and logic between leaves that look at one row each.
+"""Conditions over several rows, typed as Spark types them: comparison, +, -, *, ABS and logic over leaves that each read one row.
 
-In: syntax trees. Out: ``Operand`` trees whose leaves are SQL over one row, cast (by Spark) to the one type that their operator works on.
-What needs more of Spark than that raises ``NotForTheEngine``.
+In: syntax trees. Out: ``Operand`` trees whose leaves are SQL over one row, cast (by Spark) to the common type of their operator. Whatever needs more
+than that raises ``NotForTheEngine``.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ _LOGIC: dict[type[exp.Expression], ir.Operator] = {exp.And: "and", exp.Or: "or"}
 _AS_THEY_ARE = (BooleanType, DateType, TimestampType, TimestampNTZType, BinaryType)
 _INTEGERS = (ByteType, ShortType, IntegerType, LongType)
 EXACT_DIGITS = 18
-"""The unscaled value of a decimal of so many digits fits 64 bits."""
+"""The unscaled value of a decimal with this many digits fits 64 bits."""
 
 _EPOCH = "TIMESTAMP_SECONDS(0)"
 
@@ -56,8 +56,8 @@ _EPOCH = "TIMESTAMP_SECONDS(0)"
 class Operand:
     """Part of a condition: an operator, or a leaf.
 
-    A leaf is SQL (``text``) over the row at ``at`` (a variable, or a navigation; None: a constant), or a ``source`` that only the engine
-    knows (a classifier, an aggregate). ``data_type`` is Spark's.
+    A leaf is SQL (``text``) over the row at ``at`` (a variable or a navigation; None: a constant), or a ``source`` that only the engine has (a
+    classifier, an aggregate). ``data_type`` is Spark's.
     """
 
     data_type: DataType
@@ -66,14 +66,16 @@ class Operand:
     source: Any = None
     operator: ir.Operator | None = None
     arguments: tuple[Operand, ...] = ()
+    carried: bool = False
+    """Of a source: the engine itself brings its numbers to the type of an operator."""
 
 
 class NotForTheEngine(Exception):
-    """The condition needs more of Spark than an engine has."""
+    """The condition needs more of Spark than the engines implement."""
 
 
 class OperandBuilder(ABC):
-    """Syntax tree → Operand; subclasses say what a leaf is."""
+    """Syntax tree → Operand; subclasses define the leaves."""
 
     __slots__ = ()
 
@@ -83,7 +85,7 @@ class OperandBuilder(ABC):
 
     @abstractmethod
     def is_leaf(self, node: exp.Expression) -> bool:
-        """Whether ``node`` looks at one row at most."""
+        """Whether ``node`` reads at most one row."""
 
     def boolean(self, node: exp.Expression) -> Operand:
         """A condition. Raises NotForTheEngine."""
@@ -106,7 +108,7 @@ class OperandBuilder(ABC):
         raise NotForTheEngine
 
     def _negation(self, node: exp.Not) -> Operand:
-        """``NOT x = y``; in ``x NOT IN (y)`` the NOT stands inside, so that what is negated has no text of its own."""
+        """``NOT x = y``; in ``x NOT IN (y)`` the NOT is in the middle, so the negated expression has no text of its own."""
         if span_of(node.this) != span_of(node):
             return _call("not", self.boolean(node.this))
         if self.is_leaf(node):
@@ -160,16 +162,15 @@ def _absolute(operand: Operand) -> Operand:
 
 
 def _widest(left: DataType, right: DataType) -> DataType | None:
-    """The wider of two integer types: Spark computes in it, and what does not fit is an error."""
+    """The wider of two integer types: Spark computes in it, and overflow is an error."""
     if isinstance(left, IntegralType) and isinstance(right, IntegralType):
         return max(left, right, key=lambda one: _INTEGERS.index(type(one)))
     return None
 
 
 def _common(left: DataType, right: DataType) -> DataType:
-    """The type both sides of an operator have, or that Spark's own widening gives them (beside a DOUBLE numbers become one).
-
-    All else is Spark's affair.
+    """The type that both sides of an operator have, or the one to which Spark widens them (DOUBLE if either side is DOUBLE). Anything else is left to
+    Spark.
     """
     if left == right and (isinstance(left, _AS_THEY_ARE) or left == StringType()):
         return left
@@ -188,7 +189,7 @@ def _common(left: DataType, right: DataType) -> DataType:
 
 
 def _decimal_result(operator: ir.Operator, left: DataType, right: DataType) -> DecimalType | None:
-    """Spark's type of arithmetic on decimals, where neither is a DOUBLE. Engines compute with 18 digits: more are Spark's affair."""
+    """Spark's type of arithmetic on decimals, if neither side is a DOUBLE. Engines compute with up to 18 digits; more are left to Spark."""
     if DecimalType not in (type(left), type(right)) or not all(
         isinstance(t, DecimalType | IntegralType) for t in (left, right)
     ):
@@ -204,7 +205,7 @@ def _narrow(precision: int, scale: int) -> DecimalType:
 
 
 def _rescaled(operand: Operand, scale: int) -> Operand:
-    """Decimal arithmetic with more digits behind the point: of what it computes with."""
+    """Decimal arithmetic rescaled to more decimal places, by rescaling its operands."""
     kind = operand.data_type
     assert isinstance(kind, DecimalType)
     if scale == kind.scale:
@@ -231,18 +232,28 @@ def _wider(left: DecimalType, right: DecimalType) -> DecimalType:
 
 
 def _cast(operand: Operand, target: DataType) -> Operand:
-    """The operand in the operator's type; leaves are cast by Spark."""
+    """The operand cast to the operator's type; Spark casts the leaves."""
     if isinstance(target, DayTimeIntervalType):
         return _micros(operand)
     if operand.data_type == target:
         return operand
     if operand.operator is not None and _widest(operand.data_type, target) == target:
-        return operand  # an engine compares and computes with integers of any width
+        return operand  # engines mix integers of any width
     if operand.operator is not None and isinstance(target, DecimalType) and isinstance(operand.data_type, DecimalType):
         return _rescaled(operand, target.scale)
+    if operand.carried and _widens(operand.data_type, target):
+        return operand
     if operand.operator is not None or operand.source is not None:
         raise NotForTheEngine
     return Operand(target, operand.at, f"CAST({operand.text} AS {target.simpleString()})")
+
+
+def _widens(own: DataType, target: DataType) -> bool:
+    """Whether an engine computes with an integer (or a decimal beside one of more digits) as it is."""
+    if isinstance(own, IntegralType):
+        exact = not isinstance(target, DecimalType) or target.precision <= EXACT_DIGITS + 2
+        return isinstance(target, IntegralType | DoubleType | DecimalType) and exact
+    return isinstance(own, DecimalType) and isinstance(target, DecimalType) and target.precision <= EXACT_DIGITS
 
 
 def _micros(operand: Operand) -> Operand:

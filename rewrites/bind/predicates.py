@@ -1,12 +1,12 @@
-"""WHERE of MATCH PATTERN, divided: what Spark computes on one event, what the engine compares, what Spark filters afterwards.
+"""WHERE of MATCH PATTERN, split: what Spark computes per event, what the engine evaluates, what Spark filters afterwards.
 
 * A conjunct over one event of one variable (of a closure: ``b[i]``, each of them) is *local*: part of the variable's mask bit.
-* A conjunct over several events is an engine *condition* when it is comparison, +, -, *, ABS and boolean logic between
-  sub-expressions over one event each, and aggregates over closures, whose types need no conversion that only Spark knows
-  (``rewrites.bind.operands``): those become input columns.
-* Any other conjunct over several variables that take one event each is *residual*: under skip-till-any WHERE is a filter on matches, and
-  Spark applies it to them.
-* What is left (closures, negated events, other strategies) is an engine condition on the slow path, see ``bind.slow_event_conditions``.
+* A conjunct over several events is an engine *condition* if it consists of comparison, +, -, *, ABS and boolean logic between
+  sub-expressions over one event each, and aggregates over closures, with types that need no conversion that only Spark can do
+  (``rewrites.bind.operands``): the sub-expressions become input columns.
+* Any other conjunct over several variables that take one event each is *residual*: under skip-till-any-match WHERE filters
+  matches, and Spark applies it to them.
+* The rest (closures, negated events, other strategies) are engine conditions on the slow path, see ``bind.slow_event_conditions``.
 """
 
 from __future__ import annotations
@@ -32,7 +32,8 @@ from sparkcep.spec import expression as ir
 
 @dataclass(frozen=True, slots=True)
 class ConditionTranslator(OperandBuilder):
-    """Turns conjuncts over several variables into engine conditions; ``columns`` collects the leaves, ``guards`` test a variable's events."""
+    """Turns conjuncts over several variables into engine conditions; ``columns`` collects the leaves, ``guards`` test which events a variable can
+    take."""
 
     variables: Variables
     source: Source
@@ -43,7 +44,7 @@ class ConditionTranslator(OperandBuilder):
     slow: bool = False
 
     def translate(self, conjunct: Expr) -> ir.Expression | None:
-        """The condition over input columns, or None where it is Spark's."""
+        """The condition over input columns, or None if it is left to Spark."""
         try:
             operand = self.boolean(conjunct.node)
         except NotForTheEngine:
@@ -51,7 +52,7 @@ class ConditionTranslator(OperandBuilder):
         return self._emit(operand, self._seat_of(conjunct.node))
 
     def translate_slowly(self, conjunct: Expr) -> ir.Expression:
-        """The condition; what the engine has no operator for takes the slow path. Raises CepUnsupportedError for what cannot."""
+        """The condition; parts without an engine operator take the slow path. Raises CepUnsupportedError for what cannot."""
         slow = replace(self, slow=True)
         return slow._emit(slow.boolean(conjunct.node), self._seat_of(conjunct.node))
 
@@ -65,11 +66,11 @@ class ConditionTranslator(OperandBuilder):
             raise
 
     def term(self, operand: Operand, condition: exp.Expression) -> ir.Term:
-        """A leaf of a condition as the engine knows it."""
+        """A leaf of a condition as an engine term."""
         return cast(ir.Term, self._emit(operand, self._seat_of(condition)))
 
     def _seat_of(self, node: exp.Expression) -> Seat:
-        """The event whose row carries the constants: one that is there whenever the condition is asked."""
+        """The event whose row carries the constants: one that is bound whenever the condition is evaluated."""
         names = seen_variables(node, self.variables)
         name = next((name for name in names if name not in self.kleene), names[0])
         if name not in self.kleene:
@@ -78,13 +79,13 @@ class ConditionTranslator(OperandBuilder):
         return name, "each" if walks else "first"
 
     def is_leaf(self, node: exp.Expression) -> bool:
-        """Whether ``node`` looks at one event at most, or is an aggregate."""
+        """Whether ``node`` reads at most one event, or is an aggregate."""
         if self._aggregate(node) is not None:
             return True
         return len(seats(node, self.variables)) <= 1 and not _totals(node, self.variables)
 
     def leaf(self, node: exp.Expression) -> Operand:
-        """An expression over one event (or none): Spark computes it. An aggregate: the engine does."""
+        """An expression over at most one event, computed by Spark; or an aggregate, computed by the engine."""
         if has_query(node):
             raise NotForTheEngine
         total = self._aggregate(node)
@@ -100,7 +101,7 @@ class ConditionTranslator(OperandBuilder):
         return replace(found, variable=members[0]) if found is not None and members else None
 
     def _total(self, total: Aggregate) -> Operand:
-        """COUNT is BIGINT, SUM BIGINT, DOUBLE or an exact decimal, AVG DOUBLE, MIN and MAX of the argument's type."""
+        """COUNT is BIGINT, SUM is BIGINT, DOUBLE or an exact decimal, AVG is DOUBLE, MIN and MAX have the argument's type."""
         if total.argument is None:
             return Operand(LongType(), source=ir.AggregateOf("count", total.variable, None, total.prefix))
         text = row_text(total.argument, self.variables, self.source)
@@ -115,7 +116,7 @@ class ConditionTranslator(OperandBuilder):
         return self.columns.name(f"CASE WHEN {self.guards[variable]} THEN {text} END")
 
     def _emit(self, operand: Operand, some: Seat) -> ir.Expression:
-        """The operand as data; a constant rides on the events of ``some`` variable of the condition."""
+        """The operand as data; constants become a column of the events at ``some`` seat of the condition."""
         if operand.operator is not None:
             return ir.Call(operand.operator, tuple(self._emit(argument, some) for argument in operand.arguments))
         if operand.source is not None:
@@ -126,16 +127,16 @@ class ConditionTranslator(OperandBuilder):
 
 
 Seat = tuple[str, ir.Place | None]
-"""An event of a match: a variable, and of a closure which of its events."""
+"""An event of a match: a variable, and for a closure which of its events."""
 
 
 def seats(node: exp.Expression, variables: Variables) -> tuple[Seat, ...]:
-    """The events an expression looks at, each once, left to right."""
+    """The events that an expression reads, each once, left to right."""
     return tuple(dict.fromkeys((ref.members[0], ref.place) for ref in references(node, variables)))
 
 
 def check_closures(node: exp.Expression, variables: Variables, kleene: frozenset[str]) -> None:
-    """Indexes and aggregates are of closures, and closures have one. Raises CepAnalysisError, CepUnsupportedError."""
+    """Check that exactly the closures are indexed or aggregated. Raises CepAnalysisError, CepUnsupportedError."""
     total = aggregate(node)
     members = variables.members(total.variable) if total is not None else None
     if members is not None and members[0] in kleene:
@@ -166,19 +167,19 @@ def check_closures(node: exp.Expression, variables: Variables, kleene: frozenset
 
 
 def is_local(expr: Expr, variables: Variables) -> bool:
-    """Whether a conjunct is about one event alone; of a closure: about each of its events."""
+    """Whether a conjunct reads a single event; or, for a closure, each of its events separately."""
     found = seats(expr.node, variables)
     return not _totals(expr.node, variables) and len(found) == 1 and found[0][1] in (None, "each")
 
 
 def seen_variables(node: exp.Expression, variables: Variables) -> tuple[str, ...]:
-    """The variables an expression looks at, each once."""
+    """The variables that an expression reads, each once."""
     names = [ref.members[0] for ref in references(node, variables)]
     return tuple(dict.fromkeys([*names, *_totals(node, variables)]))
 
 
 def _totals(node: exp.Expression, variables: Variables) -> list[str]:
-    """The variables that aggregates outside subqueries are over."""
+    """The variables that aggregates outside subqueries range over."""
     if isinstance(node, exp.Query):
         return []
     found = aggregate(node)
@@ -189,12 +190,12 @@ def _totals(node: exp.Expression, variables: Variables) -> list[str]:
 
 
 def spans_variables(expr: Expr, variables: Variables) -> tuple[str, ...]:
-    """The variables a conjunct looks at, each once, left to right."""
+    """The variables that a conjunct reads, each once, left to right."""
     return seen_variables(expr.node, variables)
 
 
 def _total_types(function: ir.Function, data_type: DataType) -> tuple[DataType, DataType]:
-    """The argument's type as the engine takes it, and the result's."""
+    """The type to which the argument is cast for the engine, and the type of the result."""
     if function == "count":
         return data_type, LongType()
     if function in ("min", "max"):

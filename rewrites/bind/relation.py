@@ -1,7 +1,7 @@
 """The clause's input as Spark sees it: its columns, and the types of expressions over it.
 
-In: a site and a ``Describe`` (query text → StructType, Spark's analysis). Out: columns by name, types, Spark's complaints put at the
-user's span. Nothing is executed.
+In: a site and a ``Describe`` (query text → StructType, Spark's analysis). Out: columns by name, types, and Spark's errors mapped to the user's span.
+Nothing is executed.
 """
 
 from __future__ import annotations
@@ -17,22 +17,32 @@ from pyspark.errors import PySparkException
 from pyspark.sql.types import DataType, StructType
 
 from rewrites.dialect.clause import Name, Site
+from rewrites.dialect.tokens import tokenize
 from rewrites.sql.builder import quoted
 from rewrites.sql.source import Source
 from sparkcep.errors import CepAnalysisError, CepUnsupportedError, Span
 from sparkcep.spec.expression import Constant, SparkFunction
 
 _OUR_COLUMN = re.compile(r", (`__cep`\.)?`__cep_\w+`|(`__cep`\.)?`__cep_\w+`, ")
-"""A column of ours among Spark's suggestions."""
+"""One of our internal columns among Spark's suggestions."""
+
+_JAVA_CLASS = re.compile(r"^(\w+\.)+\w+: (?=\[)")
+"""What stands before the message of an exception that PySpark has no class for."""
+
+_NOT_ONE_TABLE = {
+    *("|", ",", "JOIN", "SELECT", "WHERE", "GROUP", "ORDER", "LATERAL", "UNION", "EXCEPT", "INTERSECT", "MINUS"),
+    "LIMIT",
+}
+"""What may stand behind FROM where it is followed by more than a table."""
 
 Describe = Callable[[str], StructType]
 
 
 class Resources(Protocol):
-    """What Spark knows before it runs a query, for choices that change no answer.
+    """What Spark knows before it runs a query, for choices that do not change the answer.
 
-    ``cores``: tasks that run at one time. ``shuffle_partitions``: tasks that the session makes of a shuffle. ``size``: bytes of the query's input,
-    None where Spark does not know. ``cheap``: the query may run twice, at little cost.
+    ``cores``: the tasks that run concurrently. ``shuffle_partitions``: the tasks of a shuffle in this session. ``size``: bytes of the query's input,
+    None if unknown. ``cheap``: running the query twice costs little.
     """
 
     @property
@@ -47,9 +57,9 @@ class Resources(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Relation:
-    """The input of one clause: ``text`` to put behind FROM, and what Spark knows of it.
+    """The input of one clause: ``text`` to put after FROM, and what Spark knows of it.
 
-    ``describe`` sees the CTEs of the statement; ``scope`` puts them around a query that is to run by itself.
+    ``describe`` sees the CTEs of the statement; ``scope`` adds them to a query that is to run on its own.
     ``expression``: Spark's analysis of a query's one column as a tree (a ``spec.expression.SparkFunction``), where it is in reach.
     ``resources``: what Spark knows of a query's cost, where it is in reach.
     """
@@ -63,16 +73,16 @@ class Relation:
 
     @property
     def stand_in(self) -> str:
-        """An empty relation with the same columns: Spark types expressions over it without analysing the input's own query again."""
+        """An empty relation with the same columns: Spark types expressions over it without re-analysing the input's query."""
         columns = [f"CAST(NULL AS {field.dataType.simpleString()}) AS {quoted(field.name)}" for field in self.schema]
         return f"(SELECT {', '.join(columns)})"
 
     def column(self, name: str) -> str | None:
-        """The input column a name means (Spark's own spelling), or None."""
+        """The input column that a name refers to (in Spark's spelling), or None."""
         return next((field.name for field in self.schema if field.name.lower() == name.lower()), None)
 
     def require(self, name: Name) -> str:
-        """The input column a name means; an error with a suggestion where there is none."""
+        """The input column that a name refers to; an error with a suggestion if there is none."""
         column = self.column(name.value)
         if column is None:
             raise CepAnalysisError(
@@ -84,7 +94,7 @@ class Relation:
         return column
 
     def types_of(self, texts: Iterable[tuple[str, Span]], source: str | None = None) -> list[DataType]:
-        """Spark's types of expressions over the input (or over ``source``); Spark's complaint is raised at the expression's span."""
+        """Spark's types of expressions over the input (or over ``source``); Spark's errors are raised at the expression's span."""
         wanted = list(texts)
         if not wanted:
             return []
@@ -110,7 +120,7 @@ class Relation:
 
 
 class InputError(Exception):
-    """Spark cannot read the clause's input (an unknown table, say): ``query`` makes it say so, ``cause`` is what it said."""
+    """Spark cannot read the clause's input (an unknown table, say): ``query`` reproduces the error ``cause``."""
 
     def __init__(self, query: str, cause: PySparkException) -> None:
         super().__init__(str(cause))
@@ -119,8 +129,8 @@ class InputError(Exception):
 
 
 def relation(site: Site, source: Source, describe: Describe) -> Relation:
-    """The input of the clause at ``site``. Raises InputError where Spark cannot read it, CepUnsupportedError for a correlated one."""
-    text = source.text(site.input)
+    """The input of the clause at ``site``. Raises InputError if Spark cannot read it, CepUnsupportedError if it is correlated."""
+    text = _input(site, source)
     scope = partial(in_scope, site=site, source=source)
     scoped = lru_cache(lambda query: describe(scope(query)))
     query = f"SELECT * FROM {text}\n"
@@ -135,12 +145,36 @@ def relation(site: Site, source: Source, describe: Describe) -> Relation:
             span=site.input,
             hint="join the two inputs first and put the clause over the result",
         ) from None
+    _refuse_stream(site, describe, scope(query))
     known = (getattr(describe, name, None) for name in ("expression", "resources"))
     return Relation(text, schema, scoped, scope, *known)
 
 
+def _refuse_stream(site: Site, describe: Describe, query: str) -> None:
+    streaming: Callable[[str], bool] | None = getattr(describe, "streaming", None)
+    if streaming is not None and streaming(query):
+        raise CepUnsupportedError(
+            "a pattern clause over a streaming relation",
+            code="STREAM",
+            span=site.input,
+            hint="write the stream to a table and put the clause over that, or run the query on each batch in foreachBatch",
+        )
+
+
+def _input(site: Site, source: Source) -> str:
+    """The input as a table reference; a query before a pipe stands in parentheses, but for a mere ``FROM t``."""
+    text = source.text(site.input)
+    if not site.pipe:
+        return text
+    tokens = tokenize(text)
+    words = {token.key for token, outer in zip(tokens.items, tokens.outer, strict=True) if outer < 0}
+    if tokens.items[0].key == "FROM" and not words & _NOT_ONE_TABLE:
+        return text[tokens.items[0].span.end :]
+    return f"({text}\n)"
+
+
 def in_scope(query: str, site: Site, source: Source) -> str:
-    """``query`` behind the CTEs that the site may name: ``WITH a AS (…) (WITH b AS (…) query)``."""
+    """``query`` preceded by the CTEs visible at the site: ``WITH a AS (…) (WITH b AS (…) query)``."""
     scopes = list(zip(site.scopes, site.recursive or [False] * len(site.scopes), strict=True))
     for depth, (definitions, recursive) in enumerate(reversed(scopes)):
         if not definitions:
@@ -152,16 +186,18 @@ def in_scope(query: str, site: Site, source: Source) -> str:
 
 
 def suggestion(name: str, candidates: Iterable[str]) -> str:
-    """``did you mean price?``, or the list of what there is."""
+    """``did you mean price?``, or the list of candidates."""
     known = list(candidates)
     close = get_close_matches(name.lower(), [candidate.lower() for candidate in known], n=1)
     if close:
         return f"did you mean {next(candidate for candidate in known if candidate.lower() == close[0])}?"
-    return f"there are: {', '.join(known)}"
+    return f"available: {', '.join(known)}"
 
 
 def spark_message(error: PySparkException) -> str:
-    """Spark's message without the query plan and the position, which are about SQL the user never wrote."""
+    """Spark's message without the query plan and position, which refer to SQL that the user never wrote."""
     message = str(error.getMessage() or error)
-    message = message.split(";\n")[0].split("\n\nJVM stacktrace")[0].split("; line ")[0].strip()
+    for mark in (";\n", "\n\nJVM stacktrace", "; line ", "\n== SQL "):
+        message = message.split(mark)[0].strip()
+    message = _JAVA_CLASS.sub("", message)
     return _OUR_COLUMN.sub("", message).replace("`__cep`.", "")

@@ -1,4 +1,4 @@
-"""MatchRecognizeClause → BoundRowPattern: every name resolved, every rule of the standard checked."""
+"""MatchRecognizeClause → BoundRowPattern: all names resolved, all rules of the standard checked."""
 
 from __future__ import annotations
 
@@ -8,17 +8,25 @@ from dataclasses import dataclass, replace
 from pyspark.sql.types import BooleanType, DataType
 from sqlglot import exp
 
+from rewrites.bind.aggregate_calls import mark_aggregates, refuse_marked
 from rewrites.bind.aggregates import Fold, Folds
 from rewrites.bind.arguments import Arguments
+from rewrites.bind.classifiers import check_spellings
 from rewrites.bind.conditions import Columns, Condition, ConditionBinder
 from rewrites.bind.match_conditions import MatchConditionTranslator
 from rewrites.bind.match_leaves import CURRENT
+from rewrites.bind.measure_types import check_measures
 from rewrites.bind.measures import MeasureBinder, Outputs
 from rewrites.bind.names import Variables, same_name
+from rewrites.bind.outer_references import refuse_outer_references
 from rewrites.bind.relation import Relation, suggestion
+from rewrites.bind.result_names import check_result_names
+from rewrites.bind.spark_names import with_spark_names
+from rewrites.bind.windows import with_windows
 from rewrites.bind.within import NOT_POSITIVE, bind_window
 from rewrites.dialect import column_path
 from rewrites.dialect.clause import Expr, MatchRecognizeClause, Name, OrderItem, PartitionItem, Within
+from rewrites.dialect.outer_names import outer_names
 from rewrites.sql.builder import string
 from rewrites.sql.source import Source
 from sparkcep.errors import CepAnalysisError, Span
@@ -29,7 +37,7 @@ from sparkcep.spec.expression import Call
 
 @dataclass(frozen=True, slots=True)
 class Key:
-    """A PARTITION BY expression: its SQL, the column it is (None: an expression), its name in the result and its type."""
+    """A PARTITION BY expression: its SQL, its column (None: not a bare column), its name in the result and its type."""
 
     text: str
     column: str | None
@@ -43,10 +51,10 @@ class BoundRowPattern:
     """A MATCH_RECOGNIZE clause ready to be emitted. ``defines`` are the match-dependent parts of the conditions.
 
     ``order`` has (SQL, direction) of each item.
-    ``early`` are columns added below the windows, ``neighbours`` LAG/LEAD calls, ``arguments`` columns beside the conditions
-    (SQL text → column name each), ``column_types`` the types of input columns and of those that measures are taken from; ``outputs``
-    the engine's measure columns, ``folds`` the aggregates that Spark computes from rows among those, ``measures`` (SQL over both, name).
-    ``key_filters``: tests of partitions, found by a rule.
+    ``early`` are columns added below the windows, ``neighbours`` LAG/LEAD calls, ``arguments`` columns added beside the conditions (each SQL text →
+    column name), ``column_types`` the types of input columns and of columns that measures read; ``outputs`` are the engine's measure columns,
+    ``folds`` the aggregates that Spark computes from arrays of rows among these, ``measures`` (SQL over both, name). ``key_filters``: filters on
+    partitions, found by a rule.
     """
 
     relation: Relation
@@ -75,24 +83,33 @@ def bind_row_pattern(clause: MatchRecognizeClause, relation: Relation, source: S
     """Resolve a MATCH_RECOGNIZE clause. Raises CepAnalysisError and CepUnsupportedError with spans."""
     variables = _variables(clause)
     _check(clause, relation)
+    source = with_windows(clause, variables, with_spark_names(clause, relation, source))
+    check_spellings(clause, variables)
+    mark_aggregates(clause, variables, relation, source)
+    refuse_marked(clause, source)
+    outer = outer_names(source.sql, clause.site)
+    refuse_outer_references(clause, variables, relation, outer)
     order = tuple(order_item(item, source) for item in clause.order_by)
     relation.types_of((text, item.expr.span) for (text, _), item in zip(order, clause.order_by, strict=True))
     neighbours, early, arguments = Columns("__cep_n"), Columns("__cep_e"), Columns("__cep_v")
     binder = ConditionBinder(variables, source, relation, neighbours, early)
     conditions = {variables.require(define.variable)[0]: binder.bind(define) for define in clause.defines}
+    keys = bind_keys(clause.partition_by, relation, source)
+    check_result_names(clause, relation, source, [(key.name, key.span) for key in keys])
     outputs = Outputs()
     running = clause.rows_per_match != "one"
     folds = Folds()
     measures = MeasureBinder(
-        Arguments(variables, source, relation, conditions, arguments, early), running, outputs, folds
+        Arguments(variables, source, relation, conditions, arguments, early, outer), running, outputs, folds
     )
     bound = tuple((measures.bind(measure), measure.name.value) for measure in clause.measures)
     measures.finish()
+    check_measures(clause.measures, [text for text, _ in bound], outputs, relation)
     defines = _match_dependent(conditions, variables, relation, source, arguments, early)
     defines = _within(clause, defines, variables, relation, source, arguments)
     return BoundRowPattern(
         relation=relation,
-        keys=bind_keys(clause.partition_by, relation, source),
+        keys=keys,
         order=order,
         order_columns=_order_columns(clause, relation),
         variables=variables.primary,
@@ -131,7 +148,7 @@ def order_item(item: OrderItem, source: Source) -> tuple[str, str]:
 
 
 def plain_column(node: exp.Expression, relation: Relation) -> str | None:
-    """The input column that an expression is; ``t.ts`` is ``ts``."""
+    """The input column that an expression consists of, if it does; ``t.ts`` is ``ts``."""
     path = column_path(node)
     if path is None or len(path) > 2:
         return None
@@ -139,7 +156,7 @@ def plain_column(node: exp.Expression, relation: Relation) -> str | None:
 
 
 def boolean_conditions(bound: BoundRowPattern, source: str) -> None:
-    """Ask Spark whether every condition is a BOOLEAN over ``source`` (a query); its complaints are raised at the condition."""
+    """Have Spark check that every condition is a BOOLEAN over ``source`` (a query); its errors are raised at the condition."""
     conditions = [(name, found, found.text) for name, found in bound.conditions.items() if found.text is not None]
     types = bound.relation.types_of([(text, found.span) for _, found, text in conditions], source)
     for (name, condition, _), data_type in zip(conditions, types, strict=True):
@@ -175,7 +192,7 @@ def _variables(clause: MatchRecognizeClause) -> Variables:
 
 
 def _one_spelling(node: pattern.RowPattern, variables: Variables) -> pattern.RowPattern:
-    """The pattern with every variable as ``variables`` spells it: ``(a | A)`` names one variable."""
+    """The pattern with every variable in its canonical spelling from ``variables``: ``(a | A)`` names one variable."""
     if isinstance(node, pattern.Variable):
         return replace(node, name=next(name for name in variables.primary if name.lower() == node.name.lower()))
     if isinstance(node, pattern.Concat | pattern.Alternate | pattern.Permute):
@@ -197,8 +214,8 @@ def _check(clause: MatchRecognizeClause, relation: Relation) -> None:
 def _violations(clause: MatchRecognizeClause, relation: Relation) -> Iterator[tuple[str, str, Span | None, str | None]]:
     excluded = next((part for part in pattern.walk(clause.pattern) if isinstance(part, pattern.Excluded)), None)
     if excluded is not None and clause.rows_per_match == "all_with_unmatched":
-        hint = "leave out {- -}, or WITH UNMATCHED ROWS"
-        yield "exclusion and WITH UNMATCHED ROWS exclude each other", "EXCLUSION", excluded.span, hint
+        hint = "drop {- -} or WITH UNMATCHED ROWS"
+        yield "{- -} and WITH UNMATCHED ROWS cannot be combined", "EXCLUSION", excluded.span, hint
     names = [name.lower() for name in relation.schema.names]
     twice = sorted({name for name in names if names.count(name) > 1})
     if twice and clause.rows_per_match != "one":
@@ -220,7 +237,7 @@ def _skip(clause: MatchRecognizeClause, variables: Variables) -> row.Skip:
     members = variables.members(name.value)
     if members is None:
         raise CepAnalysisError(
-            f"AFTER MATCH SKIP TO names {name.value}, which the pattern has not",
+            f"AFTER MATCH SKIP TO names {name.value}, which is not in the pattern",
             code="UNKNOWN_VARIABLE",
             span=name.span,
             hint=suggestion(name.value, [*variables.primary, *variables.subsets]),

@@ -1,6 +1,6 @@
-"""MATCH PATTERNS → one clause over all variables, for what its patterns have in common: types, WHERE, MEASURES.
+"""MATCH PATTERNS → one clause over all variables, to bind what its patterns share: types, WHERE, MEASURES.
 
-In: the clause. Out: the clause with one pattern that holds every variable once; its matches are never asked for.
+In: the clause. Out: the clause with one pattern that contains every variable once; its matches are never computed.
 """
 
 from __future__ import annotations
@@ -68,5 +68,5 @@ def _conflict(element: Element, span: Span, reason: str) -> CepAnalysisError:
         f"the variable {element.variable} is {reason}",
         code="DUPLICATE_VARIABLE",
         span=span,
-        hint="patterns share a variable if they name it alike: give it another name where it is another one",
+        hint="patterns share variables of equal name: rename it if it is meant to be another one",
     )

@@ -1,14 +1,15 @@
 """Conditions that take the slow path: any expression over several rows of the match, evaluated function by function.
 
 ``array_join(array_agg(CLASSIFIER()), '') = 'BAX'`` → Spark analyses ``array_join(`__cep_x0`, '') = 'BAX'`` over an empty stand-in whose
-columns are the values that the engine has (navigations, aggregates, lists); its tree, with all casts, goes to the engine as data. What
-looks at one row only stays Spark's, as everywhere.
+columns are values the engine provides (navigations, aggregates, lists); the resolved tree, with all casts, goes to the engine as data.
+Sub-expressions over a single row are computed by Spark, as everywhere.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 from pyspark.sql.types import (
@@ -17,17 +18,22 @@ from pyspark.sql.types import (
     DataType,
     DecimalType,
     DoubleType,
+    FloatType,
+    IntegerType,
     LongType,
     StringType,
 )
 from sqlglot import exp
 
 from rewrites.bind.aggregates import function_name, innermost_call, is_aggregate
-from rewrites.bind.match_leaves import MatchLeaves
+from rewrites.bind.engine_values import FIRST_ROW, has_engine_value, over_row
+from rewrites.bind.match_leaves import MatchLeaves, argument_of, innermost, is_wide
 from rewrites.bind.operands import NotForTheEngine, Operand
-from rewrites.bind.stand_in import StandIn, has_parameter, is_constant, is_name
+from rewrites.bind.slow_lists import list_of_values
+from rewrites.bind.stand_in import Refusal, StandIn, has_parameter, is_constant, is_name
 from rewrites.dialect import span_of
 from rewrites.dialect.nodes import Classifier, MatchNumber, MatchSequenceNumber, Navigation, Semantics
+from rewrites.sql.builder import ROW_NUMBER
 from sparkcep.errors import CepUnsupportedError
 from sparkcep.spec import row
 from sparkcep.spec.expression import Constant, SparkFunction
@@ -41,14 +47,14 @@ _MOMENTS = {
 
 
 def slow_condition(node: exp.Expression, translator: MatchLeaves) -> Operand:
-    """The condition as a ``SparkFunction`` tree. Raises CepUnsupportedError at ``node`` for what is not among the engine's functions."""
-    pieces = _Pieces(translator, StandIn(translator.relation.expression))
+    """The condition as a ``SparkFunction`` tree. Raises CepUnsupportedError at ``node`` for a function that the engine lacks."""
+    pieces = _Pieces(translator, StandIn(translator.relation.expression), partial(_refusal, node, translator))
     try:
         return pieces.values.condition(
             pieces.text(node),
             node,
             f"the condition of {translator.own}",
-            lambda why="": _refusal(node, translator, why),
+            pieces.refusal,
         )
     except NotForTheEngine:
         raise _refusal(node, translator) from None
@@ -59,17 +65,18 @@ def _refusal(node: exp.Expression, translator: MatchLeaves, why: str = "") -> Ce
         f"the condition of {translator.own} computes this from several rows of the match",
         code="MATCH_DEPENDENT_CONDITION",
         span=span_of(node),
-        hint=f"{why + '; ' if why else ''}compute in a subquery what looks at one row only, or compare values of different rows with "
+        hint=f"{why + '; ' if why else ''}compute in a subquery whatever reads only one row, or combine values of different rows with "
         "comparison, +, -, *, ABS, IS NULL, AND, OR, NOT and, for a closure, COUNT, SUM, AVG, MIN and MAX",
     )
 
 
 @dataclass(slots=True)
 class _Pieces:
-    """Cuts an expression into what the engine has (columns of the stand-in) and what is left of it."""
+    """Splits an expression into values that the engine provides (columns of the stand-in) and the functions around them."""
 
     translator: MatchLeaves
     values: StandIn
+    refusal: Refusal
 
     def text(self, node: exp.Expression) -> str:
         """``node`` over the stand-in's columns."""
@@ -81,20 +88,41 @@ class _Pieces:
             return self.translator.source.text(span_of(node))
         if self._is_leaf(node):
             return self._column(self.translator.leaf(node))
+        if isinstance(node, Navigation):
+            return self._navigation(node)
         if isinstance(node, exp.Query):
             raise NotForTheEngine
         edits = [(span_of(child), self.text(child)) for child in node.iter_expressions() if not is_name(child)]
         return self.translator.source.splice(span_of(node), edits)
 
     def _is_leaf(self, node: exp.Expression) -> bool:
-        """Whether ``node`` is a value of one row, or of none, that Spark or the engine has."""
-        if isinstance(node, Navigation | Classifier | MatchNumber | MatchSequenceNumber):
+        """Whether ``node`` is a value of at most one row, provided by Spark or the engine."""
+        if isinstance(node, Classifier | MatchNumber | MatchSequenceNumber):
             return True
         if isinstance(node, exp.Lambda) or has_parameter(node):
             return False
         if isinstance(node, exp.Star | exp.DataType | exp.Var | exp.Ordered | exp.Order | exp.Kwarg | exp.Alias):
             return False
         return self.translator.is_leaf(node) and self.translator.is_hoisted(node)
+
+    def _navigation(self, node: Navigation) -> str:
+        """An expression over the row of a navigation, with values that only the engine has: each is taken from that row."""
+        at = self.translator.position(node)
+        leaves = self.translator
+
+        def value(part: exp.Expression) -> str:
+            if isinstance(part, Classifier):
+                return self.values.column(row.ClassifierAt(at), StringType())
+            if isinstance(part, MatchNumber):
+                return self.values.column(row.MatchNumber(), LongType())
+            return f"CAST({number} - {self.values.column(FIRST_ROW, IntegerType())} + 1 AS BIGINT)"
+
+        def column(name: str) -> str:
+            return self.values.column(row.ColumnAt(name, at), leaves.relation.schema[name].dataType)
+
+        number = self.values.column(row.ColumnAt(ROW_NUMBER, at), IntegerType())
+        text = over_row(innermost(node), leaves.variables, leaves.relation, leaves.source, column, value)
+        return f"CASE WHEN {number} IS NOT NULL THEN {text} END"
 
     def _column(self, operand: Operand) -> str:
         return self.values.column(self.translator.emit(operand), operand.data_type)
@@ -122,32 +150,66 @@ class _Pieces:
             return self._fold(_MOMENTS[name], DoubleType(), self._doubles(node, argument, distinct))
         if maker is not None and not (distinct and name in ("max_by", "min_by", "listagg", "string_agg")):
             return maker(node, argument, distinct)
-        if distinct and name in ("count", "sum", "avg", "mean"):
-            return self._distinct(name, node, argument)
+        if name in ("count", "sum", "avg", "mean") and (distinct or self._is_listed(node) or self._is_wide(name, node)):
+            return self._total(name, node, argument, distinct)
+        if name in ("count_if", "bool_and", "every", "bool_or", "some", "any") and self._is_listed(node):
+            return self._of_conditions(name, node, argument_of(call))
         return self._native(name, node, argument)
 
     def _native(self, name: str, node: exp.Expression, argument: exp.Expression) -> str:
-        """COUNT, SUM, MIN, MAX, AVG as the engine keeps them; MIN and MAX of what has no words, AVG of decimals by way of others."""
-        if name in ("min", "max") and isinstance(self._type(argument), StringType | BinaryType | ArrayType):
+        """COUNT, SUM, MIN, MAX, AVG from the engine's incremental aggregates; MIN and MAX of types that do not fit words, and AVG of decimals, are
+        derived from others."""
+        if name in ("min", "max") and self._has_no_words(node, argument):
             return f"array_{name}({self._list(node, argument, False)})"
-        if name in ("avg", "mean") and isinstance(data_type := self._type(argument), DecimalType):
+        if name in ("avg", "mean") and isinstance(data_type := self._type(node, argument), DecimalType):
             total, count = (self._column(self.translator.aggregate(node, function)) for function in ("sum", "count"))
             return _quotient(total, count, data_type)
         return self._column(self.translator.leaf(node))
 
-    def _type(self, argument: exp.Expression) -> DataType:
-        return StringType() if isinstance(argument, Classifier) else self.translator.argument(argument)[2]
+    def _has_no_words(self, node: exp.Expression, argument: exp.Expression) -> bool:
+        data_type = self._type(node, argument)
+        return self._is_listed(node) or is_wide(data_type) or isinstance(data_type, StringType | BinaryType | ArrayType)
 
-    def _source(self, node: exp.Expression, argument: exp.Expression, cast: str | None = None) -> row.Aggregate:
+    def _is_wide(self, name: str, node: exp.Expression) -> bool:
+        return name != "count" and is_wide(self._type(node, argument_of(innermost_call(node))))
+
+    def _is_listed(self, node: exp.Expression) -> bool:
+        """Whether an aggregate is over values that only the engine has, beyond a mere list of CLASSIFIER()."""
+        argument = argument_of(innermost_call(node)) if node.find(exp.Star) is None else None
+        plain = isinstance(argument, Classifier) and not isinstance(node, exp.Filter)
+        return has_engine_value(node) and not plain
+
+    def _type(self, node: exp.Expression, argument: exp.Expression) -> DataType:
+        """The type of what the aggregate ``node`` is over."""
+        if isinstance(argument, exp.Star) or isinstance(argument.this, exp.Star):
+            return IntegerType()
+        if isinstance(argument, Classifier):
+            return StringType()
+        if has_engine_value(argument):
+            return self._of_engine(node, None, argument)[1]
+        return self.translator.argument(argument)[2]
+
+    def _source(self, node: exp.Expression, argument: exp.Expression, cast: str | None = None) -> Any:
+        if self._is_listed(node):
+            return self._of_engine(node, cast, argument)[0]
         return self.translator.list_of(node, argument, cast)
 
+    def _of_engine(
+        self, node: exp.Expression, cast: str | None, *parts: exp.Expression
+    ) -> tuple[SparkFunction | Constant, DataType]:
+        values = StandIn(self.values.analyse)
+        return list_of_values(node, parts, cast, self.translator, values, self.refusal)
+
     def _list(self, node: exp.Expression, argument: exp.Expression, distinct: bool) -> str:
-        name = self.values.column(self._source(node, argument), ArrayType(self._type(argument)))
+        name = self.values.column(self._source(node, argument), ArrayType(self._type(node, argument)))
         return f"array_distinct({name})" if distinct else name
 
-    def _doubles(self, node: exp.Expression, argument: exp.Expression, distinct: bool) -> SparkFunction:
-        found = SparkFunction("Source", "array<double>", (self._source(node, argument, "DOUBLE"),), text="value")
+    def _typed(self, node: exp.Expression, argument: exp.Expression, cast: str, distinct: bool) -> SparkFunction:
+        found = SparkFunction("Source", f"array<{cast}>", (self._source(node, argument, cast),), text="value")
         return _distinct_of(found) if distinct else found
+
+    def _doubles(self, node: exp.Expression, argument: exp.Expression, distinct: bool) -> SparkFunction:
+        return self._typed(node, argument, "double", distinct)
 
     def _fold(self, name: str, data_type: DataType, *arguments: Any, settings: tuple[str, ...] = ()) -> str:
         return self.values.column(SparkFunction(name, data_type.simpleString(), arguments, settings, name), data_type)
@@ -161,7 +223,7 @@ class _Pieces:
             or isinstance(node, exp.WithinGroup)
         ):
             raise NotForTheEngine
-        cast = None if isinstance(self._type(argument), StringType) else "STRING"
+        cast = None if isinstance(self._type(node, argument), StringType) else "STRING"
         name = self.values.column(self._source(node, argument, cast), ArrayType(StringType()))
         between = "''" if delimiter is None else self.text(delimiter)
         return f"CASE WHEN size({name}) > 0 THEN array_join({name}, {between}) END"
@@ -171,8 +233,13 @@ class _Pieces:
         ordering = call.args.get("expression")
         if not isinstance(call, exp.ArgMax | exp.ArgMin) or ordering is None:
             raise NotForTheEngine
-        value_type, order_type = self._type(argument), self._type(ordering)
-        pairs = self.translator.pairs_of(node, argument, ordering)
+        value_type, order_type = self._type(node, argument), self._type(node, ordering)
+        listed = self._is_listed(node) or isinstance(argument, Classifier) or isinstance(ordering, Classifier)
+        pairs: Any = (
+            self._of_engine(node, None, argument, ordering)[0]
+            if listed
+            else self.translator.pairs_of(node, argument, ordering)
+        )
         pair_type = f"array<struct<v:{value_type.simpleString()},o:{order_type.simpleString()}>>"
         source = SparkFunction("Source", pair_type, (pairs,), text="value")
         name = "max_by" if isinstance(call, exp.ArgMax) else "min_by"
@@ -190,24 +257,28 @@ class _Pieces:
         values = self._doubles(node, argument, distinct)
         return self._fold("percentile", DoubleType(), values, Constant(share, "double"))
 
-    def _distinct(self, name: str, node: exp.Expression, argument: exp.Expression) -> str:
-        values = self._list(node, argument, True)
-        count = f"CAST(size({values}) AS BIGINT)"
+    def _total(self, name: str, node: exp.Expression, argument: exp.Expression, distinct: bool) -> str:
+        """COUNT, SUM or AVG over a list."""
+        count = f"CAST(size({self._list(node, argument, distinct)}) AS BIGINT)"
         if name == "count":
             return count
-        data_type = self._type(argument)
+        data_type = self._type(node, argument)
         if name == "sum" and not isinstance(data_type, DecimalType | DoubleType):
-            data_type = LongType()
+            data_type = DoubleType() if isinstance(data_type, FloatType) else LongType()
         if isinstance(data_type, DecimalType):
-            exact = SparkFunction("Source", f"array<{data_type.simpleString()}>", (self._source(node, argument),))
             result = DecimalType(min(data_type.precision + 10, 38), data_type.scale)
-            total = self._fold("sum", result, _distinct_of(exact))
+            total = self._fold("sum", result, self._typed(node, argument, data_type.simpleString(), distinct))
             return total if name == "sum" else _quotient(total, count, data_type)
         wanted = data_type if name == "sum" else DoubleType()
-        cast = wanted.simpleString()
-        numbers = SparkFunction("Source", f"array<{cast}>", (self._source(node, argument, cast),), text="value")
-        total = self._fold("sum", wanted, _distinct_of(numbers))
+        total = self._fold("sum", wanted, self._typed(node, argument, wanted.simpleString(), distinct))
         return total if name == "sum" else f"({total} / NULLIF({count}, 0L))"
+
+    def _of_conditions(self, name: str, node: exp.Expression, argument: exp.Expression) -> str:
+        """COUNT_IF, BOOL_AND and BOOL_OR over a list."""
+        values = self._list(node, argument, False)
+        if name == "count_if":
+            return f"CAST(size(filter({values}, `__cep_b` -> `__cep_b`)) AS BIGINT)"
+        return f"array_{'min' if name in ('bool_and', 'every') else 'max'}({values})"
 
 
 def _distinct_of(values: SparkFunction) -> SparkFunction:

@@ -1,8 +1,7 @@
 """Conditions of MATCH PATTERN that take the slow path: Spark's functions of several events, evaluated pair by pair.
 
-``sqrt(b[i].x - b[i-1].x) > 1`` → Spark analyses ``sqrt(`__cep_x0` - `__cep_x1`) > 1`` over an empty stand-in whose columns are what the engine
-knows of the events (columns of one event each, which Spark computes, and aggregates of closures); its tree, with all casts, goes to the
-engine as data.
+``sqrt(b[i].x - b[i-1].x) > 1`` → Spark analyses ``sqrt(`__cep_x0` - `__cep_x1`) > 1`` over an empty stand-in whose columns are the engine's values
+(columns of one event each, computed by Spark, and aggregates of closures); the resolved tree, with all casts, goes to the engine as data.
 """
 
 from __future__ import annotations
@@ -24,7 +23,7 @@ _NO_VALUE = (exp.Lambda, exp.Star, exp.DataType, exp.Var, exp.Ordered, exp.Order
 
 
 class EventLeaves(Protocol):
-    """What is needed of the translator of conditions: which parts of an expression the engine or Spark can give."""
+    """The part of the condition translator used here: it tells which parts of an expression the engine or Spark can provide."""
 
     @property
     def source(self) -> Source: ...
@@ -55,14 +54,14 @@ def refusal(node: exp.Expression, why: str = "") -> CepUnsupportedError:
         "a condition of this form over several events, where it decides which are selected",
         code="CONDITION",
         span=span_of(node),
-        hint=f"{why + '; ' if why else ''}compute in a subquery what looks at one event only, or use comparison, +, -, *, ABS, IS NULL, AND, OR, "
+        hint=f"{why + '; ' if why else ''}compute in a subquery whatever reads only one event, or use comparison, +, -, *, ABS, IS NULL, AND, OR, "
         "NOT and, of closures, COUNT, SUM, AVG, MIN and MAX",
     )
 
 
 @dataclass(slots=True)
 class _Pieces:
-    """Cuts a condition into what the engine knows (columns of the stand-in) and what is left of it."""
+    """Splits a condition into values that the engine provides (columns of the stand-in) and the functions around them."""
 
     translator: EventLeaves
     condition: exp.Expression

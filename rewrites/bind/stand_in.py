@@ -1,7 +1,7 @@
 """Spark's analysis of an expression over values that only an engine has.
 
-The values are columns of an empty stand-in, over which Spark analyses the expression; in its tree, with all casts, the engine's
-sources take the columns' places.
+The values are columns of an empty stand-in, over which Spark analyses the expression; in the resolved tree, with all casts, the columns are replaced
+by the engine's sources.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from pyspark.sql.types import BooleanType, DataType
 from sqlglot import exp
 
 from rewrites.bind.operands import Operand
-from rewrites.bind.relation import spark_message
+from rewrites.bind.relation import Describe, spark_message
 from rewrites.dialect import column_path, span_of
 from rewrites.sql.builder import quoted
 from rewrites.sql.source import lambda_names
@@ -26,7 +26,11 @@ _CONSTANT = (
     *(exp.Literal, exp.Boolean, exp.Null, exp.Interval, exp.Var, exp.Cast, exp.DataType, exp.DataTypeParam),
     *(exp.Neg, exp.Paren, exp.Identifier),
 )
-"""What a constant is made of that Spark's analysis gives back as a literal."""
+"""The nodes of constants that Spark's analysis folds to a literal."""
+
+
+Refusal = Callable[..., CepUnsupportedError]
+"""Makes the error for what no engine evaluates; a reason may be given."""
 
 
 @dataclass(slots=True)
@@ -41,30 +45,47 @@ class StandIn:
         name, _ = self._columns.setdefault(source, (f"__cep_x{len(self._columns)}", data_type))
         return quoted(name)
 
-    def condition(
-        self, text: str, node: exp.Expression, what: str, refusal: Callable[..., CepUnsupportedError]
-    ) -> Operand:
-        """``text`` over the columns, for ``node``, as a tree of functions.
+    def condition(self, text: str, node: exp.Expression, what: str, refusal: Refusal) -> Operand:
+        """``text`` over the columns, standing for ``node``, as a tree of functions.
 
-        Raises ``refusal([why])``; CepAnalysisError where Spark does, and for ``what`` is not boolean.
+        Raises ``refusal([why])``; CepAnalysisError if Spark's analysis fails, or if ``what`` is not boolean.
         """
         tree = self._analysed(text, node, refusal)
         if tree.type != "boolean":
             raise CepAnalysisError(f"{what} is {tree.type}, not boolean", code="CONDITION", span=span_of(node))
         if not isinstance(tree, SparkFunction):
             raise refusal()
-        return Operand(
-            BooleanType(), source=_filled(tree, {name: source for source, (name, _) in self._columns.items()})
-        )
+        return Operand(BooleanType(), source=_filled(tree, self._sources()))
 
-    def _analysed(
-        self, text: str, node: exp.Expression, refusal: Callable[..., CepUnsupportedError]
-    ) -> SparkFunction | Constant:
+    def tree(
+        self, text: str, node: exp.Expression, refusal: Refusal, describe: Describe
+    ) -> tuple[SparkFunction | Constant, DataType]:
+        """``text`` over the columns as a tree, and its type; errors as ``condition``."""
+        tree = self._analysed(text, node, refusal)
+        query = f"SELECT {text}\n AS `r` FROM (SELECT {', '.join(self._empty_columns()) or '1'})"
+        return _filled(tree, self._sources()), describe(query)[0].dataType
+
+    def _sources(self) -> dict[str, Any]:
+        return {name: source for source, (name, _) in self._columns.items()}
+
+    def _empty_columns(self) -> list[str]:
+        return [f"CAST(NULL AS {kind.simpleString()}) AS {quoted(name)}" for name, kind in self._columns.values()]
+
+    def value(self, text: str, node: exp.Expression, data_type: DataType, refusal: Refusal) -> Operand:
+        """``text`` over the columns, for ``node``, of a known type. Raises as ``condition``."""
+        tree = self._analysed(text, node, refusal)
+        return Operand(data_type, source=_filled(tree, self._sources()))
+
+    def columns(self) -> list[tuple[str, DataType]]:
+        """The stand-in's columns, quoted, and their types."""
+        return [(quoted(name), kind) for name, kind in self._columns.values()]
+
+    def _analysed(self, text: str, node: exp.Expression, refusal: Refusal) -> SparkFunction | Constant:
         if self.analyse is None:
             raise refusal("over Spark Connect there is no slow path for such conditions")
-        columns = [f"CAST(NULL AS {kind.simpleString()}) AS {quoted(name)}" for name, kind in self._columns.values()]
+        columns = ", ".join(self._empty_columns()) or "1"
         try:
-            return self.analyse(f"SELECT {text}\n AS `r` FROM (SELECT {', '.join(columns) or '1'})")
+            return self.analyse(f"SELECT {text}\n AS `r` FROM (SELECT {columns})")
         except CepError as error:
             error.span = error.span or span_of(node)
             raise
@@ -72,8 +93,8 @@ class StandIn:
             raise CepAnalysisError(spark_message(error), code="EXPRESSION", span=span_of(node)) from None
 
 
-def _filled(tree: SparkFunction, sources: Mapping[str, Any]) -> SparkFunction:
-    """``tree`` with the engine's sources in the places of the stand-in's columns, by name."""
+def _filled(tree: Any, sources: Mapping[str, Any]) -> Any:
+    """``tree`` with the stand-in's columns replaced, by name, by the engine's sources."""
 
     def fill(node: Any) -> Any:
         if not isinstance(node, SparkFunction):
@@ -82,16 +103,16 @@ def _filled(tree: SparkFunction, sources: Mapping[str, Any]) -> SparkFunction:
             return SparkFunction("Source", node.type, (sources[node.settings[0]],), text="value")
         return SparkFunction(node.name, node.type, tuple(map(fill, node.arguments)), node.settings, node.text)
 
-    return fill(tree)  # type: ignore[no-any-return]
+    return fill(tree)
 
 
 def is_constant(node: exp.Expression) -> bool:
-    """Whether Spark's analysis gives ``node`` back as a literal."""
+    """Whether Spark's analysis folds ``node`` to a literal."""
     return all(isinstance(part, _CONSTANT) for part in node.walk())
 
 
 def has_parameter(node: exp.Expression) -> bool:
-    """Whether ``node`` reads a parameter of a lambda around it."""
+    """Whether ``node`` reads a parameter of an enclosing lambda."""
     bound = lambda_names(node)
     return any(_first_name(part) in bound for part in node.walk()) if bound else False
 
@@ -106,5 +127,5 @@ def _first_name(node: exp.Expression) -> str | None:
 
 
 def is_name(node: exp.Expression) -> bool:
-    """Parts of a syntax tree that are no expressions: names, types, units."""
+    """Whether a part of a syntax tree is not an expression: a name, type or unit."""
     return isinstance(node, exp.Identifier | exp.DataType | exp.Var | exp.DataTypeParam)

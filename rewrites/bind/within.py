@@ -1,6 +1,6 @@
-"""WITHIN of MATCH PATTERN: the first ORDER BY expression as a number, and the time when a window that opens there closes.
+"""WITHIN of MATCH PATTERN: the first ORDER BY expression as a number, and the deadline of a window that opens there.
 
-``WITHIN INTERVAL 1 HOUR`` over a TIMESTAMP → time ``UNIX_MICROS(ts)``, deadline ``UNIX_MICROS(ts + INTERVAL 1 HOUR)``: the sum is Spark's, so
+``WITHIN INTERVAL 1 HOUR`` over a TIMESTAMP → time ``UNIX_MICROS(ts)``, deadline ``UNIX_MICROS(ts + INTERVAL 1 HOUR)``: Spark computes the sum, so
 months and years follow its calendar.
 """
 
@@ -27,14 +27,14 @@ from rewrites.sql.source import Source
 from sparkcep.errors import CepAnalysisError, CepUnsupportedError, Span
 
 NOT_POSITIVE = "[CEP_ANALYSIS_WITHIN] WITHIN must be a positive length"
-"""What Spark raises where a window has no length."""
+"""The error raised in Spark if a window's length is not positive."""
 
 _EPOCH_NTZ = "TIMESTAMP_NTZ '1970-01-01 00:00:00'"
 
 
 @dataclass(frozen=True, slots=True)
 class Window:
-    """SQL for time and deadline (BIGINT or DOUBLE), or a number of events. ``length``: the SQL of W, ``length_type`` Spark's type of it."""
+    """SQL for time and deadline (BIGINT or DOUBLE), or a number of events. ``length``: the SQL of W, ``length_type`` its Spark type."""
 
     time: str = ""
     deadline: str = ""
@@ -46,7 +46,7 @@ class Window:
 def bind_window(
     within: Within | None, time: str, time_type: DataType, relation: Relation, source: Source
 ) -> Window | None:
-    """The window of a clause. Errors: a length that does not fit the type of the time, or that is not positive."""
+    """The window of a clause. Errors: a length whose type does not fit that of the time, or that is not positive."""
     if within is None:
         return None
     if within.events is not None:
@@ -80,7 +80,7 @@ def _length(within: Within, relation: Relation, source: Source) -> tuple[str, Da
 
 
 def _never_positive(length: exp.Expression) -> bool:
-    """NULL, or a literal that is zero or less; what else comes out so is an error when the query runs."""
+    """Whether the length is NULL or a literal of zero or less; any other expression is checked when the query runs."""
     length = length.unnest()
     if isinstance(length, exp.Interval):
         return length.this is not None and _never_positive(length.this)

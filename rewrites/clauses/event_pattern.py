@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 from rewrites.bind.event_pattern import BoundEventPattern, bind_event_pattern
@@ -16,8 +17,8 @@ from rewrites.pushdown import aggregate_pushdown
 from rewrites.pushdown.aggregate_pushdown import EmittedClause, Pushdown, PushdownSession
 from rewrites.pushdown.measures import measured, used_by_measures
 from rewrites.pushdown.several_patterns import several_patterns
-from rewrites.rules import inferred_equalities, key_filters, time_shards
-from rewrites.rules.prune_fields import Shown, used_columns
+from rewrites.rules import inferred_equalities, key_filters, prune_fields, time_shards
+from rewrites.rules.prune_fields import Shown
 from rewrites.rules.time_shards import Shards
 from rewrites.settings import Evaluation, frequencies, hinted
 from rewrites.sql.source import Source
@@ -26,17 +27,30 @@ from sparkcep.spec import AnalyzeSpec, EventPatternSpec, MatchSpec
 
 
 @dataclass(frozen=True, slots=True)
-class _Planned:
-    """A bound clause with what the rules decided. ``shards``: how its time line is cut, or why it is not."""
+class _Plan:
+    """A bound clause and what the rules decided so far.
+
+    ``shards``: how its timeline is cut, or why it is not. ``shown``: what the result carries; None: every column.
+    """
 
     bound: BoundEventPattern
     evaluation: Evaluation
     shards: Shards | str
-    shown: Shown
+    shown: Shown | None = None
 
     @property
     def cut(self) -> Shards | None:
         return None if isinstance(self.shards, str) else self.shards
+
+
+@dataclass(frozen=True, slots=True)
+class _Context:
+    """What the rules may use in addition to the plan."""
+
+    clause: MatchPatternClause
+    source: Source
+    options: Options
+    only_clause: bool
 
 
 def event_pattern(
@@ -45,50 +59,83 @@ def event_pattern(
     """The clause over ``rows``, rewritten; ``only_clause``: the statement has no other. Raises CepError."""
     if clause.site.kind == "MATCH PATTERNS":
         return _several(clause, rows, source, options)
-    planned = _planned(bind_event_pattern(clause, rows, source), clause, source, options, only_clause)
-    part = _emitted(planned, clause, source, options)
+    context = _Context(clause, source, options, only_clause)
+    planned = _planned(bind_event_pattern(clause, rows, source), context)
+    part = _emitted(planned, context)
     query, pushdown = _pushed(part, source, options)
     return RewrittenClause(
         clause, planned.bound, part.spec, query, (), pushdown, planned.shards, planned.evaluation
     )  # fmt: skip
 
 
-def _planned(
-    bound: BoundEventPattern, clause: MatchPatternClause, source: Source, options: Options, only_clause: bool
-) -> _Planned:
+def _key_filters(plan: _Plan, context: _Context) -> _Plan:
+    """Partitions that the WHERE around the clause excludes are not read; EXPLAIN ANALYZE PATTERN covers all of them."""
+    if context.options.analyze:
+        return plan
+    filters = key_filters.key_filters(plan.bound, context.clause.site, context.source)
+    return replace(plan, bound=replace(plan.bound, key_filters=filters))
+
+
+def _inferred_equalities(plan: _Plan, context: _Context) -> _Plan:
+    """Equalities that WHERE implies partition the events."""
+    if plan.bound.emit_changes is not None:
+        return plan
+    return replace(plan, bound=inferred_equalities.inferred_equalities(plan.bound))
+
+
+def _time_shards(plan: _Plan, context: _Context) -> _Plan:
+    """A timeline that nothing partitions is cut, except under EXPLAIN ANALYZE, so that nothing is counted twice."""
+    shards = time_shards.time_shards(plan.bound, plan.evaluation, place=context.clause.site.keyword)
+    analysed = "so that nothing is counted twice" if context.options.analyze and shards else shards
+    return replace(plan, shards=analysed)
+
+
+def _prune_fields(plan: _Plan, context: _Context) -> _Plan:
+    """The result carries what the measures, or the statement, use."""
+    site, sql = context.clause.site, context.source.sql
+    shown = used_by_measures(plan.bound) if plan.bound.measures else None
+    return replace(
+        plan, shown=shown or prune_fields.used_columns(plan.bound, site, sql, only_clause=context.only_clause)
+    )
+
+
+RULES: tuple[tuple[str, Callable[[_Plan, _Context], _Plan]], ...] = (
+    (key_filters.NAME, _key_filters),
+    (inferred_equalities.NAME, _inferred_equalities),
+    (time_shards.NAME, _time_shards),
+    (prune_fields.NAME, _prune_fields),
+)
+"""The rules in the order in which they are applied; each returns the plan unchanged if it does not apply."""
+
+
+def _planned(bound: BoundEventPattern, context: _Context) -> _Plan:
     """The rules, one after another."""
-    site, off = clause.site, options.disabled
-    evaluation = hinted(options.evaluation, clause.hints)
-    if key_filters.NAME not in off and not options.analyze:  # ANALYZE is about all rows of the clause
-        bound = replace(bound, key_filters=key_filters.key_filters(bound, site, source))
-    if inferred_equalities.NAME not in off and bound.emit_changes is None:
-        bound = inferred_equalities.inferred_equalities(bound)
-    shards = time_shards.time_shards(bound, evaluation, disabled=time_shards.NAME in off, place=site.keyword)
-    if options.analyze and shards:
-        shards = "so that nothing is counted twice"
-    shown = used_by_measures(bound) if bound.measures else None
-    shown = shown or used_columns(bound, site, source.sql, only_clause=only_clause)
-    return _Planned(bound, evaluation, shards, shown)
+    evaluation = hinted(context.options.evaluation, context.clause.hints)
+    plan = _Plan(bound, evaluation, time_shards.SWITCHED_OFF)
+    for name, rule in RULES:
+        if name not in context.options.disabled:
+            plan = rule(plan, context)
+    return plan
 
 
-def _emitted(planned: _Planned, clause: MatchPatternClause, source: Source, options: Options) -> EmittedClause:
+def _emitted(planned: _Plan, context: _Context) -> EmittedClause:
     """The query that gives the clause's matches."""
-    bound, evaluation = planned.bound, planned.evaluation
+    bound, evaluation, options = planned.bound, planned.evaluation, context.options
     spec = replace(
-        event_pattern_spec(bound, planned.shown, planned.cut),
+        event_pattern_spec(bound, planned.shown or prune_fields.every_column(bound, context.clause.site), planned.cut),
         engine=evaluation.engine,
         max_partial_matches=evaluation.max_partial_matches,
         negation=evaluation.negation,
         statistics=frequencies(elements(bound.pattern), evaluation.statistics),
     )
-    function = options.checked_function_of(spec, clause.site)
+    function = options.checked_function_of(spec, context.clause.site)
     keep = options.keep_null_time
-    query = event_pattern_query(bound, spec, source, function, keep_null_time=keep, shards=planned.cut)
-    return EmittedClause(clause, bound, spec, query, planned.cut)
+    query = event_pattern_query(bound, spec, context.source, function, keep_null_time=keep, shards=planned.cut)
+    return EmittedClause(context.clause, bound, spec, query, planned.cut)
 
 
 def _pushed(part: EmittedClause, source: Source, options: Options) -> tuple[str, Pushdown | str]:
-    """The query that stands in the clause's place, and how A-Seq answers in the matches' stead, or why it does not."""
+    """The query that replaces the clause, and how A-Seq answers instead of the matches, or why it does not."""
     off, session = _pushdown_off(part, options), _pushdown_session(options)
     if part.bound.measures:
         answer = measured(part, source, session, off)
@@ -99,7 +146,7 @@ def _pushed(part: EmittedClause, source: Source, options: Options) -> tuple[str,
 
 
 def _pushdown_off(part: EmittedClause, options: Options) -> str:
-    """Why no aggregate of the clause is pushed down, whatever it is."""
+    """Why pushdown is disabled for the whole clause (empty: it is not)."""
     if options.check is None or aggregate_pushdown.NAME in options.disabled:
         return f"{aggregate_pushdown.NAME} is switched off"
     return "" if part.spec.engine == "auto" else f"the engine {part.spec.engine} was asked for"

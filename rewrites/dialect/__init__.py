@@ -1,16 +1,19 @@
 """The dialect: pattern clauses in Spark SQL text → ``rewrites.dialect.clause`` data, every part with its place in the text.
 
-Nothing here resolves a name or knows a schema, and nothing writes SQL: user expressions are parsed to be analysed and
-are spliced by span. Depends on sqlglot, ``sparkcep.errors``, ``sparkcep.pattern`` and ``rewrites.dialect.clause`` only.
+Nothing here resolves names, knows a schema or generates SQL: user expressions are parsed for analysis and spliced by span. Depends on sqlglot,
+``sparkcep.errors``, ``sparkcep.pattern`` and ``rewrites.dialect.clause`` only.
 """
 
 from __future__ import annotations
 
-from rewrites.dialect import match_pattern, match_recognize
+from collections.abc import Callable
+
+from rewrites.dialect import match_automaton, match_pattern, match_recognize
 from rewrites.dialect.clause import Clause, Site
 from rewrites.dialect.event_pattern import parse_event_pattern
 from rewrites.dialect.explain import ExplainPrefix, explain_prefix
 from rewrites.dialect.expressions import column_path, parse_expression
+from rewrites.dialect.match_automaton import parse_arc, parse_match_automaton
 from rewrites.dialect.match_pattern import parse_match_pattern
 from rewrites.dialect.match_recognize import parse_match_recognize
 from rewrites.dialect.nodes import (
@@ -23,11 +26,12 @@ from rewrites.dialect.nodes import (
     Semantics,
 )
 from rewrites.dialect.parameters import placeholders
+from rewrites.dialect.quantifiers import parameter_values
 from rewrites.dialect.row_pattern import parse_row_pattern
 from rewrites.dialect.sections import guessed
 from rewrites.dialect.sites import find_sites
 from rewrites.dialect.spans import set_span, span_of
-from sparkcep.errors import CepSyntaxError
+from sparkcep.errors import CepSyntaxError, Span
 
 __all__ = [
     "Classifier",
@@ -41,6 +45,7 @@ __all__ = [
     "column_path",
     "explain_prefix",
     "find_sites",
+    "parse_arc",
     "parse_clause",
     "parse_event_pattern",
     "parse_expression",
@@ -51,14 +56,18 @@ __all__ = [
 ]
 
 
-def parse_clause(sql: str, site: Site) -> Clause:
-    """The clause at ``site``, one of ``find_sites(sql)``.
+def parse_clause(sql: str, site: Site, parameter: Callable[[Span], int] | None = None) -> Clause:
+    """The clause at ``site``, one of ``find_sites(sql)``. ``parameter`` gives the value of a marker in a quantifier.
 
-    Raises CepSyntaxError, CepAnalysisError or CepUnsupportedError, each with its place in ``sql``.
+    Raises CepSyntaxError, CepAnalysisError or CepUnsupportedError, each with its span in ``sql``.
     """
-    row_pattern = site.kind == "MATCH_RECOGNIZE"
     try:
-        return parse_match_recognize(sql, site) if row_pattern else parse_match_pattern(sql, site)
+        if site.kind == "MATCH AUTOMATON":
+            return parse_match_automaton(sql, site)
+        with parameter_values(parameter):
+            return (
+                parse_match_recognize(sql, site) if site.kind == "MATCH_RECOGNIZE" else parse_match_pattern(sql, site)
+            )
     except CepSyntaxError as error:
-        grammar = match_recognize.GRAMMAR if row_pattern else match_pattern.GRAMMAR
-        raise guessed(error, sql, grammar) from error
+        grammars = {"MATCH_RECOGNIZE": match_recognize.GRAMMAR, "MATCH AUTOMATON": match_automaton.GRAMMAR}
+        raise guessed(error, sql, site.body, grammars.get(site.kind, match_pattern.GRAMMAR)) from error

@@ -1,7 +1,7 @@
 """The query block around a pattern clause: SELECT … FROM clause [JOIN …] [WHERE] [GROUP BY] [HAVING] [ORDER BY] [LIMIT].
 
-In: a site. Out: its block, cut at its keywords, expressions parsed to be analysed; None where the block is anything else
-(FROM first, other joins than those that keep or repeat the clause's rows, set quantifiers, pipes, windows, …).
+In: a site. Out: its block, split at its keywords, with expressions parsed for analysis; None for a block of any other form (FROM first, joins other
+than those that keep or repeat the clause's rows, set quantifiers, pipes, windows, …).
 """
 
 from __future__ import annotations
@@ -14,10 +14,10 @@ from rewrites.dialect.tokens import Token, Tokens, split_commas, tokenize
 from sparkcep.errors import CepSyntaxError, Span
 
 _SECTIONS = {"WHERE": 1, "GROUP": 2, "HAVING": 1, "ORDER": 2, "LIMIT": 1, "OFFSET": 1}
-"""Keywords of a block behind its FROM, and of how many words they are."""
+"""The section keywords after a block's FROM, with their number of words."""
 _JOIN_FORMS = ("JOIN", "INNER JOIN", "CROSS JOIN", "LEFT JOIN", "LEFT OUTER JOIN", "LEFT SEMI JOIN", "LEFT ANTI JOIN")
 _JOINS = {tuple(form.split()) for form in _JOIN_FORMS}
-"""Joins that keep, repeat or leave out the rows to their left, whatever those rows hold beside the columns of ON."""
+"""Joins that keep, repeat or drop the rows on their left depending only on the columns of ON."""
 _JOIN_WORDS = {word for join in _JOINS for word in join}
 _NO_JOIN = {",", "NATURAL", "RIGHT", "FULL", "LATERAL", "PIVOT", "UNPIVOT", "TABLESAMPLE", "WINDOW", "ANTI", "SEMI"}
 _SET_OPERATIONS = {"UNION", "EXCEPT", "INTERSECT", "MINUS", "SETMINUS"}
@@ -26,7 +26,7 @@ _BEFORE_SELECT = _SET_OPERATIONS | {"ALL", "DISTINCT"}
 
 @dataclass(frozen=True, slots=True)
 class SelectItem:
-    """An item of a select list; ``end`` is where its expression ends and an alias would go."""
+    """An item of a select list; ``end`` is the end of its expression, where an alias would go."""
 
     expr: Expr
     alias: Name | None
@@ -36,7 +36,7 @@ class SelectItem:
 class Block:
     """A query block; ``span`` runs from SELECT to the end of its last section.
 
-    ``rows``: what stands behind FROM; ``on``: the conditions of its joins, if it is ``joined``.
+    ``rows``: the text after FROM; ``on``: the conditions of its joins, if it is ``joined``.
     """
 
     span: Span
@@ -51,11 +51,13 @@ class Block:
 
 
 class _OtherBlock(Exception):
-    """The block has a form that is not read here."""
+    """The block has a form that is not supported here."""
 
 
 def find_block(sql: str, site: Site) -> Block | None:
     """The block whose FROM is the clause at ``site``, perhaps joined with other tables, or None."""
+    if site.pipe:
+        return None
     try:
         return _block(tokenize(sql), site)
     except (_OtherBlock, CepSyntaxError):
@@ -69,7 +71,7 @@ def _block(tokens: Tokens, site: Site) -> Block:
     on, after = _joins(tokens, behind, tokens.outer[start])
     sections, end = _sections(tokens, after, tokens.outer[start])
     if "ORDER" in sections and first > 0 and tokens.items[first - 1].key in _BEFORE_SELECT:
-        raise _OtherBlock  # it sorts the whole of a set operation
+        raise _OtherBlock  # it sorts the result of the whole set operation
     last = tokens.items[end - 1].span
     return Block(
         span=tokens.items[first].span.to(last),
@@ -85,7 +87,7 @@ def _block(tokens: Tokens, site: Site) -> Block:
 
 
 def _select(tokens: Tokens, start: int) -> int:
-    """The item SELECT of the block whose FROM stands right before item ``start``."""
+    """The index of SELECT in the block whose FROM directly precedes item ``start``."""
     items = tokens.items
     if start == 0 or items[start - 1].key != "FROM":
         raise _OtherBlock
@@ -101,7 +103,7 @@ def _select(tokens: Tokens, start: int) -> int:
 
 
 def _behind(tokens: Tokens, site: Site) -> int:
-    """The first item behind the clause and its alias."""
+    """The first item after the clause and its alias."""
     i = tokens.index(site.span.end)
     if site.alias is not None:
         i = tokens.index(site.alias.span.end)
@@ -111,7 +113,7 @@ def _behind(tokens: Tokens, site: Site) -> int:
 
 
 def _joins(tokens: Tokens, i: int, outer: int) -> tuple[list[tuple[Token, ...]], int]:
-    """The ON conditions of the joins that begin at item ``i``, and the item behind them."""
+    """The ON conditions of the joins that begin at item ``i``, and the item after them."""
     conditions = []
     while not _ends(tokens, i, outer) and tokens.items[i].key in _JOIN_WORDS:
         begin = i
@@ -142,12 +144,12 @@ def _until(tokens: Tokens, i: int, outer: int, words: set[str]) -> int:
 
 
 def _is_call(tokens: Tokens, i: int) -> bool:
-    """``LEFT(name, 1)`` in a condition is no join."""
+    """Whether the word is a function call: ``LEFT(name, 1)`` in a condition is not a join."""
     return i + 1 < len(tokens.items) and tokens.items[i + 1].key == "("
 
 
 def _sections(tokens: Tokens, i: int, outer: int) -> tuple[dict[str, tuple[Token, ...]], int]:
-    """The items of each section by keyword, and the item behind the block."""
+    """The items of each section by keyword, and the item after the block."""
     found: dict[str, tuple[Token, ...]] = {}
     while not _ends(tokens, i, outer):
         key = tokens.items[i].key
@@ -163,7 +165,7 @@ def _sections(tokens: Tokens, i: int, outer: int) -> tuple[dict[str, tuple[Token
 
 
 def _bare(tokens: Tokens, i: int) -> bool:
-    """Whether a word is a keyword here: not behind a dot."""
+    """Whether a word is a keyword here: not after a dot."""
     return tokens.items[i - 1].key != "."
 
 

@@ -1,7 +1,7 @@
-"""Clauses as parsed: what the user wrote between the parentheses, cut into parts, nothing resolved yet.
+"""Parsed clauses: what the user wrote between the parentheses, split into parts, with nothing resolved yet.
 
-In: built by ``rewrites.dialect`` from SQL text. Every span is an offset range in the whole statement, so that errors underline
-the place and the user's own expressions are spliced, never regenerated.
+In: built by ``rewrites.dialect`` from SQL text. Every span is an offset range in the whole statement, so that errors can underline it and the user's
+expressions are spliced, never regenerated.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ from sqlglot import exp
 from sparkcep.errors import Span
 from sparkcep.pattern.event import EventPattern
 from sparkcep.pattern.row import RowPattern
+from sparkcep.spec.automaton import ArcKind
 from sparkcep.spec.event import MatchOutput, Strategy
 from sparkcep.spec.row import RowsPerMatch, SkipTo
 
@@ -22,7 +23,7 @@ ClauseKind = Literal["MATCH_RECOGNIZE", "MATCH PATTERN", "MATCH PATTERNS", "MATC
 
 @dataclass(frozen=True, slots=True)
 class Name:
-    """An identifier: its value without backticks, and where it stands."""
+    """An identifier: its value without backticks, and its span."""
 
     value: str
     span: Span
@@ -30,7 +31,7 @@ class Name:
 
 @dataclass(frozen=True, slots=True)
 class Expr:
-    """A user's expression: its syntax tree (each node knows its span, see ``dialect.span_of``) and its place."""
+    """A user's expression: its syntax tree (each node knows its span, see ``dialect.span_of``) and its own span."""
 
     node: exp.Expression
     span: Span
@@ -38,12 +39,13 @@ class Expr:
 
 @dataclass(frozen=True, slots=True)
 class Site:
-    """Where a pattern clause stands in a statement.
+    """The location of a pattern clause in a statement.
 
-    ``span`` runs from the first character of the input table reference to the clause's closing parenthesis: this is what the
-    rewrite replaces (an alias behind it stays). ``input`` is the table reference, ``body`` the text inside the parentheses
+    ``span`` runs from the first character of the input table reference to the clause's closing parenthesis: this is what the rewrite replaces (an
+    alias after it is kept). ``input`` is the table reference, ``body`` the text inside the parentheses
     (without them). ``scopes``: for each enclosing WITH, outermost first, the definitions (``name [(columns)] AS (…)``) that
-    the input may name. ``lateral``: the clause stands inside a LATERAL subquery.
+    the input may name. ``lateral``: the clause is inside a LATERAL subquery. ``pipe``: it follows ``|>``, and ``input`` is the query
+    before the pipe.
     """
 
     kind: ClauseKind
@@ -55,11 +57,12 @@ class Site:
     scopes: tuple[tuple[Span, ...], ...] = ()
     recursive: tuple[bool, ...] = ()
     lateral: bool = False
+    pipe: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class PartitionItem:
-    """A PARTITION BY expression, with the name MATCH PATTERN may give it."""
+    """A PARTITION BY expression, with its optional name (MATCH PATTERN)."""
 
     expr: Expr
     name: Name | None = None
@@ -76,7 +79,7 @@ class OrderItem:
 
 @dataclass(frozen=True, slots=True)
 class Measure:
-    """``[RUNNING|FINAL] expr [AS] name``; ``running`` None where nothing is said."""
+    """``[RUNNING|FINAL] expr [AS] name``; ``running`` is None if neither is given."""
 
     expr: Expr
     name: Name
@@ -109,6 +112,15 @@ class Define:
 
 
 @dataclass(frozen=True, slots=True)
+class Reading:
+    """A function of another engine's, and what it is read as here."""
+
+    text: str
+    meaning: str
+    engine: str
+
+
+@dataclass(frozen=True, slots=True)
 class MatchRecognizeClause:
     """ISO SQL:2016 R010, with WITHIN as Flink SQL has it."""
 
@@ -125,6 +137,7 @@ class MatchRecognizeClause:
     within: Expr | None = None
     subsets: tuple[Subset, ...] = ()
     defines: tuple[Define, ...] = ()
+    readings: tuple[Reading, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -147,7 +160,7 @@ class Equivalence:
 
 @dataclass(frozen=True, slots=True)
 class Hint:
-    """``CEP_ENGINE(chain)`` behind the clause's parenthesis: how to evaluate it, never what it means."""
+    """``CEP_ENGINE(chain)`` after the clause's opening parenthesis: how to evaluate it, never what it means."""
 
     name: Name
     value: str
@@ -179,4 +192,55 @@ class MatchPatternClause:
     hints: tuple[Hint, ...] = ()
 
 
-Clause = MatchRecognizeClause | MatchPatternClause
+@dataclass(frozen=True, slots=True)
+class Register:
+    """``name TYPE [DEFAULT literal]``; ``data_type`` is the place of the type's text."""
+
+    name: Name
+    data_type: Span
+    default: Expr | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Assignment:
+    """``register = value`` of a SET."""
+
+    register: Name
+    value: Expr
+    span: Span
+
+
+@dataclass(frozen=True, slots=True)
+class Arc:
+    """``ARC source -> target [NAMED name] [ON EPSILON | ON WINDOW END] [WHEN condition] [SET …] [VALID FROM … TO …]``.
+
+    ``span`` is the whole arc, ``kind_span`` the place of ON ….
+    """
+
+    source: Name
+    target: Name
+    span: Span
+    name: Name | None = None
+    kind: ArcKind = "event"
+    kind_span: Span | None = None
+    condition: Expr | None = None
+    sets: tuple[Assignment, ...] = ()
+    valid_from: Expr | None = None
+    valid_to: Expr | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class MatchAutomatonClause:
+    """Augmented finite automata (AFA)."""
+
+    site: Site
+    order_by: tuple[OrderItem, ...]
+    start: Name
+    finals: tuple[Name, ...]
+    arcs: tuple[Arc, ...]
+    registers: tuple[Register, ...] = ()
+    partition_by: tuple[PartitionItem, ...] = ()
+    within: Within | None = None
+
+
+Clause = MatchRecognizeClause | MatchPatternClause | MatchAutomatonClause

@@ -1,4 +1,4 @@
-"""Reading tokens one after another: what the hand-written grammars (patterns, clauses) are made with."""
+"""A token cursor: the basis of the hand-written grammars (patterns, clauses)."""
 
 from __future__ import annotations
 
@@ -19,18 +19,18 @@ class Cursor:
 
     @classmethod
     def over(cls, sql: str, tokens: tuple[Token, ...], place: Span) -> Cursor:
-        """A cursor over ``tokens``; ``place`` is where a missing one would be."""
+        """A cursor over ``tokens``; errors about a missing token point at ``place``."""
         cursor = cls(sql, Span(place.start, place.start))
         cursor.span, cursor._tokens = place, tokens
         return cursor
 
     def peek(self, ahead: int = 0) -> Token | None:
-        """The next token (or the one ``ahead`` of it), None behind the last."""
+        """The next token (or the one ``ahead`` of it), None after the last."""
         index = self._next + ahead
         return self._tokens[index] if index < len(self._tokens) else None
 
     def key(self, ahead: int = 0) -> str:
-        """The next token's keyword or punctuation, '' for anything else or nothing."""
+        """The next token's keyword or punctuation, '' for any other token or at the end."""
         token = self.peek(ahead)
         return token.key if token else ""
 
@@ -39,7 +39,7 @@ class Cursor:
         return all(self.key(i) == key for i, key in enumerate(keys))
 
     def take(self) -> Token:
-        """The next token, and step over it."""
+        """Consume and return the next token."""
         token = self.peek()
         if token is None:
             self.fail("something is missing here")
@@ -47,7 +47,7 @@ class Cursor:
         return token
 
     def accept(self, *keys: str) -> Span | None:
-        """Step over these keywords or characters if they come next, and say where they stand."""
+        """Consume these keywords or characters if they come next, and return their span."""
         if not keys or not self.at(*keys):
             return None
         first = self.take()
@@ -56,7 +56,7 @@ class Cursor:
         return first.span.to(self._tokens[self._next - 1].span)
 
     def expect(self, *keys: str, hint: str | None = None) -> Span:
-        """Step over these keywords or characters, which must come next."""
+        """Consume these keywords or characters, which must come next."""
         if found := self.accept(*keys):
             return found
         while self.at(keys[0]):
@@ -69,7 +69,11 @@ class Cursor:
         """The identifier that must come next."""
         token = self.peek()
         if token is None or not token.is_name:
-            self.fail(f"expected {what}")
+            quoted = token is not None and token.kind == "string"
+            self.fail(
+                f"expected {what}",
+                hint=f"a quoted name stands in backticks: `{token.text}`" if token and quoted else None,
+            )
         return self.take()
 
     def adjacent(self) -> bool:
@@ -78,18 +82,21 @@ class Cursor:
         return token is not None and self._next > 0 and self._tokens[self._next - 1].span.end == token.span.start
 
     def end(self) -> int:
-        """Where the last token taken ends."""
+        """The end of the last consumed token."""
         return self._tokens[self._next - 1].span.end if self._next else self.span.start
 
     def rest(self) -> tuple[Token, ...]:
-        """All tokens still to come; they are taken."""
+        """Consume and return all remaining tokens."""
         tokens, self._next = self._tokens[self._next :], len(self._tokens)
         return tokens
 
     def fail(self, message: str, *, span: Span | None = None, hint: str | None = None, code: str = "") -> NoReturn:
-        """Raise a CepSyntaxError at ``span`` or the next token, naming what was found there."""
+        """Raise a CepSyntaxError at ``span`` or the next token, saying what was found there."""
         token = self.peek()
         if span is None:
-            message += f", found {self.sql[token.span.start : token.span.end]!r}" if token else ", but it ends here"
-            span = token.span if token else Span(self.span.end, self.span.end + 1)
+            message += (
+                f", found {self.sql[token.span.start : token.span.end]!r}" if token else ", but the text ends here"
+            )
+            end = self.span.end if self._tokens else self.span.start
+            span = token.span if token else Span(end, end + 1)
         raise CepSyntaxError(message, code=code, sql=self.sql, span=span, hint=hint)

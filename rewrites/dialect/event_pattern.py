@@ -1,7 +1,7 @@
 """Event pattern text → pattern IR (SASE section 2, SASE+ section 2, A-Seq section 2).
 
-``SEQ(Shelf x, !(Counter y), Exit+ z[])``: elements are ``Type[quantifier] [variable [[]]]``. A type without a variable
-is its own variable; where a bare type occurs again all its occurrences are numbered (``A``, ``A`` → ``A_1``, ``A_2``).
+``SEQ(Shelf x, !(Counter y), Exit+ z[])``: elements are ``Type[quantifier] [variable [[]]]``. A type without a variable is its own variable; if a bare
+type occurs several times, its occurrences are numbered (``A``, ``A`` → ``A_1``, ``A_2``).
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ _ELEMENT_HINT = "an element is Type variable, Type+ variable[], ANY variable or 
 
 
 def parse_event_pattern(text: str, span: Span | None = None) -> EventPattern:
-    """The pattern in ``span`` of ``text`` (by default all): every element has its variable, every node its span."""
+    """The pattern in ``span`` of ``text`` (default: all of it): every element has a variable, every node a span."""
     cursor = Cursor(text, span or Span(0, len(text)))
     if cursor.peek() is None:
         cursor.fail("the pattern is missing", hint="for example SEQ(A a, B b)")
@@ -42,7 +42,7 @@ def _item(cursor: Cursor) -> EventItem:
         return _pattern(cursor)
     start = cursor.take().span
     if cursor.key() in _NEGATIONS:
-        cursor.fail("a negation of a negation has no meaning")
+        cursor.fail("a double negation has no meaning", hint="write NOT once, or not at all")
     item = _pattern(cursor)
     return Not(item, start.to(_place(item)))
 
@@ -61,7 +61,7 @@ def _group(cursor: Cursor) -> EventPattern:
     start = cursor.expect("(")
     pattern = _item(cursor)
     if isinstance(pattern, Not):
-        cursor.fail("a negation cannot stand in parentheses of its own", span=pattern.span)
+        cursor.fail("a negation cannot be parenthesised by itself", span=pattern.span)
     return replace(pattern, span=start.to(cursor.expect(")")))
 
 
@@ -69,7 +69,7 @@ def _operator(cursor: Cursor) -> EventPattern:
     word = cursor.take()
     cursor.expect("(")
     if cursor.key() == ")":
-        cursor.fail(f"{word.key} needs at least one item")
+        cursor.fail(f"{word.key} needs at least one item", hint=f"for example {word.key}(A a, B b)")
     items = [_item(cursor)]
     while cursor.accept(","):
         items.append(_item(cursor))
@@ -78,16 +78,16 @@ def _operator(cursor: Cursor) -> EventPattern:
 
 
 def _element(cursor: Cursor) -> Element:
-    """An element; its variable is '' where none is written and the type is a name (``_named`` fills it in)."""
+    """An element; its variable is '' if omitted and the type is a name (``_named`` fills it in)."""
     first, types = cursor.peek(), _types(cursor)
     assert first is not None
     quantifier = _quantifier(cursor)
     variable = cursor.take() if (token := cursor.peek()) and token.is_name else None
     if quantifier is None and variable and read_quantifier(cursor):
         cursor.fail(
-            "the quantifier stands behind the variable",
+            "the quantifier must follow the type, not the variable",
             span=Span(first.span.start, cursor.end()),
-            hint=f"write it behind the type: {first.text}+ {variable.text}",
+            hint=f"write {first.text}+ {variable.text}",
         )
     low, high = (quantifier.low, quantifier.high) if quantifier else (1, 1)
     _closure_brackets(cursor, variable, kleene=(low, high) not in ((1, 1), (0, 1)))
@@ -117,14 +117,14 @@ def _type(cursor: Cursor) -> str:
         cursor.fail("expected an event type", hint=_ELEMENT_HINT)
     if token.kind == "word" and cursor.key(1) == "(":
         cursor.fail(
-            f"{token.text} is no pattern operator", span=token.span, hint="the operators are SEQ, AND, OR and NOT"
+            f"{token.text} is not a pattern operator", span=token.span, hint="the operators are SEQ, AND, OR and NOT"
         )
     text = cursor.take().text
     while token.kind == "string" and cursor.adjacent() and (more := cursor.peek()) and more.kind == "string":
-        text += "'" + cursor.take().text  # 'O''Brien' comes as two strings
+        text += "'" + cursor.take().text  # 'O''Brien' is tokenised as two strings
     if cursor.key() == "-" and cursor.adjacent():
         cursor.fail(
-            "an event type that is no identifier must be quoted", span=token.span, hint=f"write '{text}-…' variable"
+            "an event type that is not an identifier must be quoted", span=token.span, hint=f"write '{text}-…' variable"
         )
     return text
 
@@ -161,7 +161,7 @@ def _bare(cursor: Cursor, first: Token, types: tuple[str, ...], span: Span) -> s
 
 
 def _named(sql: str, pattern: EventPattern) -> EventPattern:
-    """Give every bare element its variable: the type's name, numbered where the bare type occurs more than once."""
+    """Give every bare element its variable: the type's name, numbered if the bare type occurs more than once."""
     counts = Counter(element.types[0] for element in elements(pattern) if not element.variable)
     seen: Counter[str] = Counter()
 
@@ -192,7 +192,7 @@ def _check_distinct(sql: str, pattern: EventPattern) -> None:
                 code="DUPLICATE_VARIABLE",
                 sql=sql,
                 span=element.span,
-                hint="variables become columns, so their names must differ (upper and lower case do not count)",
+                hint="variables become columns, so their names must differ (case is ignored)",
             )
         seen.add(element.variable.lower())
 
@@ -220,7 +220,7 @@ def _trailing_hint(cursor: Cursor) -> str:
     if cursor.key() in ("AND", "OR"):
         return f"{cursor.key()} is written as a function: {cursor.key()}(A a, B b)"
     if cursor.key() == "-":
-        return "an event type that is no identifier must be quoted: 'SHELF-READING' s"
+        return "an event type that is not an identifier must be quoted: 'SHELF-READING' s"
     return _ELEMENT_HINT
 
 

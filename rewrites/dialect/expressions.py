@@ -1,4 +1,4 @@
-"""User expressions: parsed to be analysed, never to be written out again."""
+"""User expressions: parsed for analysis, never regenerated."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from sqlglot import exp
 from sqlglot.tokens import Token as RawToken
 
 from rewrites.dialect.clause import Expr, Name
-from rewrites.dialect.parser import new_parser
+from rewrites.dialect.parser import LAMBDA_HINT, new_parser
 from rewrites.dialect.sites import find_sites
 from rewrites.dialect.spans import span_of
 from rewrites.dialect.tokens import Token, cover, tokenize
@@ -17,13 +17,15 @@ def parse_expression(sql: str, place: Span | tuple[Token, ...], *, kleene: bool 
     """The expression that fills ``place``, a span of ``sql`` or some of its tokens.
 
     ``kleene``: read ``v[i]``, ``v[i-1]``, ``v[1]``, ``v[LAST]`` and ``v[..i-1]`` as references into a Kleene closure.
-    Raises CepSyntaxError where the text is no expression, or more than one.
+    Raises CepSyntaxError if the text is not exactly one expression.
     """
     span = place if isinstance(place, Span) else cover(place)
     raw = _without_clauses(sql, tokenize(sql).raw_inside(span))
     if not raw:
         raise CepSyntaxError("an expression is missing", code="EXPRESSION", sql=sql, span=span)
     node = new_parser(kleene=kleene).parse_expression(raw, sql)
+    _check_lambdas(sql, node)
+    _check_names(sql, node)
     return Expr(node, Span(raw[0].start, raw[-1].end + 1))
 
 
@@ -39,6 +41,33 @@ def column_path(node: exp.Expr) -> tuple[Name, ...] | None:
     if not all(isinstance(part, exp.Identifier) for part in parts):
         return None  # ``A.*``
     return tuple(_name(part) for part in parts)
+
+
+def _check_lambdas(sql: str, node: exp.Expr) -> None:
+    """``x -> x`` is an argument of a function, and no value."""
+    for part in node.find_all(exp.Lambda):
+        if not isinstance(part.parent, exp.Func):
+            raise CepSyntaxError(
+                "a lambda stands where a value should be",
+                code="LAMBDA",
+                sql=sql,
+                span=span_of(part),
+                hint=LAMBDA_HINT,
+            )
+
+
+def _check_names(sql: str, node: exp.Expr) -> None:
+    """``a."price"`` is a name to sqlglot, not to Spark."""
+    for part in node.find_all(exp.Literal):
+        column, dot = isinstance(part.parent, exp.Column), isinstance(part.parent, exp.Dot)
+        if column or (dot and part.arg_key == "expression"):
+            raise CepSyntaxError(
+                "quotes make a string, not a name",
+                code="EXPRESSION",
+                sql=sql,
+                span=span_of(part),
+                hint=f"a quoted name stands in backticks: `{part.name}`",
+            )
 
 
 def _without_clauses(sql: str, raw: list[RawToken]) -> list[RawToken]:

@@ -1,7 +1,6 @@
-"""``/*+ CEP_ENGINE(chain), CEP_SHARDING(off) */`` behind a clause's opening parenthesis → hints.
+"""``/*+ CEP_ENGINE(chain), CEP_SHARDING(off) */`` after a clause's opening parenthesis → hints.
 
-Spark's own hints stand behind SELECT and are never looked at here. To the tokenizer a hint inside the clause is a comment, so its text is
-tokenised by itself.
+Spark's own hints follow SELECT and are ignored here. To the tokenizer a hint inside the clause is a comment, so its text is tokenised separately.
 """
 
 from __future__ import annotations
@@ -16,7 +15,7 @@ _HINTS = re.compile(r"\s*/\*\+(.*?)\*/", re.DOTALL)
 
 
 def parse_hints(sql: str, body: Span) -> tuple[tuple[Hint, ...], Span]:
-    """The hints that lead the clause, and the rest of its body. Values are not looked at."""
+    """The hints at the start of the clause, and the rest of its body. Values are not checked."""
     found = _HINTS.match(sql, body.start, body.end)
     if found is None:
         return (), body
@@ -29,7 +28,7 @@ def parse_hints(sql: str, body: Span) -> tuple[tuple[Hint, ...], Span]:
 
 
 def _hint(sql: str, tokens: Tokens, i: int, offset: int) -> tuple[Hint, int]:
-    """The hint at item ``i``, and the item behind it and its comma; ``offset`` is where the hints' text stands in ``sql``."""
+    """The hint at item ``i``, and the item after it and its comma; ``offset`` is the position of the hints' text in ``sql``."""
     items = tokens.items
     closing = tokens.partner[i + 1] if i + 1 < len(items) and items[i + 1].key == "(" else -1
     if not items[i].is_name or closing < 0:

@@ -1,4 +1,4 @@
-"""The lists that both clauses have: PARTITION BY, ORDER BY, MEASURES, and the length of WITHIN."""
+"""The sections that both clauses have: PARTITION BY, ORDER BY, MEASURES, and the length of WITHIN."""
 
 from __future__ import annotations
 
@@ -12,7 +12,13 @@ from rewrites.dialect.nodes import Classifier, Navigation, Semantics
 from rewrites.dialect.sections import Section
 from rewrites.dialect.spans import set_span, span_of
 from rewrites.dialect.tokens import Token, cover, split_commas
-from sparkcep.errors import CepSyntaxError, Span
+from sparkcep.errors import CepSyntaxError, CepUnsupportedError, Span
+
+PARTITION_FORM = "PARTITION BY expression, …"
+ORDER_FORM = "ORDER BY expression [ASC | DESC] [NULLS FIRST | NULLS LAST], …"
+MEASURES_FORM = "MEASURES expression AS name, …"
+WITHIN_FORM = "WITHIN INTERVAL 1 HOUR, WITHIN 1 hour, or WITHIN 10 for a numeric time"
+"""How the sections are written, for hints."""
 
 _NO_NAME = {"AS", "NULL", "TRUE", "FALSE", "UNKNOWN", "END", "ASC", "DESC"}
 _UNITS = ["YEAR", "MONTH", "WEEK", "DAY", "HOUR", "MINUTE", "SECOND", "MILLISECOND", "MICROSECOND"]
@@ -44,8 +50,7 @@ def order_items(sql: str, section: Section) -> tuple[OrderItem, ...]:
 def measures(sql: str, section: Section, *, kleene: bool) -> tuple[Measure, ...]:
     """``[RUNNING|FINAL] expr [AS] name``; ``kleene`` as in ``parse_expression``.
 
-    RUNNING or FINAL before a call belongs to the call (ISO) and stays in the expression; before anything else it is the
-    measure's.
+    RUNNING or FINAL before a call belongs to the call (ISO) and stays in the expression; before anything else it applies to the measure.
     """
     return tuple(_measure(sql, item, kleene) for item in list_items(sql, section))
 
@@ -53,7 +58,7 @@ def measures(sql: str, section: Section, *, kleene: bool) -> tuple[Measure, ...]
 def length(sql: str, section: Section) -> Expr:
     """WITHIN's length: ``INTERVAL 1 HOUR``, a number, a parameter, or ``12 hours``.
 
-    ``12 hours`` comes out with an ``exp.Interval`` node; its span covers the two words: splice ``INTERVAL 12 hours``.
+    ``12 hours`` is parsed to an ``exp.Interval`` node whose span covers the two words: splice ``INTERVAL 12 hours``.
     """
     if not section.tokens:
         raise CepSyntaxError(
@@ -69,12 +74,12 @@ def length(sql: str, section: Section) -> Expr:
 
 
 def is_bare_interval(tokens: tuple[Token, ...]) -> bool:
-    """``12 hours``."""
+    """Whether the tokens have the form ``12 hours``."""
     return len(tokens) == 2 and tokens[0].kind == "number" and tokens[1].key in TIME_UNITS
 
 
 def refuse_semantics(sql: str, expr: Expr, where: str, *, running: bool = False) -> None:
-    """CepSyntaxError where ``expr`` says FINAL (or RUNNING, unless ``running`` allows it)."""
+    """Raise CepSyntaxError if ``expr`` contains FINAL (or RUNNING, unless ``running`` allows it)."""
     for node in expr.node.find_all(Navigation, Classifier, Semantics):
         said = node.args.get("running")
         if said is None or (said and running):
@@ -86,8 +91,24 @@ def refuse_semantics(sql: str, expr: Expr, where: str, *, running: bool = False)
             code="SEMANTICS",
             sql=sql,
             span=Span(start, start + len(word)),
-            hint="a condition is tested while the match is built, so it is RUNNING by nature" if running else None,
+            hint="a condition is tested while the match is built, so it is always RUNNING"
+            if running
+            else f"leave {word} out",
         )
+
+
+def refuse_windows(sql: str, expr: Expr) -> None:
+    """CepUnsupportedError where a measure has a window function of its own, outside subqueries."""
+    for node in expr.node.walk(prune=lambda part: isinstance(part, exp.Query)):
+        if isinstance(node, exp.Window):
+            raise CepUnsupportedError(
+                "a window function in MEASURES: a measure is computed from the rows of one match",
+                code="WINDOW_IN_MEASURES",
+                sql=sql,
+                span=span_of(node),
+                hint="leave OVER out, or put the window function into the query over the clause: "
+                "SELECT …, f(…) OVER (…) FROM t MATCH_RECOGNIZE (…)",
+            )
 
 
 def _partition_item(sql: str, item: tuple[Token, ...], named: bool) -> PartitionItem:
@@ -124,7 +145,7 @@ def _measure(sql: str, item: tuple[Token, ...], kleene: bool) -> Measure:
 
 
 def _starts_operand(body: tuple[Token, ...]) -> bool:
-    """Whether the word behind RUNNING or FINAL begins an operand that is no call: ``FINAL A.x``, ``FINAL (…)``."""
+    """Whether the word after RUNNING or FINAL begins an operand that is not a call: ``FINAL A.x``, ``FINAL (…)``."""
     second, third = body[1], body[2].key if len(body) > 2 else ""
     if second.kind == "mark":
         return second.text == "("
@@ -138,6 +159,16 @@ def _named(sql: str, item: tuple[Token, ...]) -> tuple[tuple[Token, ...], Name]:
     if len(item) > 1 and item[-1].is_name and item[-1].key not in _NO_NAME and _ends_operand(item[-2]):
         return item[:-1], item[-1].name
     text = sql[item[0].span.start : item[-1].span.end]
+    if item[-1].kind == "string" and len(item) > 1:
+        body = item[:-2] if item[-2].key == "AS" else item[:-1]
+        text = sql[item[0].span.start : body[-1].span.end] if body else "expression"
+        raise CepSyntaxError(
+            "a measure's name stands in backticks; quotes make a string",
+            code="MEASURE_NAME",
+            sql=sql,
+            span=item[-1].span,
+            hint=f"write {text} AS `{item[-1].text}`",
+        )
     raise CepSyntaxError(
         "a measure needs a name",
         code="MEASURE_NAME",
@@ -168,4 +199,4 @@ def _stray_comma(sql: str, section: Section, items: list[tuple[Token, ...]], i: 
     before = sum(1 for item in items[:i] for token in item if token.key == ",") + max(0, i - 1 if last else i)
     span = commas[min(before, len(commas) - 1)].span
     message = f"{section.name} ends with a comma" if last else f"{section.name} has nothing before this comma"
-    return CepSyntaxError(message, code="COMMA", sql=sql, span=span, hint="remove the comma" if last else None)
+    return CepSyntaxError(message, code="COMMA", sql=sql, span=span, hint="remove the comma")

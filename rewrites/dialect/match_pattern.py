@@ -6,7 +6,17 @@ from rewrites.dialect.clause import MatchPatternClause, Measure, Name, Site, Wit
 from rewrites.dialect.cursor import Cursor
 from rewrites.dialect.event_pattern import parse_event_pattern
 from rewrites.dialect.hints import parse_hints
-from rewrites.dialect.items import length, measures, order_items, partition_items, refuse_semantics
+from rewrites.dialect.items import (
+    MEASURES_FORM,
+    ORDER_FORM,
+    PARTITION_FORM,
+    WITHIN_FORM,
+    length,
+    measures,
+    order_items,
+    partition_items,
+    refuse_semantics,
+)
 from rewrites.dialect.sections import Grammar, Header, Section, cut, guess
 from rewrites.dialect.several_patterns import parse_named_patterns
 from rewrites.dialect.where import Where, parse_where
@@ -18,21 +28,24 @@ _STRATEGY, _MATCHES = "selection strategy", "ALL MATCHES"
 GRAMMAR = Grammar(
     "MATCH PATTERN",
     (
-        Header("EVENT TYPE", ("EVENT", "TYPE"), 0),
-        Header("PARTITION BY", ("PARTITION", "BY"), 1),
-        Header("ORDER BY", ("ORDER", "BY"), 2),
+        Header("EVENT TYPE", ("EVENT", "TYPE"), 0, form="EVENT TYPE column"),
+        Header("PARTITION BY", ("PARTITION", "BY"), 1, form=PARTITION_FORM),
+        Header("ORDER BY", ("ORDER", "BY"), 2, form=ORDER_FORM),
         Header(_STRATEGY, ("SKIP", "TILL"), 3),
         Header(_STRATEGY, ("PARTITION", "CONTIGUITY"), 3),
         Header(_STRATEGY, ("STRICT", "CONTIGUITY"), 3),
-        Header("WHERE", ("WHERE",), 4),
-        Header("WITHIN", ("WITHIN",), 5, unless=("GROUP",)),
+        Header(
+            "WHERE", ("WHERE",), 4, form="WHERE condition AND condition …, [attribute] for one that all events share"
+        ),
+        Header("WITHIN", ("WITHIN",), 5, unless=("GROUP",), form=f"{WITHIN_FORM}, or WITHIN 10 EVENTS"),
         Header(_MATCHES, ("ALL", "MATCHES"), 6),
         Header(_MATCHES, ("NON", "OVERLAPPING"), 6),
         Header(_MATCHES, ("NON", "-", "OVERLAPPING"), 6),
         Header(_MATCHES, ("COMPRESSED", "MATCHES"), 6),
-        Header("MEASURES", ("MEASURES",), 7),
+        Header("MEASURES", ("MEASURES",), 7, form=MEASURES_FORM),
         Header("EMIT CHANGES", ("EMIT", "CHANGES"), 8),
     ),
+    lead="a pattern of events: SEQ(Type variable, NOT Type variable, Type+ variable[])",
 )
 _OUTPUTS: dict[str, MatchOutput] = {"ALL": "all", "NON": "non_overlapping", "COMPRESSED": "compressed"}
 _STRATEGY_HINT = "SKIP TILL ANY MATCH, SKIP TILL NEXT MATCH, PARTITION CONTIGUITY or STRICT CONTIGUITY"
@@ -118,11 +131,11 @@ def _strategy(sql: str, section: Section | None, where: Where | None) -> tuple[S
     if published and published != strategy:
         assert where is not None
         raise CepSyntaxError(
-            f"WHERE names another selection strategy than {sql[section.span.start : section.span.end]}",
+            f"WHERE names a selection strategy other than {sql[section.span.start : section.span.end]}",
             code="STRATEGY",
             sql=sql,
             span=where.strategy_span,
-            hint="say the strategy once",
+            hint="specify the strategy once",
         )
     return strategy, section.span
 
@@ -157,9 +170,7 @@ def _within(sql: str, section: Section | None) -> Within | None:
     tokens = section.tokens
     if len(tokens) == 2 and tokens[1].key in ("EVENT", "EVENTS"):
         if not tokens[0].text.isdigit():
-            raise CepSyntaxError(
-                "the number of events must be a whole number", code="WITHIN", sql=sql, span=tokens[0].span
-            )
+            raise CepSyntaxError("the number of events must be an integer", code="WITHIN", sql=sql, span=tokens[0].span)
         return Within(section.span, events=int(tokens[0].text))
     return Within(section.span, length=length(sql, section))
 
@@ -212,4 +223,4 @@ def _ended(cursor: Cursor, behind: str) -> None:
         return
     hint = guess(token.text, GRAMMAR) or f"the order is pattern, {GRAMMAR.order}"
     found = cursor.sql[token.span.start : token.span.end]
-    cursor.fail(f"unexpected {found!r} behind {behind}", span=token.span, code="CLAUSE", hint=hint)
+    cursor.fail(f"unexpected {found!r} after {behind}", span=token.span, code="CLAUSE", hint=hint)

@@ -2,12 +2,26 @@
 
 from __future__ import annotations
 
+from rewrites.dialect import refused
 from rewrites.dialect.clause import Define, Expr, MatchRecognizeClause, Measure, Site, SkipClause, Subset
 from rewrites.dialect.cursor import Cursor
 from rewrites.dialect.expressions import parse_expression
-from rewrites.dialect.items import length, list_items, measures, order_items, partition_items, refuse_semantics
+from rewrites.dialect.items import (
+    MEASURES_FORM,
+    ORDER_FORM,
+    PARTITION_FORM,
+    WITHIN_FORM,
+    length,
+    list_items,
+    measures,
+    order_items,
+    partition_items,
+    refuse_semantics,
+    refuse_windows,
+)
 from rewrites.dialect.row_pattern import parse_row_pattern
 from rewrites.dialect.sections import Grammar, Header, Section, cut, guess
+from rewrites.dialect.synonyms import read_defines, read_measures
 from rewrites.dialect.tokens import Token, cover, depths, tokenize
 from sparkcep.errors import CepSyntaxError, Span
 from sparkcep.spec.row import RowsPerMatch
@@ -15,18 +29,18 @@ from sparkcep.spec.row import RowsPerMatch
 GRAMMAR = Grammar(
     "MATCH_RECOGNIZE",
     (
-        Header("PARTITION BY", ("PARTITION", "BY"), 0),
-        Header("ORDER BY", ("ORDER", "BY"), 1),
-        Header("MEASURES", ("MEASURES",), 2),
+        Header("PARTITION BY", ("PARTITION", "BY"), 0, form=PARTITION_FORM),
+        Header("ORDER BY", ("ORDER", "BY"), 1, form=ORDER_FORM),
+        Header("MEASURES", ("MEASURES",), 2, form=MEASURES_FORM),
         Header("ROWS PER MATCH", ("ONE", "ROW"), 3),
         Header("ROWS PER MATCH", ("ALL", "ROWS"), 3),
         Header("AFTER MATCH SKIP", ("AFTER", "MATCH"), 4),
         Header("INITIAL", ("INITIAL",), 5, behind=("PATTERN",)),
         Header("INITIAL", ("SEEK",), 5, behind=("PATTERN",)),
-        Header("PATTERN", ("PATTERN",), 6, behind=("(",)),
-        Header("WITHIN", ("WITHIN",), 7, unless=("GROUP",)),
-        Header("SUBSET", ("SUBSET",), 7),
-        Header("DEFINE", ("DEFINE",), 7),
+        Header("PATTERN", ("PATTERN",), 6, behind=("(",), form="variables in sequence: PATTERN (A B+ (C | D)?)"),
+        Header("WITHIN", ("WITHIN",), 7, unless=("GROUP",), form=WITHIN_FORM),
+        Header("SUBSET", ("SUBSET",), 7, form="SUBSET name = (variable, …), …"),
+        Header("DEFINE", ("DEFINE",), 7, form="DEFINE variable AS condition, …"),
     ),
 )
 _OPTIONS: dict[tuple[str, ...], RowsPerMatch] = {
@@ -41,24 +55,29 @@ _SKIP_HINT = "AFTER MATCH SKIP PAST LAST ROW, TO NEXT ROW, TO FIRST variable, TO
 
 def parse_match_recognize(sql: str, site: Site) -> MatchRecognizeClause:
     """The clause at ``site``, nothing resolved."""
+    refused.check_options(tokenize(sql), site.body)
     _check_pattern(sql, site)
     sections = cut(sql, site.body, GRAMMAR)
     pattern_span = _pattern_span(sql, sections)
+    order = order_items(sql, by) if (by := sections.get("ORDER BY")) else ()
+    measured, read = read_measures(sql, _measures(sql, sections.get("MEASURES")), order)
+    defines, read_too = read_defines(sql, _defines(sql, sections.get("DEFINE")))
     rows, skip, within = (sections.get(name) for name in ("ROWS PER MATCH", "AFTER MATCH SKIP", "WITHIN"))
     return MatchRecognizeClause(
         site=site,
         pattern=parse_row_pattern(sql, pattern_span),
         pattern_span=pattern_span,
         partition_by=partition_items(sql, by, named=False) if (by := sections.get("PARTITION BY")) else (),
-        order_by=order_items(sql, by) if (by := sections.get("ORDER BY")) else (),
-        measures=_measures(sql, sections.get("MEASURES")),
+        order_by=order,
+        measures=measured,
         rows_per_match=_rows_per_match(sql, rows) if rows else "one",
         rows_per_match_span=rows.span if rows else None,
         skip=_skip(sql, skip) if skip else None,
         initial=_initial(sql, sections.get("INITIAL")),
         within=_within(sql, within) if within else None,
         subsets=_subsets(sql, sections.get("SUBSET")),
-        defines=_defines(sql, sections.get("DEFINE")),
+        defines=defines,
+        readings=(*read, *read_too),
     )
 
 
@@ -76,7 +95,7 @@ def _pattern_span(sql: str, sections: dict[str, Section]) -> Span:
 
 
 def _check_pattern(sql: str, site: Site) -> None:
-    """PATTERN is what users forget first: say so before anything else."""
+    """Check for PATTERN before anything else: it is what users forget first."""
     body = tokenize(sql).inside(site.body)
     words = [i for i, depth in depths(body) if depth == 0 and body[i].key == "PATTERN"]
     if any(i + 1 < len(body) and body[i + 1].key == "(" and (i == 0 or body[i - 1].key != ".") for i in words):
@@ -89,7 +108,10 @@ def _check_pattern(sql: str, site: Site) -> None:
 
 
 def _measures(sql: str, section: Section | None) -> tuple[Measure, ...]:
-    return measures(sql, section, kleene=False) if section else ()
+    found = measures(sql, section, kleene=False) if section else ()
+    for measure in found:
+        refuse_windows(sql, measure.expr)
+    return found
 
 
 def _rows_per_match(sql: str, section: Section) -> RowsPerMatch:
@@ -187,7 +209,7 @@ def _define(sql: str, item: tuple[Token, ...]) -> Define:
 
 def _leftover(sql: str, tokens: tuple[Token, ...], behind: str) -> CepSyntaxError:
     return CepSyntaxError(
-        f"unexpected {sql[tokens[0].span.start : tokens[0].span.end]!r} behind {behind}",
+        f"unexpected {sql[tokens[0].span.start : tokens[0].span.end]!r} after {behind}",
         code="CLAUSE",
         sql=sql,
         span=tokens[0].span,

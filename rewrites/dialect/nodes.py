@@ -1,4 +1,4 @@
-"""Syntax nodes of row and event patterns that SQL has not: navigation, running and final, Kleene references.
+"""Syntax nodes of row and event patterns that plain SQL lacks: navigation, running and final, Kleene references.
 
 Built by ``rewrites.dialect.parser``; sqlglot's own nodes would lose arguments (``LAST(A.x, 1)`` loses its 1).
 """
@@ -11,7 +11,7 @@ from sqlglot import exp
 class Navigation(exp.Expression, exp.Condition):
     """``[RUNNING|FINAL] FIRST|LAST|PREV|NEXT (this [, offset])``.
 
-    ``function`` is the upper-case name; ``running`` None where nothing is said; ``extra`` are arguments behind the two.
+    ``function`` is the upper-case name; ``running`` is None if neither is given; ``extra`` are any further arguments.
     """
 
     arg_types = {"function": True, "this": True, "offset": False, "running": False, "extra": False}
@@ -23,7 +23,7 @@ class Navigation(exp.Expression, exp.Condition):
 
     @property
     def running(self) -> bool | None:
-        """True for RUNNING, False for FINAL, None where nothing is said."""
+        """True for RUNNING, False for FINAL, None if neither is given."""
         value = self.args.get("running")
         return None if value is None else bool(value)
 
@@ -47,7 +47,7 @@ class MatchSequenceNumber(exp.Expression, exp.Condition):
 
 
 class Semantics(exp.Expression, exp.Condition):
-    """``RUNNING call`` or ``FINAL call`` where the call is no navigation: an aggregate, usually."""
+    """``RUNNING call`` or ``FINAL call`` where the call is not a navigation (usually an aggregate)."""
 
     arg_types = {"this": True, "running": True}
 
@@ -79,6 +79,6 @@ class KleeneRef(exp.Expression, exp.Condition):
 
 
 class KleenePrefix(exp.Expression, exp.Condition):
-    """``b[..i-1]``: the events of the closure taken before the current one; stands inside an aggregate."""
+    """``b[..i-1]``: the events of the closure taken before the current one; used inside an aggregate."""
 
     arg_types = {"this": True}

@@ -1,4 +1,4 @@
-"""Positional parameter markers: the ``?`` of a statement that are not quantifiers of a pattern."""
+"""Positional parameter markers: the ``?`` of a statement that are not quantifiers of a pattern themselves."""
 
 from __future__ import annotations
 
@@ -8,23 +8,35 @@ from rewrites.dialect import match_pattern, match_recognize
 from rewrites.dialect.clause import Site
 from rewrites.dialect.sections import cut
 from rewrites.dialect.sites import find_sites
-from rewrites.dialect.tokens import tokenize
+from rewrites.dialect.tokens import Tokens, tokenize
 from sparkcep.errors import Span
 
 
 def placeholders(sql: str) -> tuple[Span, ...]:
-    """Where the ``?`` markers stand, in order: ``PATTERN (A? B) DEFINE B AS x > ?`` has one."""
+    """The spans of the ``?`` markers, in order: ``PATTERN (A? B{?}) DEFINE B AS x > ?`` has two."""
     patterns = [pattern_span(sql, site) for site in find_sites(sql)]
+    bounds = _bounds(tokenize(sql))
     marks = (token for token in tokenize(sql).raw if token.token_type is TokenType.PLACEHOLDER)
     return tuple(
         Span(mark.start, mark.end + 1)
         for mark in marks
-        if not any(span.start <= mark.start < span.end for span in patterns)
+        if mark.start in bounds or not any(span.start <= mark.start < span.end for span in patterns)
     )
 
 
+def _bounds(tokens: Tokens) -> set[int]:
+    """Where a ``?`` is a number of a quantifier: inside braces that are no exclusion's."""
+    items = tokens.items
+    found = (i for i, token in enumerate(items) if token.key == "?" and tokens.outer[i] >= 0)
+    return {
+        items[i].span.start
+        for i in found
+        if items[tokens.outer[i]].key == "{" and items[tokens.outer[i] + 1].key != "-"
+    }
+
+
 def pattern_span(sql: str, site: Site) -> Span:
-    """Where the clause's pattern stands."""
+    """The span of the clause's pattern."""
     if site.kind == "MATCH_RECOGNIZE":
         section = cut(sql, site.body, match_recognize.GRAMMAR).get("PATTERN")
         return section.place if section else Span(site.body.start, site.body.start)

@@ -1,4 +1,4 @@
-"""Spark's expressions plus those of patterns: navigation, RUNNING and FINAL, CLASSIFIER, Kleene references.
+"""Spark's expressions extended with those of patterns: navigation, RUNNING and FINAL, CLASSIFIER, Kleene references.
 
 In: tokens of one expression. Out: a sqlglot tree whose nodes carry spans (``spans``). sqlglot's rewriting of function
 calls (``year(x)`` → ``Year(TsOrDsToDate(x))``) is undone: a call's arguments are exactly what the user wrote.
@@ -61,6 +61,9 @@ _SPECIAL_CALLS = [
     "PERCENTILE_APPROX",
     "APPROX_PERCENTILE",
 ]
+_ARROWS = (TokenType.ARROW, TokenType.DARROW, TokenType.HASH_ARROW, TokenType.DHASH_ARROW)
+"""Other systems' ways into JSON; in Spark the first makes a lambda, the others are nothing."""
+LAMBDA_HINT = "a lambda is an argument of a function: transform(array, x -> x + 1)"
 _INDEX_HINT = "write v[i], v[i-1], v[1], v[FIRST] or v[LAST] for an event of a closure, v[..i-1] for those before"
 
 
@@ -101,6 +104,7 @@ class CepParser(SpanParser):
         name: parse for name, parse in SparkParser.NO_PAREN_FUNCTION_PARSERS.items() if name in ("ANY", "CASE", "IF")
     }
     UNARY_PARSERS = {**SparkParser.UNARY_PARSERS, TokenType.PLUS: lambda self: self._parse_plus()}
+    COLUMN_OPERATORS = {mark: build for mark, build in SparkParser.COLUMN_OPERATORS.items() if mark not in _ARROWS}
     FUNC_TOKENS = SparkParser.FUNC_TOKENS - {TokenType.AND, TokenType.OR, TokenType.DIV}
     COLON_IS_VARIANT_EXTRACT = True
     STRICT_CAST = True
@@ -114,7 +118,7 @@ class CepParser(SpanParser):
         self._failed: RawToken | None = None
 
     def parse_expression(self, tokens: list[RawToken], sql: str) -> exp.Expr:
-        """The tree of ``tokens``, all of them; CepSyntaxError where they are no expression."""
+        """The tree of all ``tokens``; CepSyntaxError if they are not an expression."""
         self.reset()
         self.sql, self._chunks = sql, [tokens]
         self._advance_chunk()
@@ -129,7 +133,7 @@ class CepParser(SpanParser):
         return node
 
     def raise_error(self, message: str, token: Any = None) -> None:
-        """sqlglot's error, and remember the token that it points at."""
+        """Raise sqlglot's error and remember the token that it points at."""
         self._failed = token or self._curr or self._prev
         super().raise_error(message, self._failed)
 
@@ -145,7 +149,11 @@ class CepParser(SpanParser):
             )
         else:
             message = f"the expression does not parse: {reason}"
-        return CepSyntaxError(message, code="EXPRESSION", sql=self.sql, span=Span(token.start, token.end + 1))
+        hint = f"a quoted name stands in backticks: `{text[1:-1]}`" if text.startswith('"') else None
+        hint = LAMBDA_HINT if text == "->" else hint
+        return CepSyntaxError(
+            message, code="EXPRESSION", sql=self.sql, span=Span(token.start, token.end + 1), hint=hint
+        )
 
     def _parse_select(self, *args: Any, **kwargs: Any) -> exp.Expr | None:
         self._queries += 1
@@ -176,7 +184,7 @@ class CepParser(SpanParser):
         return node
 
     def _at_semantics(self) -> bool:
-        """Whether RUNNING or FINAL comes next with a call behind it; without one it is a column's name."""
+        """Whether RUNNING or FINAL comes next, followed by a call; otherwise the word is a column name."""
         if self._queries or self._curr.token_type is TokenType.IDENTIFIER:
             return False
         if self._curr.text.upper() not in ("RUNNING", "FINAL") or self._index + 2 >= self._tokens_size:
@@ -204,7 +212,7 @@ class CepParser(SpanParser):
     def _parse_navigation(self, name: str) -> exp.Expr:
         args = self._parse_function_args()
         self._check_closed()
-        if self._queries:  # inside a subquery it is Spark's aggregate of that name
+        if self._queries:  # inside a subquery the name means Spark's aggregate
             build = self.FUNCTIONS.get(name)
             return build(args) if build else exp.Anonymous(this=name, expressions=args)
         if not args:
@@ -236,7 +244,7 @@ class CepParser(SpanParser):
         return super()._parse_bracket(this)
 
     def _parse_kleene(self, column: exp.Column) -> exp.Expr | None:
-        """``v[i-1]`` or ``v[..i-1]``; None (and nothing eaten) where the brackets hold something else."""
+        """``v[i-1]`` or ``v[..i-1]``; None (consuming nothing) if the brackets contain anything else."""
         inner = self._bracketed()
         texts = [token.text.upper() for token in inner]
         if texts == [".", ".", "I", "-", "1"]:
@@ -245,7 +253,7 @@ class CepParser(SpanParser):
             node = KleeneRef(this=column.this, index=index[0], offset=index[1])
         elif "I" in texts or texts[:2] == [".", "."]:
             raise CepSyntaxError(
-                f"{self.sql[inner[0].start : inner[-1].end + 1]} is no index of a Kleene closure",
+                f"{self.sql[inner[0].start : inner[-1].end + 1]} is not an index of a Kleene closure",
                 code="KLEENE_INDEX",
                 sql=self.sql,
                 span=Span(inner[0].start, inner[-1].end + 1),
@@ -258,7 +266,7 @@ class CepParser(SpanParser):
         return node
 
     def _bracketed(self) -> list[RawToken]:
-        """The tokens between the bracket that comes next and the first one that closes."""
+        """The tokens between the next bracket and the first closing one."""
         inner: list[RawToken] = []
         for token in self._tokens[self._index + 1 :]:
             if token.token_type is TokenType.R_BRACKET:
@@ -271,11 +279,11 @@ class CepParser(SpanParser):
         inner = self._bracketed()
         end = inner[-1].end + 2 if inner else self._curr.end + 2
         return CepUnsupportedError(
-            "an equivalence test [attribute] stands under OR, NOT or inside an expression",
+            "an equivalence test [attribute] cannot be used under OR, under NOT or inside an expression",
             code="EQUIVALENCE",
             sql=self.sql,
             span=Span(self._curr.start, end),
-            hint="write it as a condition of its own, joined by AND: WHERE [attribute] AND …",
+            hint="write it as a separate condition, joined by AND: WHERE [attribute] AND …",
         )
 
 
@@ -287,7 +295,7 @@ def new_parser(*, kleene: bool = False) -> CepParser:
 
 
 def _kleene_index(texts: list[str], variable: str) -> tuple[str | int, int] | None:
-    """``['I', '-', '1']`` → ``('i', -1)``; None for what is no Kleene index."""
+    """``['I', '-', '1']`` → ``('i', -1)``; None if it is not a Kleene index."""
     if texts == ["I"]:
         return "i", 0
     if len(texts) == 3 and texts[0] == "I" and texts[1] in "+-" and texts[2].isdigit():

@@ -176,7 +176,7 @@ def _name(cursor: Cursor) -> Name:
 
 
 def _body(cursor: Cursor) -> Span:
-    opening = cursor.expect("(", hint="the body stands in parentheses, as behind MATCH PATTERN")
+    opening = cursor.expect("(", hint="the body is written in parentheses, as after MATCH PATTERN")
     depth, closing = 1, None
     while depth:
         if cursor.peek() is None:

@@ -1,17 +1,32 @@
-"""Quantifiers of row and event patterns: ``* + ? {n} {n,} {n,m} {,m} {,}``."""
+"""Quantifiers of row and event patterns: ``* + ? {n} {n,} {n,m} {,m} {,}``; a number may be a parameter marker."""
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
 from typing import NamedTuple
 
 from rewrites.dialect.cursor import Cursor
 from sparkcep.errors import Span
 
+_VALUE: ContextVar[Callable[[Span], int] | None] = ContextVar("value", default=None)
 _SHORT: dict[str, tuple[int, int | None]] = {"*": (0, None), "+": (1, None), "?": (0, 1)}
+_FORMS = "a quantifier is {n}, {n,}, {n,m} or {,m}"
+
+
+@contextmanager
+def parameter_values(value: Callable[[Span], int] | None) -> Iterator[None]:
+    """While patterns are read: ``value`` gives the number that a parameter marker (``:n``, ``?``) stands for."""
+    token = _VALUE.set(value)
+    try:
+        yield
+    finally:
+        _VALUE.reset(token)
 
 
 class Quantifier(NamedTuple):
-    """How often; ``high`` None means no bound."""
+    """Bounds on the number of repetitions; ``high`` None means unbounded."""
 
     low: int
     high: int | None
@@ -19,7 +34,7 @@ class Quantifier(NamedTuple):
 
 
 def read_quantifier(cursor: Cursor) -> Quantifier | None:
-    """The quantifier that comes next, None where none does (``{-`` opens an exclusion)."""
+    """The next quantifier, None if there is none (``{-`` opens an exclusion)."""
     key = cursor.key()
     if key in _SHORT:
         span = cursor.take().span
@@ -32,26 +47,44 @@ def read_quantifier(cursor: Cursor) -> Quantifier | None:
     if cursor.accept(","):
         high = _number(cursor)
     elif low is None:
-        cursor.fail("expected a number in the quantifier")
-    span = start.to(cursor.expect("}", hint="a quantifier is {n}, {n,}, {n,m} or {,m}"))
+        cursor.fail("expected a number in the quantifier", hint=_FORMS)
+    span = start.to(cursor.expect("}", hint=_FORMS))
     return _checked(cursor, Quantifier(low or 0, high, span))
 
 
 def _checked(cursor: Cursor, quantifier: Quantifier) -> Quantifier:
     if quantifier.high is not None and quantifier.high < quantifier.low:
         cursor.fail(
-            f"the quantifier's lower bound {quantifier.low} is above its upper bound {quantifier.high}",
+            f"the quantifier's lower bound {quantifier.low} exceeds its upper bound {quantifier.high}",
             span=quantifier.span,
             code="QUANTIFIER",
             hint=f"write {{{quantifier.high},{quantifier.low}}}",
         )
     if quantifier.high == 0:
-        cursor.fail("the quantifier's upper bound is 0; it must be at least 1", span=quantifier.span, code="QUANTIFIER")
+        cursor.fail(
+            "the quantifier's upper bound is 0; it must be at least 1",
+            span=quantifier.span,
+            code="QUANTIFIER",
+            hint=_FORMS,
+        )
     return quantifier
 
 
 def _number(cursor: Cursor) -> int | None:
     token = cursor.peek()
+    if token is not None and token.key in (":", "?"):
+        return _parameter(cursor)
     if token is None or token.kind != "number" or not token.text.isdigit():
         return None
     return int(cursor.take().text)
+
+
+def _parameter(cursor: Cursor) -> int:
+    """``:n`` or ``?``."""
+    span = cursor.take().span
+    if cursor.sql[span.start] == ":":
+        span = span.to(cursor.name("a parameter's name").span)
+    value = _VALUE.get()
+    if value is None:
+        cursor.fail("a parameter in a quantifier needs a value", span=span)
+    return value(span)

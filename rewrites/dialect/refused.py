@@ -1,13 +1,14 @@
-"""What the language has but this version has not: refused by name, with the place and what to write instead."""
+"""Language features that this version does not support: refused by name, with the span and what to write instead."""
 
 from __future__ import annotations
 
 from typing import NoReturn
 
 from rewrites.dialect.clause import ClauseKind, Site
-from rewrites.dialect.tokens import Tokens
+from rewrites.dialect.tokens import Tokens, depths
 from sparkcep.errors import CepUnsupportedError, Span
 
+_LONGEST = (["(", "USE_LONGEST_MATCH"], ["(", ")"])
 _STATEMENTS = ("CREATE", "DROP", "ALTER", "DESCRIBE")
 
 
@@ -40,17 +41,18 @@ def check_named(tokens: Tokens, keyword: int, name: int, kind: ClauseKind, not_a
         _refuse(tokens, span, "a named pattern outside a session", "NAMED_PATTERN", f"write {kind} ( … ) itself here")
 
 
-def check_kind(tokens: Tokens, keyword: int, opening: int, kind: ClauseKind) -> None:
-    """Refuse MATCH AUTOMATON."""
-    span = tokens.items[keyword].span.to(tokens.items[opening - 1].span)
-    if kind == "MATCH AUTOMATON":
-        _refuse(
-            tokens,
-            span,
-            "MATCH AUTOMATON is not supported yet",
-            "AUTOMATON",
-            "write the pattern with MATCH PATTERN or MATCH_RECOGNIZE",
-        )
+def check_options(tokens: Tokens, body: Span) -> None:
+    """Refuse ``OPTIONS (use_longest_match = …)`` (BigQuery) at the top level of a clause's ``body``."""
+    found = tokens.inside(body)
+    for i, depth in depths(found[:-2]):
+        if depth == 0 and found[i].key == "OPTIONS" and [token.key for token in found[i + 1 : i + 3]] in _LONGEST:
+            _refuse(
+                tokens,
+                found[i].span,
+                "BigQuery's OPTIONS (use_longest_match = …)",
+                "OPTIONS",
+                "leave it out for FALSE; for TRUE write greedy quantifiers, and the longer alternatives of PATTERN first",
+            )
 
 
 def check_windows(tokens: Tokens, sites: tuple[Site, ...]) -> None:

@@ -1,7 +1,7 @@
 """Row pattern text → pattern IR (ISO/IEC 19075-5, section 4.14).
 
 Grammar, loosest first: alternation ``|``, concatenation, quantified primaries. Nested concatenations and alternations
-are flattened, groups of one item fall away: ``(A (B C)) | D`` is ``A B C | D``.
+are flattened, groups of one item are unwrapped: ``(A (B C)) | D`` is ``A B C | D``.
 """
 
 from __future__ import annotations
@@ -23,6 +23,7 @@ from sparkcep.pattern.row import (
 )
 
 _RESERVED = {"AS", "AND", "OR", "NOT", "PATTERN", "DEFINE", "SUBSET", "MEASURES", "WITHIN"}
+_SIDE_BY_SIDE = "rows that follow each other stand side by side: A B C; alternatives are divided by |: A | B"
 _EMPTY_HINT = "write () for a branch that matches no row"
 
 
@@ -33,15 +34,26 @@ def parse_row_pattern(text: str, span: Span | None = None) -> RowPattern:
         cursor.fail("the pattern is empty", hint="PATTERN ( () ) matches the empty sequence of rows")
     pattern = _alternation(cursor)
     if cursor.peek() is not None:
-        cursor.fail("the pattern is not balanced" if cursor.key() in (")", "}") else "the pattern does not parse")
+        balanced = cursor.key() not in (")", "}")
+        cursor.fail("the pattern does not parse" if balanced else "the pattern is not balanced", hint=_SIDE_BY_SIDE)
     return pattern
 
 
 def _alternation(cursor: Cursor) -> RowPattern:
-    branches = [_concatenation(cursor)]
-    while cursor.accept("|"):
-        branches.append(_concatenation(cursor))
+    branches = [_branch(cursor)]
+    while bar := cursor.accept("|"):
+        branches.append(_branch(cursor, bar))
     return _joined(Alternate, branches)
+
+
+def _branch(cursor: Cursor, bar: Span | None = None) -> RowPattern:
+    """A branch behind ``bar``; ``(A |)`` and ``(| A)`` have one that matches no row, whose place is its bar. ``A || B`` is a slip."""
+    token = cursor.peek()
+    if bar is None and token is not None and token.key == "|":
+        return Empty(token.span)
+    if bar is not None and _at_end(cursor) and not (cursor.key() == "|" and cursor.adjacent()):
+        return Empty(bar)
+    return _concatenation(cursor)
 
 
 def _concatenation(cursor: Cursor) -> RowPattern:
@@ -91,7 +103,7 @@ def _primary(cursor: Cursor) -> RowPattern:
     if end := cursor.accept("$"):
         return PartitionEnd(end)
     if cursor.key() in ("*", "+", "?", "{"):
-        cursor.fail("a quantifier stands where a variable should be")
+        cursor.fail("a quantifier stands where a variable should be", hint="a quantifier follows what it repeats: A*")
     if cursor.key() in _RESERVED:
         cursor.fail(
             f"{cursor.key()} is a keyword here, not a pattern variable",
@@ -127,7 +139,7 @@ def _permutation(cursor: Cursor) -> RowPattern:
 
 
 def _widened(pattern: RowPattern, span: Span) -> RowPattern:
-    """A group's parentheses belong to its place."""
+    """The pattern with its span widened to include the group's parentheses."""
     fields = {name: getattr(pattern, name) for name in pattern.__slots__ if name != "span"}
     return type(pattern)(**fields, span=span)
 

@@ -1,4 +1,4 @@
-"""WITH clauses: which common table expressions a place in the statement can name."""
+"""WITH clauses: which common table expressions are visible at a position in the statement."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from sparkcep.errors import Span
 
 @dataclass(frozen=True, slots=True)
 class With:
-    """``WITH [RECURSIVE] a AS (…), b AS (…)``: the definitions' spans, and where the query that may name them ends."""
+    """``WITH [RECURSIVE] a AS (…), b AS (…)``: the definitions' spans, and the end of the query that can reference them."""
 
     definitions: tuple[Span, ...]
     recursive: bool
@@ -24,7 +24,7 @@ def find_withs(tokens: Tokens) -> tuple[With, ...]:
 
 
 def visible(withs: tuple[With, ...], offset: int) -> tuple[tuple[tuple[Span, ...], ...], tuple[bool, ...]]:
-    """The definitions before ``offset``, per WITH that reaches so far, outermost first; which are recursive."""
+    """The definitions visible at ``offset``, per WITH in scope, outermost first; and which WITHs are recursive."""
     scopes, recursive = [], []
     for clause in withs:
         seen = tuple(span for span in clause.definitions if span.end <= offset)
@@ -62,7 +62,7 @@ def _definition_end(tokens: Tokens, i: int) -> int | None:
 
 
 def _query_end(tokens: Tokens, start: int) -> int:
-    """Where the query of the WITH at item ``start`` ends: at the enclosing parenthesis, a semicolon, or the end."""
+    """The end of the query of the WITH at item ``start``: the enclosing parenthesis, a semicolon, or the end of the text."""
     outer = tokens.outer[start]
     close = tokens.partner[outer] if outer >= 0 else -1
     limit = close if close >= 0 else len(tokens.items)

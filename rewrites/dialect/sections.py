@@ -1,7 +1,7 @@
-"""Cut the body of a clause at its top-level keywords.
+"""Split the body of a clause at its top-level keywords.
 
-In: the tokens between the parentheses. Out: sections in the order written, each with its keyword's place and tokens.
-Words are keywords only where no bracket encloses them, and not behind ``.`` or ``AS``.
+In: the tokens between the parentheses. Out: sections in the order written, each with its keyword's span and tokens. Words are keywords only outside
+brackets, and not after ``.`` or ``AS``.
 """
 
 from __future__ import annotations
@@ -15,20 +15,22 @@ from sparkcep.errors import CepSyntaxError, Span
 
 @dataclass(frozen=True, slots=True)
 class Header:
-    """The words that begin a section, and its rank: sections of a lower rank stand before those of a higher one."""
+    """The words that begin a section, and its rank: sections appear in order of rank."""
 
     name: str
     words: tuple[str, ...]
     rank: int
     behind: tuple[str, ...] = ()
-    """Where not empty: the next word must be one of these for the header to count."""
+    """If not empty, the next word must be one of these for the header to count."""
     unless: tuple[str, ...] = ()
-    """Next words with which it is something else (``WITHIN GROUP``)."""
+    """Next words after which it is not a header (``WITHIN GROUP``)."""
+    form: str = ""
+    """How the section is written, for errors in it that say nothing better."""
 
 
 @dataclass(frozen=True, slots=True)
 class Section:
-    """``PARTITION BY a, b``: the header's name, the place of its words, the tokens behind them."""
+    """``PARTITION BY a, b``: the header's name, the span of its words, the tokens after them."""
 
     name: str
     rank: int
@@ -37,21 +39,23 @@ class Section:
 
     @property
     def span(self) -> Span:
-        """The keyword and what it governs."""
+        """The keyword and its content."""
         return self.keyword.to(self.tokens[-1].span) if self.tokens else self.keyword
 
     @property
     def place(self) -> Span:
-        """What it governs; where there is nothing, the end of the keyword."""
+        """The content; if it is empty, the end of the keyword."""
         return cover(self.tokens) if self.tokens else Span(self.keyword.end, self.keyword.end + 1)
 
 
 @dataclass(frozen=True, slots=True)
 class Grammar:
-    """A clause's headers, in the order in which an error says they are written."""
+    """A clause's headers, in the order that errors tell users to write them in."""
 
     clause: str
     headers: tuple[Header, ...]
+    lead: str = ""
+    """How what stands before the first header is written."""
 
     @property
     def order(self) -> str:
@@ -60,9 +64,9 @@ class Grammar:
 
 
 def cut(sql: str, body: Span, grammar: Grammar, *, first: str | None = None) -> dict[str, Section]:
-    """The sections of ``body`` by name. ``first`` names a section without keyword that leads (MATCH PATTERN's pattern).
+    """The sections of ``body`` by name. ``first`` names a leading section without a keyword (MATCH PATTERN's pattern).
 
-    Raises CepSyntaxError for text before the first section, sections twice, and sections out of order.
+    Raises CepSyntaxError for text before the first section, repeated sections, and sections out of order.
     """
     tokens = tokenize(sql).inside(body)
     starts = _starts(tokens, grammar)
@@ -87,13 +91,21 @@ def guess(word: str, grammar: Grammar) -> str | None:
     return f"did you mean {headers[near[0]]}?" if near and headers[near[0]] != word.upper() else None
 
 
-def guessed(error: CepSyntaxError, sql: str, grammar: Grammar) -> CepSyntaxError:
-    """``error`` with a hint, where it has none and stands at a word that may be a misspelt header."""
+def guessed(error: CepSyntaxError, sql: str, body: Span, grammar: Grammar) -> CepSyntaxError:
+    """``error`` with a hint, where it has none: the header that its word may be misspelt for, or how its section is written."""
     if error.hint or error.span is None:
         return error
     code = error.code.removeprefix(error.kind).removeprefix("_")
-    hint = guess(sql[error.span.start : error.span.end], grammar)
+    hint = guess(sql[error.span.start : error.span.end], grammar) or _form(error.span, sql, body, grammar)
     return CepSyntaxError(error.message, code=code, sql=sql, span=error.span, hint=hint)
+
+
+def _form(place: Span, sql: str, body: Span, grammar: Grammar) -> str | None:
+    """``write ORDER BY expression [ASC | DESC], …`` for a place behind ORDER BY."""
+    tokens = tokenize(sql).inside(body)
+    before = [header for start, header in _starts(tokens, grammar) if tokens[start].span.start <= place.start]
+    form = before[-1].form if before else grammar.lead
+    return f"write {form}" if form else None
 
 
 def _starts(tokens: tuple[Token, ...], grammar: Grammar) -> list[tuple[int, Header]]:
@@ -127,11 +139,15 @@ def _checked(sql: str, sections: list[Section], grammar: Grammar) -> dict[str, S
     for section in sections:
         if section.name in found:
             raise CepSyntaxError(
-                f"{section.name} is given twice", code="DUPLICATE_CLAUSE", sql=sql, span=section.keyword
+                f"{section.name} is given twice",
+                code="DUPLICATE_CLAUSE",
+                sql=sql,
+                span=section.keyword,
+                hint=_once(section, grammar),
             )
         if highest and section.rank < highest.rank:
             raise CepSyntaxError(
-                f"{section.name} stands behind {highest.name}; it belongs before it",
+                f"{section.name} must come before {highest.name}",
                 code="CLAUSE_ORDER",
                 sql=sql,
                 span=section.keyword,
@@ -140,6 +156,11 @@ def _checked(sql: str, sections: list[Section], grammar: Grammar) -> dict[str, S
         found[section.name] = section
         highest = section if highest is None or section.rank >= highest.rank else highest
     return found
+
+
+def _once(section: Section, grammar: Grammar) -> str:
+    form = next(header.form for header in grammar.headers if header.name == section.name)
+    return f"write it once: {form}" if form.endswith("…") else "write it once"
 
 
 def _unknown(sql: str, token: Token, grammar: Grammar) -> CepSyntaxError:

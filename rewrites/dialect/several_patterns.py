@@ -1,6 +1,6 @@
-"""``name AS pattern [, …]``: what MATCH PATTERNS ( … ) begins with.
+"""``name AS pattern [, …]``: the first section of MATCH PATTERNS ( … ).
 
-In: the tokens before the first keyword. Out: names, pattern trees and their places.
+In: the tokens before the first keyword. Out: names, pattern trees and their spans.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Find the pattern clauses of a statement.
 
-In: any SQL text. Out: a ``Site`` per MATCH_RECOGNIZE or MATCH PATTERN clause; nothing for any other statement, even one
-that cannot be tokenised. The clause's text is not read here (``parse_clause`` does), nor are tables looked up.
+In: any SQL text. Out: a ``Site`` per MATCH_RECOGNIZE, MATCH PATTERN or MATCH AUTOMATON clause; nothing for any other statement, even one
+that cannot be tokenised. The clause's text is not parsed here (see ``parse_clause``), nor are tables looked up.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ import re
 
 from rewrites.dialect import refused
 from rewrites.dialect.clause import ClauseKind, Name, Site
+from rewrites.dialect.pipes import is_piped, query_start
 from rewrites.dialect.scopes import find_withs, visible
 from rewrites.dialect.table_refs import follows_condition, table_start
 from rewrites.dialect.tokens import Tokens, tokenize
@@ -25,7 +26,7 @@ _NOT_CODE = re.compile(
     r"""--[^\n]*|/\*.*?(?:\*/|\Z)|\br'[^']*(?:'|\Z)|\br"[^"]*(?:"|\Z)|'(?:\\.|[^'\\])*(?:'|\Z)|"(?:\\.|[^"\\])*(?:"|\Z)|`[^`]*(?:`|\Z)""",
     re.DOTALL | re.IGNORECASE,
 )
-"""Comments, strings and quoted identifiers: a pre-test that never fails on a text that cannot be tokenised."""
+"""Comments, strings and quoted identifiers: used by a pre-check that never fails, even on text that cannot be tokenised."""
 _KINDS: dict[str, ClauseKind] = {
     "PATTERN": "MATCH PATTERN",
     "PATTERNS": "MATCH PATTERNS",
@@ -74,14 +75,14 @@ NO_ALIAS = {
     "SET",
     "WITH",
 }
-"""Words that may follow a table reference and are not its alias."""
+"""Words that may follow a table reference without being its alias."""
 
 
 def find_sites(sql: str) -> tuple[Site, ...]:
     """All pattern clauses of ``sql``, in the order of their keywords: a clause inside the input of another comes first.
 
-    Raises CepUnsupportedError for what is refused by name (named patterns, MATCH AUTOMATON, patterns in
-    windows) and CepSyntaxError for a clause that stands behind a condition or is never closed.
+    Raises CepUnsupportedError for what is refused by name (named patterns, patterns in windows) and CepSyntaxError for
+    a clause that stands behind a condition or is never closed.
     """
     if not may_have_clause(sql):
         return ()
@@ -102,7 +103,8 @@ def _site(tokens: Tokens, i: int) -> Site | None:
     kind, behind = clause_kind(tokens, i)
     if kind is None or behind >= len(tokens.items):
         return None
-    start = table_start(tokens, i)
+    piped = is_piped(tokens, i)
+    start = query_start(tokens, i - 2) if piped else table_start(tokens, i)
     if tokens.items[behind].key != "(":
         if start is not None:
             refused.check_named(tokens, i, behind, kind, NO_ALIAS)
@@ -112,12 +114,11 @@ def _site(tokens: Tokens, i: int) -> Site | None:
     if start is None:
         _check_place(tokens, i, behind)
         return None
-    refused.check_kind(tokens, i, behind, kind)
-    return _built(tokens, kind, start, i, behind)
+    return _built(tokens, kind, start, i, behind, pipe=piped)
 
 
 def clause_kind(tokens: Tokens, i: int) -> tuple[ClauseKind | None, int]:
-    """The kind of clause that items ``i``… name, and the item behind its keywords."""
+    """The kind of clause that begins at item ``i``, and the item after its keywords."""
     if tokens.items[i].key == "MATCH_RECOGNIZE":
         return "MATCH_RECOGNIZE", i + 1
     if tokens.items[i].key == "MATCH" and i + 1 < len(tokens.items):
@@ -125,12 +126,12 @@ def clause_kind(tokens: Tokens, i: int) -> tuple[ClauseKind | None, int]:
     return None, i
 
 
-def _built(tokens: Tokens, kind: ClauseKind, start: int, keyword: int, opening: int) -> Site:
+def _built(tokens: Tokens, kind: ClauseKind, start: int, keyword: int, opening: int, *, pipe: bool) -> Site:
     items = tokens.items
     closing = tokens.partner[opening]
     if closing < 0:
         raise CepSyntaxError(
-            f"the parenthesis behind {kind} is not closed",
+            f"the parenthesis after {kind} is not closed",
             code="UNBALANCED",
             sql=tokens.sql,
             span=items[opening].span,
@@ -140,18 +141,19 @@ def _built(tokens: Tokens, kind: ClauseKind, start: int, keyword: int, opening: 
     return Site(
         kind=kind,
         span=items[start].span.to(items[closing].span),
-        input=items[start].span.to(items[keyword - 1].span),
+        input=items[start].span.to(items[keyword - (3 if pipe else 1)].span),
         keyword=items[keyword].span.to(items[opening - 1].span),
         body=Span(items[opening].span.end, items[closing].span.start),
         alias=_alias(tokens, closing + 1),
         scopes=scopes,
         recursive=recursive,
         lateral=_lateral(tokens, start),
+        pipe=pipe,
     )
 
 
 def _alias(tokens: Tokens, i: int) -> Name | None:
-    """``AS x`` or a bare ``x`` behind the clause."""
+    """``AS x`` or a bare ``x`` after the clause."""
     if i < len(tokens.items) and tokens.items[i].key == "AS":
         i += 1
     elif i < len(tokens.items) and (tokens.items[i].key in NO_ALIAS or clause_kind(tokens, i)[0]):
@@ -160,7 +162,7 @@ def _alias(tokens: Tokens, i: int) -> Name | None:
 
 
 def _lateral(tokens: Tokens, start: int) -> bool:
-    """Whether LATERAL stands before the table reference or before a parenthesis around it."""
+    """Whether LATERAL precedes the table reference or a parenthesis around it."""
     i = start
     while i >= 0:
         if i > 0 and tokens.items[i - 1].key == "LATERAL":
@@ -176,14 +178,14 @@ def _is_column_list(tokens: Tokens, opening: int) -> bool:
 
 
 def _check_place(tokens: Tokens, i: int, opening: int) -> None:
-    """Refuse a clause behind a condition (``FROM t WHERE x > 1 MATCH_RECOGNIZE (…)``); a function call passes."""
+    """Refuse a clause after a condition (``FROM t WHERE x > 1 MATCH_RECOGNIZE (…)``); a function call passes."""
     keyword = follows_condition(tokens, i)
     body = tokens.items[opening + 1 : tokens.partner[opening]] if tokens.partner[opening] >= 0 else ()
-    if keyword and any(token.key in ("PATTERN", "SEQ", "DEFINE", "MEASURES", "WITHIN") for token in body):
+    if keyword and any(token.key in ("PATTERN", "SEQ", "DEFINE", "MEASURES", "WITHIN", "ARC") for token in body):
         raise CepSyntaxError(
-            f"a pattern clause follows a table, and this one follows {keyword}",
+            f"a pattern clause must follow a table, but this one follows {keyword}",
             code="PLACE",
             sql=tokens.sql,
             span=tokens.items[i].span.to(tokens.items[opening - 1].span),
-            hint="put it right behind its table, or put what stands before it in a subquery: FROM (SELECT …) MATCH…",
+            hint="put it right after its table, or put the query before it in a subquery: FROM (SELECT …) MATCH…",
         )

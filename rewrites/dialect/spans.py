@@ -1,8 +1,8 @@
-"""A Spark expression parser whose nodes know where they stand.
+"""A Spark expression parser whose nodes carry their spans.
 
-Every ``_parse_*`` method of sqlglot's Spark parser is wrapped: the node that it returns is given the offsets of the
-tokens that it ate. The innermost method that returns a node knows it best; outer ones only lengthen it. Nodes that were
-made on the way (``a + b`` inside ``a + b + c``) are filled in from their operands at the end.
+Every ``_parse_*`` method of sqlglot's Spark parser is wrapped: the node that it returns gets the offsets of the tokens it consumed. The innermost
+method that returns a node is the most precise; outer ones only extend the span. Intermediate nodes (``a + b`` inside ``a + b + c``) get spans from
+their operands at the end.
 """
 
 from __future__ import annotations
@@ -23,10 +23,10 @@ _NOT_RECORDED = ("_parse_wrapped", "_parse_csv", "_parse_batch_statements", "_pa
 
 
 def span_of(node: exp.Expr) -> Span:
-    """Where ``node`` stands in the statement.
+    """The span of ``node`` in the statement.
 
     ``sql[span.start:span.end]`` parses to the same node again, with one exception: a node that has no text of its own
-    (the ``a IN (1)`` inside ``a NOT IN (1)``) has the span of the smallest text that says it.
+    (the ``a IN (1)`` inside ``a NOT IN (1)``) has the span of the smallest text that contains it.
     """
     span = node.meta.get(SPAN)
     if not isinstance(span, Span):
@@ -35,7 +35,7 @@ def span_of(node: exp.Expr) -> Span:
 
 
 def set_span(node: exp.Expr, span: Span) -> None:
-    """Say where ``node`` stands."""
+    """Set the span of ``node``."""
     node.meta[SPAN] = span
 
 
@@ -48,13 +48,13 @@ class SpanParser(SparkParser):
         self._frames: list[int] = []
 
     def expression(self, instance: Any, token: RawToken | None = None, comments: list[str] | None = None) -> Any:
-        """A node made from ``token`` alone stands where the token stands."""
+        """A node made from a single ``token`` has the token's span."""
         if token:
             set_span(instance, Span(token.start, token.end + 1))
         return super().expression(instance, token, comments)
 
     def _record(self, node: Any, start: int, first: Any) -> None:
-        """Give ``node`` its span, or lengthen it. The method began at token ``start``; ``first`` is its argument."""
+        """Set or extend the span of ``node``. The method began at token ``start``; ``first`` is its argument."""
         if not isinstance(node, exp.Expr):
             return
         old = _span(node)
@@ -68,17 +68,17 @@ class SpanParser(SparkParser):
             set_span(node, Span(begin, self._prev.end + 1))
 
     def _force(self, node: exp.Expr, start: int) -> None:
-        """The node's text runs from token ``start`` to the last token eaten."""
+        """Set the span from token ``start`` to the last consumed token."""
         set_span(node, Span(self._tokens[start].start, self._prev.end + 1))
 
     def _parse_window(self, this: exp.Expr | None, alias: bool = False) -> exp.Expr | None:
-        # Called with a call just closed: its text began where the caller began (``CAST (`` is eaten before any node).
+        # Called after a call has closed: its text began where the caller began (``CAST (`` is consumed before any node).
         if isinstance(this, exp.Expr) and not alias and len(self._frames) > 1 and self._index > self._frames[-2]:
             self._force(this, self._frames[-2])
         return super()._parse_window(this, alias=alias)
 
     def _parse_bracket(self, this: exp.Expr | None = None) -> exp.Expr | None:
-        # Called for every step of ``a.b[0].c``, right behind the step, which no method has returned yet.
+        # Called for every step of ``a.b[0].c``, right after the step, before any method has returned it.
         if this is not None and _span(this) is None and (parts := _parts(this)):
             set_span(this, Span(parts.start, self._prev.end + 1))
         return super()._parse_bracket(this)
@@ -108,7 +108,7 @@ class SpanParser(SparkParser):
         return node
 
     def _parse_parameter(self) -> exp.Parameter:
-        start = self._index - 1  # ``$`` is eaten already
+        start = self._index - 1  # ``$`` is already consumed
         node = super()._parse_parameter()
         self._force(node, start)
         return node
@@ -123,7 +123,7 @@ class SpanParser(SparkParser):
         return node, rest
 
     def _path_end(self) -> int:
-        """The end of a ``x:a.b`` path: what was eaten behind it (``::``, another ``:``) does not belong to it."""
+        """The end of a ``x:a.b`` path: tokens consumed after it (``::``, another ``:``) do not belong to it."""
         index = self._index - 1
         if self._tokens[index].token_type in (TokenType.COLON, TokenType.DCOLON):
             index -= 1
@@ -139,7 +139,7 @@ def recording(parser: type[SpanParser]) -> type[SpanParser]:
 
 
 def fill_spans(root: exp.Expr, tokens: list[RawToken]) -> None:
-    """Give every node below ``root`` a span: from its parts, or, where it has none, from its parent."""
+    """Give every node below ``root`` a span: from its parts or, if it has none, from its parent."""
     set_span(root, _span(root) or Span(tokens[0].start, tokens[-1].end + 1))
     _from_parts(root)
     for node in root.walk():
@@ -170,7 +170,7 @@ def _from_parts(node: exp.Expr) -> Span | None:
 
 
 def _parts(node: exp.Expr) -> Span | None:
-    """The node's span, or that of its parts, without noting it: the node may still grow."""
+    """The node's span, or that of its parts, without recording it: the node may still grow."""
     if known := _span(node):
         return known
     parts = [span for child in node.iter_expressions() if (span := _parts(child))]

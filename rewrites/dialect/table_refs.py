@@ -1,6 +1,6 @@
 """Where the table reference in front of a pattern clause begins.
 
-Keywords are free in Spark SQL: MATCH_RECOGNIZE is a clause only where a table reference stands before it.
+Keywords are not reserved in Spark SQL: MATCH_RECOGNIZE is a clause only if a table reference precedes it.
 """
 
 from __future__ import annotations
@@ -83,13 +83,13 @@ _OPERAND_EXPECTED = {
     "SOME",
     "TABLE",
 }
-"""Words behind which an operand stands: what follows is a function's or column's name."""
+"""Words that are followed by an operand, so that the next word is a function or column name."""
 
 
 def table_start(tokens: Tokens, clause: int) -> int | None:
-    """The item where the table reference before item ``clause`` begins; None where there is no such reference.
+    """The item where the table reference before item ``clause`` begins; None if there is no such reference.
 
-    ``FROM a, b AS x MATCH_RECOGNIZE (…)`` → the item ``b``. A comma, FROM, JOIN or MERGE's USING comes before it.
+    ``FROM a, b AS x MATCH_RECOGNIZE (…)`` → the item ``b``. It is preceded by a comma, FROM, JOIN or MERGE's USING.
     """
     if not _ends_operand(tokens, clause - 1):
         return None
@@ -97,7 +97,7 @@ def table_start(tokens: Tokens, clause: int) -> int | None:
     for i in _backwards(tokens, clause):
         key = tokens.items[i].key
         if key == "," and not _between_rows(tokens, i):
-            return start if _in_from_list(tokens, i) else None
+            return start if in_from_list(tokens, i) else None
         if _qualified(tokens, i) or _inline_table(tokens, i):
             pass
         elif (
@@ -113,7 +113,7 @@ def table_start(tokens: Tokens, clause: int) -> int | None:
 
 
 def follows_condition(tokens: Tokens, clause: int) -> str | None:
-    """The keyword (WHERE, ON, …) whose operand stands before item ``clause``, for an error that says so."""
+    """The keyword (WHERE, ON, …) whose operand precedes item ``clause``, for the error message."""
     if not _ends_operand(tokens, clause - 1):
         return None
     for i in _backwards(tokens, clause):
@@ -126,7 +126,7 @@ def follows_condition(tokens: Tokens, clause: int) -> str | None:
 
 
 def _backwards(tokens: Tokens, before: int) -> list[int]:
-    """The items before ``before`` inside the same bracket, nearest first; a bracketed group is its opening one."""
+    """The items before ``before`` inside the same brackets, nearest first; a bracketed group is represented by its opening bracket."""
     found, i = [], before - 1
     while i >= 0 and i != tokens.outer[before]:
         if tokens.items[i].key in (")", "]", "}") and tokens.partner[i] >= 0:
@@ -147,11 +147,11 @@ def _ends_operand(tokens: Tokens, i: int) -> bool:
 
 
 def _qualified(tokens: Tokens, i: int) -> bool:
-    """Whether item ``i`` is behind a dot: a name, whatever word it is."""
+    """Whether item ``i`` follows a dot, which makes any word a name."""
     return i > 0 and tokens.items[i - 1].key == "."
 
 
-def _in_from_list(tokens: Tokens, comma: int) -> bool:
+def in_from_list(tokens: Tokens, comma: int) -> bool:
     """Whether the comma separates tables: FROM or JOIN comes before anything that ends a FROM clause."""
     for i in _backwards(tokens, comma):
         key = tokens.items[i].key

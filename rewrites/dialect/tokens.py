@@ -1,8 +1,8 @@
 """SQL text → tokens that carry exact offsets and know their brackets.
 
-In: a statement. Out: ``Tokens``, two views of it. ``raw`` are sqlglot's Spark tokens, which the expression parser eats.
-``items`` are ours, which everything else reads: keywords of several words (``ORDER BY``) are cut into words, operators
-of several characters (``??``, ``||``, ``-}``) into characters, so that a grammar that is not SQL's can read them.
+In: a statement. Out: ``Tokens``, two views of it. ``raw`` are sqlglot's Spark tokens, for the expression parser. ``items`` are ours, for everything
+else: multi-word keywords (``ORDER BY``) are split into words, multi-character operators (``??``, ``||``, ``-}``) into characters, so that non-SQL
+grammars can read them.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from sparkcep.errors import CepInternalError, CepSyntaxError, Span
 Kind = Literal["word", "quoted", "string", "number", "mark"]
 
 CACHED_STATEMENTS = 16
-"""Statements whose tokens are kept: one rewrite asks for the same text once per clause and part."""
+"""The number of statements whose tokens are cached: a rewrite requests the same text once per clause and part."""
 
 _CLOSING = {"(": ")", "[": "]", "{": "}"}
 _STRINGS = {TokenType.STRING, TokenType.RAW_STRING, TokenType.HEX_STRING, TokenType.NATIONAL_STRING}
@@ -47,7 +47,7 @@ require_plain_sqlglot(sqlglot.parser.__file__)
 
 
 class SparkTokenizer(Spark.Tokenizer):
-    """Spark's tokens without sqlglot's extras: no statement is swallowed whole, no Jinja."""
+    """Spark's tokens without sqlglot's extras: no commands swallowed whole, no Jinja."""
 
     COMMANDS: set[TokenType] = set()
     KEYWORDS = {word: kind for word, kind in Spark.Tokenizer.KEYWORDS.items() if not set("{}") & set(word)}
@@ -63,7 +63,7 @@ class Token:
 
     @property
     def key(self) -> str:
-        """What keywords and punctuation compare by: the upper-case word, or the character; '' for everything else."""
+        """The comparison key of keywords and punctuation: the upper-case word, or the character; '' for everything else."""
         return self.text.upper() if self.kind in ("word", "mark") else ""
 
     @property
@@ -79,7 +79,7 @@ class Token:
 
 @dataclass(frozen=True, slots=True)
 class Tokens:
-    """A tokenised statement. ``partner[i]`` is item i's matching bracket, ``outer[i]`` the one around it; -1: none."""
+    """A tokenised statement. ``partner[i]`` is item i's matching bracket, ``outer[i]`` the enclosing one; -1: none."""
 
     sql: str
     raw: tuple[RawToken, ...]
@@ -92,7 +92,7 @@ class Tokens:
         return self.items[self.index(span.start) : self.index(span.end)]
 
     def index(self, offset: int) -> int:
-        """The position of the first item that starts at ``offset`` or behind it."""
+        """The position of the first item that starts at or after ``offset``."""
         return bisect_left(self.items, offset, key=lambda token: token.span.start)
 
     def raw_inside(self, span: Span) -> list[RawToken]:
@@ -104,7 +104,7 @@ class Tokens:
 
 @lru_cache(maxsize=CACHED_STATEMENTS)
 def tokenize(sql: str) -> Tokens:
-    """The tokens of ``sql``; CepSyntaxError where a string, comment or identifier does not end."""
+    """The tokens of ``sql``; CepSyntaxError for an unterminated string, comment or identifier."""
     try:
         raw = tuple(token for token in SparkTokenizer().tokenize(sql) if token.token_type is not TokenType.HINT)
     except TokenError as error:
@@ -116,7 +116,7 @@ def tokenize(sql: str) -> Tokens:
 
 
 def split_commas(tokens: tuple[Token, ...]) -> list[tuple[Token, ...]]:
-    """``a, f(b, c)`` → ``a`` and ``f(b, c)``: the runs between commas that no bracket encloses."""
+    """``a, f(b, c)`` → ``a`` and ``f(b, c)``: the runs between top-level commas."""
     parts: list[tuple[Token, ...]] = []
     start = 0
     for i, depth in depths(tokens):
@@ -127,7 +127,7 @@ def split_commas(tokens: tuple[Token, ...]) -> list[tuple[Token, ...]]:
 
 
 def depths(tokens: tuple[Token, ...]) -> Iterator[tuple[int, int]]:
-    """Positions with their bracket depth; a bracket itself counts as outside of what it encloses."""
+    """Positions with their bracket depth; a bracket itself has the depth outside of it."""
     depth = 0
     for i, token in enumerate(tokens):
         if token.kind == "mark" and token.text in _CLOSING.values():
@@ -146,7 +146,7 @@ def _items(sql: str, raw: tuple[RawToken, ...]) -> Iterator[Token]:
     end = 0
     for token in raw:
         if token.start < end:
-            continue  # ``1L`` comes as three tokens of the same place: number, ``::``, BIGINT
+            continue  # ``1L`` is three tokens at the same position: number, ``::``, BIGINT
         end = token.end + 1
         yield from _split(sql, token)
 
@@ -178,7 +178,7 @@ def _brackets(items: tuple[Token, ...]) -> tuple[tuple[int, ...], tuple[int, ...
 
 
 def _close(items: tuple[Token, ...], stack: list[int], partner: list[int], i: int) -> None:
-    """Match a closing bracket; an opening one that was never closed in between is dropped."""
+    """Match a closing bracket; unclosed opening brackets in between are dropped."""
     if items[i].text not in (_CLOSING[items[opening].text] for opening in stack):
         return
     while _CLOSING[items[opening := stack.pop()].text] != items[i].text:
@@ -189,14 +189,10 @@ def _close(items: tuple[Token, ...], stack: list[int], partner: list[int], i: in
 def _reason(error: TokenError) -> str:
     cause = error.__cause__
     missing = re.match(r"Missing (\S+) from", str(cause))
-    return (
-        f"the {missing.group(1)} that opens here is never closed"
-        if missing
-        else "a string, comment or name does not end"
-    )
+    return f"the {missing.group(1) if missing else '/*'} that opens here is never closed"
 
 
 def _place(error: TokenError, sql: str) -> Span:
     cause = re.search(r"from \d+:(\d+)", str(error.__cause__))
-    start = min(int(cause.group(1)) if cause else 0, len(sql))
+    start = min(int(cause.group(1)) if cause else max(sql.rfind("/*"), 0), len(sql))
     return Span(start, min(start + 1, len(sql)))

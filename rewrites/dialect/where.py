@@ -1,4 +1,4 @@
-"""WHERE of MATCH PATTERN: its conjuncts, its equivalence tests, and the papers' form with the strategy in front."""
+"""WHERE of MATCH PATTERN: its conjuncts, its equivalence tests, and the papers' form with a leading strategy."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def parse_where(sql: str, section: Section) -> Where:
 def split_and(tokens: tuple[Token, ...]) -> list[tuple[Token, ...]]:
     """``a AND b BETWEEN 1 AND 2`` → ``a`` and ``b BETWEEN 1 AND 2``.
 
-    Parentheses around a conjunction are opened; a predicate with an OR that no bracket encloses is a whole.
+    Parentheses around a conjunction are removed; a predicate with a top-level OR is not split.
     """
     tokens = _opened(tokens)
     parts: list[tuple[Token, ...]] = []
@@ -80,7 +80,7 @@ def split_and(tokens: tuple[Token, ...]) -> list[tuple[Token, ...]]:
 
 
 def _opened(tokens: tuple[Token, ...]) -> tuple[Token, ...]:
-    """``(a AND b)`` → ``a AND b``; anything that is not one group stays, as does a group with one operand or an OR."""
+    """``(a AND b)`` → ``a AND b``; anything other than one group is unchanged, as is a group with a single operand or an OR."""
     if len(tokens) < 3 or tokens[0].key != "(":
         return tokens
     close = next((i for i, depth in depths(tokens) if i and depth == 0), -1)
@@ -95,7 +95,7 @@ def _predicate(sql: str, tokens: tuple[Token, ...], place: Span) -> tuple[tuple[
     equivalences: list[Equivalence] = []
     for part in split_and(tokens):
         if not part:
-            raise CepSyntaxError("a condition is missing beside AND", code="EXPRESSION", sql=sql, span=place)
+            raise CepSyntaxError("a condition is missing next to AND", code="EXPRESSION", sql=sql, span=place)
         if part[0].key == "[":
             equivalences.append(_equivalence(sql, part))
             continue

@@ -1,7 +1,7 @@
-"""A clause whose matches are only aggregated → the AggregateSpec and the query that gives its partial aggregates.
+"""A clause whose matches are only aggregated → the AggregateSpec and the query that returns its partial aggregates.
 
-The query has one row per partition that has a match (per shard, where the time line is cut): the PARTITION BY columns and the partial
-aggregates, from which ``rewrites.pushdown`` puts the user's aggregates together.
+The query has one row per partition that has a match (per shard, if the timeline is sharded): the PARTITION BY columns and the partial aggregates,
+which ``rewrites.pushdown`` combines into the user's aggregates.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from sparkcep.spec.neighbours import linked
 def aggregate_spec(
     bound: BoundEventPattern, events: EventPatternSpec, partials: Mapping[MatchAggregate, tuple[str, DataType]]
 ) -> AggregateSpec:
-    """The MatchSpec of the partial aggregates; ``events`` is that of the clause. ``partials``: for each its column's name and type."""
+    """The MatchSpec of the partial aggregates; ``events`` is the clause's own. ``partials``: with the column name and type of each."""
     keys = [
         (AggregateOutput(key.name, GroupColumn(column)), key.data_type)
         for key, column in zip(bound.keys, events.partition, strict=True)
@@ -57,7 +57,7 @@ def aggregate_query(
     keep_null_time: bool = True,
     shards: Shards | None = None,
 ) -> str:
-    """The query that stands in the clause's place: PARTITION BY columns and partial aggregates, a row for each shard with a match."""
+    """The query that replaces the clause: PARTITION BY columns and partial aggregates, one row per shard with a match."""
     rows = aggregate_input(bound, spec, keep_null_time=keep_null_time, shards=shards)
     types = {key.name: key.data_type for key in bound.keys} | ({EMIT_TIME: bound.time_type} if spec.emit else {})
     columns_out = (

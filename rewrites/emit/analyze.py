@@ -1,7 +1,7 @@
 """Bound clause → the query that counts what happens to its rows, for EXPLAIN ANALYZE PATTERN.
 
-The query has the columns of ``ANALYZE_SCHEMA``: the engine's counts, and, counted by Spark over the clause's input, how many rows pass
-each part of each condition (a part is asked only of the rows that passed those before it, as the clause itself would).
+The query has the columns of ``ANALYZE_SCHEMA``: the engine's counts and, counted by Spark over the clause's input, how many rows pass each part of
+each condition (a part is evaluated only on rows that passed the previous ones, as in the clause itself).
 """
 
 from __future__ import annotations
@@ -10,22 +10,24 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from sqlglot import exp
 
+from rewrites.bind.automaton import BoundAutomaton
 from rewrites.bind.event_pattern import BoundEventPattern
 from rewrites.bind.row_pattern import BoundRowPattern
-from rewrites.emit import aggregates, event_pattern, row_pattern
+from rewrites.emit import aggregates, automaton, event_pattern, row_pattern
 from rewrites.sql.builder import match_call, named, quoted, raw, select, string, subquery, text_of
 from rewrites.sql.source import Source
 from sparkcep.spec import AnalyzeSpec
 from sparkcep.spec.aggregate import AggregateSpec
+from sparkcep.spec.automaton import AutomatonSpec
 from sparkcep.spec.event import EventPatternSpec
 from sparkcep.spec.row import RowPatternSpec
 
 COLUMNS = ("place", "section", "item", "tried", "taken")
 RESIDUAL_PLACE = 1_000_000
-"""Behind all lines of an engine."""
+"""Sorts after all lines of an engine."""
 
 Steps = Sequence[tuple[str, str]]
-"""(what is tested, SQL of this part and all before it)."""
+"""(what is tested, SQL of this part and all previous ones)."""
 
 
 def row_pattern_counts(bound: BoundRowPattern, spec: RowPatternSpec, function: str | None) -> str:
@@ -45,7 +47,7 @@ def event_pattern_counts(
     *,
     keep_null_time: bool,
 ) -> str:
-    """The counts of a MATCH PATTERN clause; ``pushed``: what A-Seq gets in its stead. ``functions``: of the counts, of the matches."""
+    """The counts of a MATCH PATTERN clause; ``pushed``: what A-Seq runs instead. ``functions``: the names for the counts and for the matches."""
     counted = _conditions(bound.test_steps, raw(f"{bound.relation.text}\n"))
     if pushed is not None:
         rows = aggregates.aggregate_input(bound, pushed, keep_null_time=keep_null_time)
@@ -62,8 +64,15 @@ def event_pattern_counts(
     return _union(counted, engine, _conditions({"": sql}, matches, "residual", RESIDUAL_PLACE))
 
 
+def automaton_counts(bound: BoundAutomaton, spec: AutomatonSpec, function: str | None, *, keep_null_time: bool) -> str:
+    """The query with the counts of a MATCH AUTOMATON clause."""
+    counted = _conditions(bound.steps, raw(f"{bound.relation.text}\n"))
+    rows = automaton.engine_input(bound, spec, keep_null_time=keep_null_time)
+    return _union(counted, _engine(rows, AnalyzeSpec(spec), function))
+
+
 def _ties(bound: BoundRowPattern) -> exp.Expression | None:
-    """How many rows share their place in ORDER BY with another row of their partition; no line where none do."""
+    """How many rows tie in ORDER BY with another row of their partition; no line if none do."""
     if not bound.order:
         return None
     places = [key.text for key in bound.keys] + [text for text, _ in bound.order]

@@ -1,4 +1,4 @@
-"""COMPRESSED MATCHES: the result's column ``buffer``, and its type, from which ``cep_expand`` knows the variables."""
+"""COMPRESSED MATCHES: the result's column ``buffer``, and its type, which tells ``cep_expand`` the variables."""
 
 from __future__ import annotations
 

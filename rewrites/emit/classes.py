@@ -1,7 +1,7 @@
 """EMIT CHANGES with ``[attr]``: the events of a partition class by class, where the engine joins the classes' values at every time.
 
-Without EMIT CHANGES a class is a partition like any other. With it a row is about the whole partition, so that all of its classes go
-to one call of the engine: one exchange by PARTITION BY, one sort by class and order.
+Without EMIT CHANGES a class is a partition like any other. With it, a result row describes the whole partition, so all of its classes go to one call
+of the engine: one exchange by PARTITION BY, one sort by class and order.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from rewrites.emit.masks import ROW_NUMBER
 from rewrites.sql.builder import named, over, quoted, select
 
 CLASS = "__cep_class"
-"""A number that differs between the classes of a partition."""
+"""A number that identifies a class within its partition."""
 
 
 def by_class(
@@ -32,7 +32,7 @@ def by_class(
 
 
 def of_class(mask: str, bound: BoundEventPattern) -> str:
-    """The mask of an event that has a class: NULL satisfies no ``[attr]``."""
+    """The mask, cleared for events without a class: NULL satisfies no ``[attr]``."""
     if not bound.equivalences:
         return mask
     known = " AND ".join(f"{quoted(column)} IS NOT NULL" for column in bound.equivalences)

@@ -1,8 +1,8 @@
 """BoundEventPattern → SQL.
 
-From the inside out: the events that can take part, with their conditions as bits (a scan that Spark prunes); the shards of the time line
-that need them, where it is cut; ``ROW_NUMBER`` and ``RANK`` in their partition (one exchange, one sort); ``cep_match``; what Spark filters on
-the matches.
+From the inside out: the events that can take part, with their conditions as bits (a scan that Spark prunes); the shards that need them, if the
+timeline is sharded; ``ROW_NUMBER`` and ``RANK`` in their partition (one exchange, one sort); ``cep_match``; the filters that Spark applies to the
+matches.
 """
 
 from __future__ import annotations
@@ -15,17 +15,16 @@ from sqlglot import exp
 from rewrites.bind.event_pattern import BoundEventPattern, type_in
 from rewrites.bind.match_aggregates import EMIT_TIME
 from rewrites.bind.names import Variables, reference
-from rewrites.bind.within import NOT_POSITIVE
 from rewrites.dialect import span_of
 from rewrites.emit.buffers import buffer_output
 from rewrites.emit.classes import by_class, of_class
 from rewrites.emit.flat_events import always_taken, flat_columns, structs
-from rewrites.emit.masks import ROW_NUMBER, mask_columns
+from rewrites.emit.masks import ROW_NUMBER, checked, mask_columns
 from rewrites.emit.neighbours import APART, Line, is_contiguous, neighbours
 from rewrites.emit.shards import OWN, offered, own, partitioning, sharded
 from rewrites.rules.prune_fields import Shown
 from rewrites.rules.time_shards import Shards
-from rewrites.sql.builder import match_call, named, over, quoted, raw, select, string, text_of
+from rewrites.sql.builder import match_call, named, over, quoted, raw, select, text_of
 from rewrites.sql.source import Source, replaced
 from rewrites.sql.transport import carried_schema, decoded_columns, encoded
 from sparkcep.pattern.event import Element, elements
@@ -44,7 +43,7 @@ from sparkcep.spec.row import MASK_BITS
 
 RANK, TIME, DEADLINE = "__cep_rank", "__cep_time", "__cep_deadline"
 MOMENT, UNTIL, NOW = "__cep_moment", "__cep_until", "__cep_now"
-"""EMIT CHANGES: the number of an event's time in its partition, when a match expires, and the time as its window measures it."""
+"""EMIT CHANGES: the number of an event's time in its partition, when a match expires, and the time in the window's unit."""
 EVENT_TIME = "__cep_o0"
 
 
@@ -76,7 +75,7 @@ def event_pattern_query(
     keep_null_time: bool = True,
     shards: Shards | None = None,
 ) -> str:
-    """The query that stands in the clause's place, in parentheses. ``keep_null_time``: a NULL event time is an error, else dropped."""
+    """The query that replaces the clause, in parentheses. ``keep_null_time``: a NULL event time is an error; otherwise such events are dropped."""
     rows = all_matches(bound, spec, function, keep_null_time=keep_null_time, shards=shards)
     shown = [output.name for output in spec.outputs if output.name != OWN]
     query = exp.select(*(raw(quoted(name)) for name in shown)).from_(rows)
@@ -95,7 +94,7 @@ def all_matches(
     keep_null_time: bool,
     shards: Shards | None = None,
 ) -> exp.Expression:
-    """The engine's matches, before what Spark tests on them."""
+    """The engine's matches, before the filters that Spark applies."""
     rows = engine_input(bound, needed(bound, spec), keep_null_time=keep_null_time, shards=shards)
     events = {o.name: tuple(f for f, _ in o.source.fields) for o in spec.outputs if isinstance(o.source, EventStruct)}
     outputs = _outputs(bound, Shown(events, frozenset(output.name for output in spec.outputs)), shards)
@@ -110,10 +109,8 @@ def engine_input(
     shards: Shards | None = None,
     every_event: bool = False,
 ) -> exp.Select:
-    """The rows that an engine reads: the columns ``names`` and the masks, partition after partition, in order.
-
-    With ``shards`` a partition is what one shard of the time line needs of it. ``every_event``: also those that take no part in a match,
-    with MOMENT.
+    """The rows that an engine reads: the columns ``names`` and the masks, partition after partition, in order. With ``shards``, each partition is
+    restricted to what one shard of the timeline needs. ``every_event``: include events that take no part in a match, and add MOMENT.
     """
     events = _windowed(bound, _events(bound, keep_null_time, every_event), shards, every_event)
     types = {f.name: f.dataType for f in bound.relation.schema} | {EVENT_TIME: bound.time_type}
@@ -126,12 +123,12 @@ def engine_input(
 
 
 def _flagged(shards: Shards | None) -> bool:
-    """Whether matches say by a flag which shard they belong to."""
+    """Whether a flag in the matches tells which shard they belong to."""
     return shards is not None and shards.leaders is None
 
 
 def event_times(bound: BoundEventPattern, *, keep_null_time: bool) -> exp.Select:
-    """The PARTITION BY columns, ``emit_time`` and NOW: one row for every time at which a partition has an event of any type."""
+    """The PARTITION BY columns, ``emit_time`` and NOW: one row per time at which a partition has an event of any type."""
     keys = [quoted(_key_column(bound, i)) for i in range(len(bound.keys))]
     columns = [named(text, key.name) for text, key in zip(keys, bound.keys, strict=True)]
     columns += [named(quoted(EVENT_TIME), EMIT_TIME)]
@@ -142,10 +139,12 @@ def event_times(bound: BoundEventPattern, *, keep_null_time: bool) -> exp.Select
 
 
 def _events(bound: BoundEventPattern, keep_null_time: bool, every_event: bool = False) -> exp.Select:
-    """The input with bits, times and the columns that conditions read; events that can take no part are left out."""
+    """The input with mask bits, times and the columns that conditions read; events that cannot take part are dropped."""
     columns: list[exp.Expression] = [exp.Star()]
     masks = [(of_class(text, bound) if every_event else text, name) for text, name in _masks(bound)]
-    columns += [named(_checked(text, bound, keep_null_time), name) for text, name in masks]
+    columns += [
+        named(checked(text, bound.time, bound.window, keep_null_time=keep_null_time), name) for text, name in masks
+    ]
     columns += [named(key.text, _key_column(bound, i)) for i, key in enumerate(bound.keys) if key.column is None]
     columns += [named(text, f"__cep_o{i}") for i, (text, _) in enumerate(bound.order)]
     if bound.window is not None and bound.window.events is None:
@@ -161,7 +160,7 @@ def _events(bound: BoundEventPattern, keep_null_time: bool, every_event: bool = 
 
 
 def _scan_tests(bound: BoundEventPattern, keep_null_time: bool) -> list[str]:
-    """What every event of a match (and, under contiguity, between its events) satisfies, written so that Spark can push it into the scan."""
+    """Conditions that every event of a match (and, under contiguity, between its events) satisfies, in a form that Spark can push into the scan."""
     strict = bound.strategy == "strict_contiguity"
     tests = [] if strict else [f"{quoted(column)} IS NOT NULL" for column in bound.equivalences]
     if not keep_null_time:
@@ -205,12 +204,12 @@ def _windowed(
 
 
 def _counts_events(bound: BoundEventPattern) -> bool:
-    """WITHIN n EVENTS counts all events of the partition, whatever their type."""
+    """Whether all events of the partition count, whatever their type: WITHIN n EVENTS."""
     return bound.window is not None and bound.window.events is not None
 
 
 def _masks(bound: BoundEventPattern) -> list[tuple[str, str]]:
-    """A bit for each variable, under contiguity one more (see ``neighbours``)."""
+    """One bit per variable, plus one under contiguity (see ``neighbours``)."""
     tests = [bound.tests[variable] for variable in bound.variables]
     return mask_columns([*tests, "FALSE"] if is_contiguous(bound) else tests, start="FALSE")
 
@@ -220,18 +219,6 @@ def _mask_with_start(name: str, i: int, shards: Shards | None, marked: int | Non
     if marked is not None and marked // MASK_BITS == i:
         mask += f" + CASE WHEN {quoted(APART)} THEN {1 << marked % MASK_BITS} ELSE 0 END"
     return mask if i else f"{mask} + CASE WHEN {quoted(ROW_NUMBER)} = 1 THEN 1 ELSE 0 END"
-
-
-def _checked(mask: str, bound: BoundEventPattern, keep_null_time: bool) -> str:
-    """The mask, unless the event has no time, or the window no length: then an error."""
-    errors = []
-    if keep_null_time:
-        message = f"[CEP_DATA_NULL_EVENT_TIME] {bound.time} is NULL; filter such events, or set sparkcep.nullEventTime to drop"
-        errors.append(f"WHEN ({bound.time}) IS NULL THEN RAISE_ERROR({string(message)})")
-    if bound.window is not None and bound.window.events is None:
-        length = f"COALESCE({bound.window.deadline} > {bound.window.time}, FALSE)"
-        errors.append(f"WHEN ({bound.time}) IS NOT NULL AND NOT {length} THEN RAISE_ERROR({string(NOT_POSITIVE)})")
-    return f"CASE {' '.join(errors)} ELSE {mask} END" if errors else mask
 
 
 def _within(bound: BoundEventPattern) -> WithinTime | WithinEvents | None:
@@ -245,7 +232,7 @@ def _key_column(bound: BoundEventPattern, i: int) -> str:
 
 
 def _outputs(bound: BoundEventPattern, shown: Shown, shards: Shards | None) -> list[tuple[Output, DataType]]:
-    """The result's columns with the types that they have for the user; at least one."""
+    """The result's columns with their user-visible types; at least one."""
     if bound.matches == "compressed":
         return [*_key_outputs(bound), _time_outputs(bound)[1], buffer_output(bound)]
     places = [*_key_outputs(bound), *_time_outputs(bound), *_expiry(bound)]
@@ -266,7 +253,7 @@ def _time_outputs(bound: BoundEventPattern) -> list[tuple[Output, DataType]]:
 
 
 def _expiry(bound: BoundEventPattern) -> list[tuple[Output, DataType]]:
-    """For EMIT CHANGES: the time, or the rank, from which on a match is no longer alive."""
+    """For EMIT CHANGES: the time, or the rank, at which a match expires."""
     if bound.emit_changes is None or bound.window is None:
         return []
     if bound.window.events is not None:
@@ -291,7 +278,7 @@ def _event_output(
 
 
 def needed(bound: BoundEventPattern, spec: EventPatternSpec) -> list[str]:
-    """Columns that the engine reads, the masks apart."""
+    """The columns that the engine reads, except the masks."""
     columns = [RANK, *spec.partition]
     if isinstance(spec.within, WithinTime):
         columns += [spec.within.time, spec.within.deadline]

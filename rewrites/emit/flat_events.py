@@ -1,7 +1,7 @@
-"""Events of a match on their way from the engine: the fields of an event that every match has travel as columns of their own.
+"""Transfer of a match's events from the engine: events that every match has are flattened into one column per field.
 
-Spark copies a STRUCT from Arrow field by field into rows inside rows; a column costs less than half. The STRUCTs are put together again in the
-query around the engine's, where Spark's optimizer takes ``NAMED_STRUCT(…).field`` apart for those who read single fields.
+Spark copies an Arrow STRUCT field by field into nested rows; a flat column costs less than half. The STRUCTs are rebuilt in the query around the
+engine's, where Spark's optimizer simplifies ``NAMED_STRUCT(…).field`` for readers of single fields.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ def always_taken(pattern: EventItem) -> frozenset[str]:
 
 
 def flat_columns(outputs: Iterable[tuple[Output, DataType]]) -> Iterator[tuple[str, DataType]]:
-    """The columns that travel, with their types."""
+    """The columns transferred, with their types."""
     for output, data_type in outputs:
         if _is_flat(output) and isinstance(data_type, StructType):
             yield from ((flat_name(output, field.name), field.dataType) for field in data_type)
@@ -35,7 +35,7 @@ def flat_columns(outputs: Iterable[tuple[Output, DataType]]) -> Iterator[tuple[s
 
 
 def structs(table: exp.Expression, outputs: tuple[Output, ...]) -> exp.Expression:
-    """``table`` with the columns that travelled flat as STRUCTs again."""
+    """``table`` with the flattened columns reassembled into STRUCTs."""
     if not any(_is_flat(output) for output in outputs):
         return table
     query = exp.select(*(_column(output) for output in outputs)).from_(table)

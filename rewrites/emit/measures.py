@@ -1,8 +1,8 @@
 """MEASURES of MATCH PATTERN → a query with one row per partition: PARTITION BY columns, then the measures.
 
-As ``SELECT keys, measures FROM (rows) GROUP BY keys``: a partition without a match gives no row, and without PARTITION BY there is one
-row whatever the matches, as with GROUP BY and without it in SQL. EMIT CHANGES groups by ``emit_time`` too and keeps the rows whose measures
-differ from those of the row before.
+The query is ``SELECT keys, measures FROM (rows) GROUP BY keys``: as in SQL with GROUP BY, a partition without a match has no row; as in SQL without
+it, there is always one row if there is no PARTITION BY. EMIT CHANGES also groups by ``emit_time`` and keeps the rows whose measures differ from those
+of the previous row.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ def changes_query(
 ) -> str:
     """Like ``measures_query``, for ``rows`` with ``emit_time``: one row for every change.
 
-    ``before``: for each measure its SQL over no matches, and its type. ``apart``: columns that are keys too.
+    ``before``: for each measure its SQL over no matches, and its type. ``apart``: additional key columns.
     """
     keys, time = [quoted(name) for name in (*(key.name for key in bound.keys), *apart)], quoted(EMIT_TIME)
     texts = list(measures)
@@ -56,7 +56,7 @@ def changes_query(
 
 
 def alive_matches(bound: BoundEventPattern, spec: EventPatternSpec, matches: str, *, keep_null_time: bool) -> str:
-    """Every event time of a partition with the matches alive at it; PRESENT is NULL where there is none."""
+    """Every event time of a partition joined with the matches alive at it; PRESENT is NULL if there is none."""
     keys = {key.name: f"__cep_k{i}" for i, key in enumerate(bound.keys)}
     shown = [output.name for output in spec.outputs if output.name != OWN]
     columns = [named(quoted(name), keys.get(name, name)) for name in shown]

@@ -1,7 +1,7 @@
-"""Contiguity as a bit: which events are no neighbours of the event before them.
+"""Contiguity as a bit: which events are not adjacent to their predecessor.
 
-In: the events of a clause, all of them. Out: those that can take part, each with its number in its partition and the flag ``APART``:
-something that is not there lies between it and the one before. So the engine never sees what only stands in the way.
+In: all events of a clause. Out: those that can take part, each with its number in its partition and the flag ``APART``, set if a dropped event lies
+between it and its predecessor. So the engine never sees events that merely break contiguity.
 """
 
 from __future__ import annotations
@@ -19,8 +19,8 @@ PLACE, APART = "__cep_place", "__cep_apart"
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """``partition`` and ``order`` as SQL; ``rank``: the RANK column; ``any_bit``: which events can take part; ``strict``: neighbours
-    are neighbours in the whole input. ``not_null``: columns without which an event is in no partition."""
+    """``partition`` and ``order`` as SQL; ``rank``: the RANK column; ``any_bit``: which events can take part; ``strict``: adjacency is defined on the
+    whole input. ``not_null``: columns without which an event is in no partition."""
 
     partition: list[str]
     order: list[str]
@@ -31,12 +31,13 @@ class Line:
 
 
 def is_contiguous(bound: BoundEventPattern) -> bool:
-    """Whether what lies between two events matters."""
+    """Whether the selection strategy depends on the events between two events of a match."""
     return bound.strategy in ("partition_contiguity", "strict_contiguity")
 
 
 def neighbours(events: exp.Select, line: Line) -> exp.Select:
-    """Places are numbered in one order (of the partition, or of the input), so that ties fall the same way everywhere."""
+    """The events that can take part, with APART. Positions are numbered in one order (of the partition, or of the input), so that ties break the same
+    way everywhere."""
     place = named(over("ROW_NUMBER()", [] if line.strict else line.partition, line.order), PLACE)
     placed = select([exp.Star(), line.rank, place], events)
     taking_part = select([exp.Star()], placed).where(raw(line.any_bit))

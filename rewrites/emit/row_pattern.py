@@ -1,7 +1,7 @@
 """BoundRowPattern → SQL.
 
 ``SELECT keys, measures FROM cep_match(TABLE(SELECT columns, mask FROM (SELECT *, ROW_NUMBER() OVER w, LAG(…) OVER w FROM input)), spec)``:
-one exchange and one sort, whole partitions in order behind them.
+one exchange and one sort, which deliver whole partitions in order.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ def row_pattern_spec(bound: BoundRowPattern) -> RowPatternSpec:
 
 
 def row_pattern_query(bound: BoundRowPattern, spec: RowPatternSpec, function: str | None = None) -> str:
-    """The query that stands in the clause's place, in parentheses."""
+    """The query that replaces the clause, in parentheses."""
     boolean_conditions(bound, text_of(subquery(windowed(bound))))
     matches = match_call(engine_input(bound, spec), spec, function)
     rows = decoded_columns(matches, ((output.name, data_type) for output, data_type in _outputs(bound)))
@@ -56,14 +56,14 @@ def engine_input(bound: BoundRowPattern, spec: RowPatternSpec) -> exp.Select:
 
 
 def _outputs(bound: BoundRowPattern) -> list[tuple[Output, DataType]]:
-    """The engine's columns with the types that they have for the user."""
+    """The engine's columns with their user-visible types."""
     outputs = [(Output(name, CurrentRow(column)), data_type) for column, name, data_type in _passed(bound)]
     outputs += [(Output(name, source), bound.outputs.types[name]) for source, name in bound.outputs.sources.items()]
-    return outputs or [(Output("__cep_m0", MatchNumber()), LongType())]  # a table function has a column at least
+    return outputs or [(Output("__cep_m0", MatchNumber()), LongType())]  # a table function has at least one column
 
 
 def _column(text: str, name: str, types: Mapping[str, DataType]) -> exp.Expression:
-    """A column on its way to the engine."""
+    """A column in its encoding for the engine."""
     return named(encoded(text, types[name]) if name in types else text, name)
 
 
@@ -78,7 +78,7 @@ def windowed(bound: BoundRowPattern) -> exp.Select:
 
 
 def _early(bound: BoundRowPattern) -> exp.Select:
-    """The input with what must be computed below the windows; keys and order too, which may name the input's alias."""
+    """The input with what must be computed below the windows, including keys and order, which may use the input's alias."""
     columns = [named(text, name) for text, name in bound.early.items()]
     columns += [named(key.text, _key_column(bound, i)) for i, key in enumerate(bound.keys) if key.column is None]
     columns += [named(text, f"__cep_o{i}") for i, (text, _) in enumerate(bound.order)]
@@ -86,7 +86,7 @@ def _early(bound: BoundRowPattern) -> exp.Select:
 
 
 def _input(columns: list[exp.Expression], bound: BoundRowPattern) -> exp.Select:
-    """The rows of the partitions that are asked for."""
+    """The rows of the partitions that the key filters select."""
     return select(columns, bound.relation.text).where(*map(raw, bound.key_filters))
 
 
@@ -111,7 +111,7 @@ def _key_column(bound: BoundRowPattern, i: int) -> str:
 
 
 def _passed(bound: BoundRowPattern) -> Iterator[tuple[str, str, DataType]]:
-    """Input columns that the result shows: (column, engine output name, type)."""
+    """Input columns in the result: (column, engine output name, type)."""
     keys = [(_key_column(bound, i), key.data_type) for i, key in enumerate(bound.keys)]
     yield from ((column, column, data_type) for column, data_type in dict(keys).items())
     if bound.rows_per_match != "one":
@@ -120,7 +120,7 @@ def _passed(bound: BoundRowPattern) -> Iterator[tuple[str, str, DataType]]:
 
 
 def _needed(bound: BoundRowPattern, spec: RowPatternSpec) -> list[str]:
-    """Input columns that the engine reads and that are there already below the conditions."""
+    """Columns that the engine reads and that already exist below the conditions."""
     added = set(bound.arguments.values())
     read = [column for output in spec.outputs for column in _read(output.source)]
     read += [column for define in spec.defines for column in _read(define.condition)]

@@ -1,11 +1,11 @@
-"""Events → events once for each shard of the time line that needs them (see ``rules.time_shards``).
+"""Events → one copy per shard of the timeline that needs them (see ``rules.time_shards``).
 
-``__cep_home`` is the shard in which an event lies, ``__cep_shard`` the one it was sent to. With S the shards' length and W the window, an
-event at t lies in ``floor(t / S)``; the shard before it needs it if ``t mod S < W``, the one behind it (for negations that look back) if
-``t mod S >= S - W``. On BIGINT nothing here can overflow. DOUBLE sums round: there both sides reach 2 W, and S is at least that.
+``__cep_home`` is the shard in which an event lies, ``__cep_shard`` the one it was sent to. With S the length of shards and W the window, an event at
+t lies in ``floor(t / S)``; the previous shard needs it if ``t mod S < W``, the next one (for negations that look back) if ``t mod S >= S - W``. With
+BIGINT nothing here can overflow. DOUBLE sums round, so there the overlap is 2 W on both sides, and S is at least that.
 
-``__cep_task`` brings shards to tasks in turns. Spark sends a row to the task that the hash of its key says, and a few shards' numbers often have
-hashes that meet; so the key is one of a few integers whose hashes do not. (A hash other than Spark's would only spread the shards less evenly.)
+``__cep_task`` distributes shards over tasks round-robin. Spark assigns a row to a task by the hash of its key, and the hashes of a few shard
+numbers often collide; so the key is one of a few integers whose hashes do not. (A hash other than Spark's would only spread the shards less evenly.)
 """
 
 from __future__ import annotations
@@ -23,11 +23,11 @@ HOME, SHARD, OWN, TASK = "__cep_home", "__cep_shard", "__cep_own", "__cep_task"
 _LENGTH = "__cep_length"
 
 MOST_KEYS = 64
-"""With more tasks than this, hashes of the shards' numbers are even enough."""
+"""With more tasks than this, hashing the shard numbers is even enough."""
 
 
 def sharded(events: exp.Select, time: str, masks: list[str], shards: Shards) -> exp.Select:
-    """``events`` with their shards; ``time`` and ``masks`` name columns. Events that only lead matches stay at home."""
+    """``events`` with their shards; ``time`` and ``masks`` name columns. Events that can only lead matches are not copied to other shards."""
     lengths = select([exp.Star(), named(shards.length, _LENGTH)], events)
     home = select([exp.Star(), named(_home(quoted(time), shards), HOME)], lengths)
     low, high = _range(quoted(time), shards)
@@ -40,12 +40,12 @@ def sharded(events: exp.Select, time: str, masks: list[str], shards: Shards) -> 
 
 
 def partitioning(shards: Shards) -> list[str]:
-    """The columns that tell the shards apart, and bring them to their tasks."""
+    """The columns that identify shards and assign them to tasks."""
     return [quoted(SHARD)] if shards.tasks is None else [quoted(TASK), quoted(SHARD)]
 
 
 def _spread(events: exp.Select, tasks: int) -> exp.Select:
-    """``events`` in ``tasks`` tasks; Spark makes no fewer of them where the rows are few."""
+    """``events`` in ``tasks`` tasks, which Spark does not coalesce even if the rows are few."""
     key = f"PMOD({quoted(SHARD)}, {tasks})"
     if tasks <= MOST_KEYS:
         keys = ", ".join(str(value) for value in apart(tasks))
@@ -56,7 +56,7 @@ def _spread(events: exp.Select, tasks: int) -> exp.Select:
 
 @cache
 def apart(tasks: int) -> tuple[int, ...]:
-    """``tasks`` integers that Spark's hash partitioning sends to ``tasks`` different tasks, the first ones that do."""
+    """The first ``tasks`` integers that Spark's hash partitioning sends to different tasks."""
     found: dict[int, int] = {}
     for value in count():
         if len(found) == tasks:
@@ -66,7 +66,7 @@ def apart(tasks: int) -> tuple[int, ...]:
 
 
 def _hash(value: int) -> int:
-    """Murmur3 of an INT with Spark's seed, as its hash partitioning has it: signed."""
+    """Murmur3 of an INT with Spark's seed, signed, as in its hash partitioning."""
     mixed = _rotated(value * 0xCC9E2D51, 15) * 0x1B873593
     state = _rotated(42 ^ (mixed & _WORD), 13) * 5 + 0xE6546B64 & _WORD
     state ^= 4
@@ -85,7 +85,7 @@ def _rotated(value: int, bits: int) -> int:
 
 
 def offered(mask: str, i: int, shards: Shards | None) -> str:
-    """The i-th mask of an event in the shard it was sent to: away from home it leads no match."""
+    """The i-th mask of an event in the shard it was sent to: outside its home shard it cannot lead a match."""
     if shards is None or shards.leaders is None or not _leader_bits(i, shards):
         return quoted(mask)
     return (
@@ -94,7 +94,7 @@ def offered(mask: str, i: int, shards: Shards | None) -> str:
 
 
 def own() -> exp.Expression:
-    """The flag by which the matches of a shard are told, where no bit tells them."""
+    """The flag that identifies the matches of a shard, if the masks do not."""
     return named(f"{quoted(SHARD)} = {quoted(HOME)}", OWN)
 
 

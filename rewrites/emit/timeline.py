@@ -1,7 +1,7 @@
-"""Bound clause → the query that lists the events of its matches one by one: what a time line is drawn from.
+"""Bound clause → the query that lists the events of its matches one by one, from which a timeline is drawn.
 
-The query has the columns ``lane`` (the PARTITION BY values as text), ``match`` (a number, unique in its lane), ``at`` (the event's
-time) and ``variable``, in this order.
+The query has the columns ``lane`` (the PARTITION BY values as text), ``match`` (a number, unique in its lane), ``at`` (the event's time) and
+``variable``, in this order.
 """
 
 from __future__ import annotations
@@ -9,6 +9,7 @@ from __future__ import annotations
 from pyspark.sql.types import LongType, StringType
 from sqlglot import exp
 
+from rewrites.bind.automaton import BoundAutomaton
 from rewrites.bind.event_pattern import BoundEventPattern
 from rewrites.bind.row_pattern import BoundRowPattern, Key
 from rewrites.dialect.clause import Site
@@ -97,8 +98,22 @@ def event_timeline(bound: BoundEventPattern, spec: EventPatternSpec, source: Sou
     )
 
 
+def automaton_timeline(bound: BoundAutomaton, query: str) -> str:
+    """The time line of a MATCH AUTOMATON clause, whose matches are ``query``: where each begins, and in which state it ends."""
+    start = string(bound.states.names[0])
+    ends = f"NAMED_STRUCT('at', `match_start`, 'variable', {start}), NAMED_STRUCT('at', `match_end`, 'variable', `final_state`)"
+    listed = (
+        f"SELECT {_lane([quoted(key.name) for key in bound.keys])} AS `lane`, MONOTONICALLY_INCREASING_ID() AS `match`, "
+        f"ARRAY({ends}) AS `events` FROM {query}"
+    )
+    return (
+        "SELECT `lane`, `match`, `event`.`at` AS `at`, `event`.`variable` AS `variable` "
+        f"FROM (SELECT `lane`, `match`, EXPLODE(`events`) AS `event` FROM ({listed})) {ORDER}"
+    )
+
+
 def lane_names(keys: tuple[Key, ...]) -> str:
-    """What a lane is: ``carrier, flight``."""
+    """The title of the lanes: ``carrier, flight``."""
     return ", ".join(key.name for key in keys)
 
 
@@ -109,7 +124,7 @@ def _lane(columns: list[str]) -> str:
 
 def _no_time(site: Site) -> CepUnsupportedError:
     return CepUnsupportedError(
-        "a time line of a clause whose ORDER BY begins with no plain column",
+        "a timeline of a clause whose ORDER BY does not begin with a plain column",
         code="TIMELINE",
         span=site.keyword,
         hint="order by a column of the input; compute it in a subquery",

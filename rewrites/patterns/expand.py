@@ -12,14 +12,14 @@ from difflib import get_close_matches
 from rewrites.dialect.clause import ClauseKind, Name, Site
 from rewrites.dialect.pattern_names import Inclusion, Use, inclusions, may_include, uses
 from rewrites.dialect.sites import find_sites
-from rewrites.dialect.stored_bodies import clause_of
+from rewrites.dialect.stored_bodies import body_site
 from rewrites.patterns.inclusion import included, sections
 from rewrites.patterns.texts import Expanded, Origin
 from rewrites.patterns.versions import PatternStore, Version, in_effect, planned
 from sparkcep.errors import CepAnalysisError, CepError, CepLimitError, Span
 
 MOST_NAMES = 100
-"""Names replaced in one statement: each of ten patterns that names the next one twice would make it a thousand."""
+"""The most names replaced in one statement: ten patterns that each name the next one twice would expand to a thousand."""
 
 Find = Callable[[str], Version | None]
 
@@ -33,7 +33,7 @@ def expand(sql: str, store: PatternStore) -> Expanded:
 
 
 class _Expansion:
-    """One statement's: each pattern is looked up once, so that all uses see one version."""
+    """The expansion of one statement: each pattern is looked up once, so that all uses see the same version."""
 
     def __init__(self, store: PatternStore) -> None:
         self._store = store
@@ -106,14 +106,14 @@ class _Expansion:
                 f"the pattern {version.pattern} is a body of {version.clause}, not of {kind}",
                 code="PATTERN_CLAUSE",
                 span=name.span,
-                hint=f"write {version.clause} {version.pattern} behind a table",
+                hint=f"write {version.clause} {version.pattern} after a table",
             )
         self._found[key] = version
         return version
 
 
 def unknown(name: Name, store: PatternStore) -> CepAnalysisError:
-    """No such pattern; near names are suggested."""
+    """The error for an unknown pattern; similar names are suggested."""
     versions, moment = store.versions()
     own = [version for version in versions if version.pattern.lower() == name.value.lower()]
     if later := planned(own, moment):
@@ -129,11 +129,6 @@ def _names(versions: tuple[Version, ...], moment: int) -> list[str]:
     """The patterns that there are, in lower case."""
     names = {version.pattern.lower() for version in versions}
     return [name for name in names if in_effect((one for one in versions if one.pattern.lower() == name), moment)]
-
-
-def body_site(body: str) -> Site:
-    """A body by itself as the site of its clause."""
-    return Site(clause_of(body), Span(0, len(body)), Span(0, 0), Span(0, 0), Span(0, len(body)))
 
 
 def _sites(text: Expanded) -> tuple[Site, ...]:

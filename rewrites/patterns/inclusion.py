@@ -108,7 +108,7 @@ def _conditions(
             f"the pattern {found.name.value} names its selection strategy in WHERE",
             code="PATTERN_CLAUSES",
             span=found.span,
-            hint="write its conditions behind WHERE without the braces, and the strategy around it",
+            hint="write its conditions after WHERE without the braces, and the strategy outside of it",
         )
     kept = [_edited(body, test.span, edits) for test in _equivalences(text, outer, where, found)]
     return (*kept, *(_bracketed(text, body, one.span, found, edits) for one in where.conjuncts))

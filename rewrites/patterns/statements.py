@@ -1,8 +1,8 @@
 """CREATE, DROP, ALTER, SHOW and DESCRIBE of named patterns → the SQL that Spark gets.
 
-Each change is one INSERT of one row: Spark runs it, the table's permissions and history hold. Nothing is changed by rewriting. What a statement
-was decided on is asked again inside the INSERT, so that of two sessions that create one name at the same time the second is told (always where the
-table has transactions; elsewhere unless both INSERTs read before either has written: then one of the two holds, for all readers the same).
+Each change is one INSERT of one row, run by Spark, so the table's permissions and history apply. Rewriting itself changes nothing. The state that a
+statement was based on is checked again inside the INSERT, so that if two sessions create a name at the same time, the second one fails (always, if
+the table has transactions; otherwise unless both INSERTs read before either has written: then one of the two wins, the same for all readers).
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from rewrites.sql.parameters import positional_name
 from sparkcep.errors import CepAnalysisError, CepError, CepUnsupportedError, Span
 
 NOTHING = "DROP TEMPORARY FUNCTION IF EXISTS `__sparkcep_nothing`"
-"""A statement without effect and without columns, as those that it stands for have none."""
+"""A statement without effect and without columns, like the statements it replaces."""
 
 _CHANGED = "[CEP_ANALYSIS_PATTERN_CHANGED] the pattern {} was changed by another session at this moment: run the statement again"
 

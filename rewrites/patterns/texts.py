@@ -1,4 +1,4 @@
-"""A statement in which stored bodies stand in the place of their names, and where each character of it comes from.
+"""A statement in which names are replaced by stored bodies, and the origin of each of its characters.
 
 In: edits. Out: text, and for an error in it the place in the statement with, inside it, the place in the stored body.
 """
@@ -30,7 +30,7 @@ class Origin:
 
 @dataclass(frozen=True, slots=True)
 class Piece:
-    """Text that was copied from ``span`` of its origin, or that stands for it."""
+    """Text that was copied from ``span`` of its origin, or that replaces it."""
 
     text: str
     origin: Origin
@@ -49,7 +49,7 @@ class Piece:
 
 @dataclass(frozen=True)
 class Expanded:
-    """Pieces, one behind the other."""
+    """A sequence of pieces."""
 
     pieces: tuple[Piece, ...]
 

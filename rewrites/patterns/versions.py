@@ -1,8 +1,8 @@
 """The versions of named patterns: rows that are only ever added.
 
-A statement's row says what holds from its time of effect on, so a later statement overrides an earlier one, also what was planned for a later
-time. The order of statements is that of ``version`` (one more than the highest that the statement saw, so clocks that disagree do no harm); two
-statements that saw the same are ordered by their times, then by their texts: all readers agree.
+A statement's row says what holds from its effective time on, so a later statement overrides an earlier one, including what was planned for a later
+time. Statements are ordered by ``version`` (one more than the highest that the statement saw, so clock skew does no harm); two statements that saw
+the same version are ordered by time, then by text, so that all readers agree.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ COLUMNS = (
     ("recorded_at", "TIMESTAMP", "when the statement ran"),
     ("recorded_by", "STRING", "who ran it"),
 )
-"""The table's columns, their types and what they are."""
+"""The table's columns, with types and descriptions."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,11 +46,11 @@ class Version:
 
     @property
     def place(self) -> tuple[int, int, str, str]:
-        """By this versions are ordered."""
+        """The sort key of versions."""
         return self.version, self.recorded, self.change, self.body
 
     def holds_at(self, moment: int) -> bool:
-        """Whether its time of effect has come."""
+        """Whether its effective time has come."""
         return self.effective is None or self.effective <= moment
 
 

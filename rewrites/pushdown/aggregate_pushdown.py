@@ -1,11 +1,10 @@
-"""aggregate_pushdown: a query block that only aggregates the matches is answered by A-Seq, without a match.
+"""aggregate_pushdown: a query block that only aggregates the matches is answered by A-Seq, without building any match.
 
 ``SELECT day, COUNT(*) FROM t MATCH PATTERN (… PARTITION BY day …) GROUP BY day`` → the clause becomes a query with one row per partition (its
-keys and partial aggregates), ``COUNT(*)`` becomes a sum over it; all else in the block stays as written. Applies where the select list,
-WHERE, GROUP BY, HAVING and ORDER BY use PARTITION BY columns, COUNT(*), COUNT/SUM/AVG/MIN/MAX(v.attr) of single events and
-output names only, and no condition compares variables; tables may be joined to the clause by its PARTITION BY
-columns. Spark is asked whether the block as written means something, and whether the
-new one has the same columns; with any doubt the answer comes from the matches.
+keys and partial aggregates), ``COUNT(*)`` becomes a sum over it; the rest of the block is unchanged. Applies if the select list, WHERE, GROUP BY,
+HAVING and ORDER BY use only PARTITION BY columns, COUNT(*), COUNT/SUM/AVG/MIN/MAX(v.attr) of single events and output names, and no condition
+compares variables; tables may be joined to the clause on its PARTITION BY columns. Spark checks that the original block is valid and that the new one
+has the same columns; in case of doubt the answer is computed from the matches.
 """
 
 from __future__ import annotations
@@ -33,14 +32,14 @@ from sparkcep.spec.neighbours import linked
 NAME = "aggregate_pushdown"
 _UNITS = ("week", "day", "hour", "minute", "second", "millisecond", "microsecond")
 _EVEN_UNITS = {"interval", "to", "l", "d", *_UNITS, *(f"{unit}s" for unit in _UNITS)}
-"""Words of a WITHIN whose windows end in the order in which they begin (months do not: 30 January 12:00, 31 January 10:00)."""
+"""Words of a WITHIN whose deadlines are monotone (those of months are not: 30 January 12:00, 31 January 10:00)."""
 _CALENDAR_UNITS = {"month", "months", "year", "years"}
-"""Those of windows that begin with dates end in order too."""
+"""Units that are monotone as well if times are dates."""
 
 
 @dataclass(frozen=True, slots=True)
 class Pushdown:
-    """The block's new parts: ``query`` in the clause's place, ``edits`` in the rest of the block.
+    """The new parts of the block: ``query`` replaces the clause, ``edits`` apply to the rest of the block.
 
     ``bound``: the clause with the columns that A-Seq reads.
     """
@@ -53,7 +52,7 @@ class Pushdown:
 
 @dataclass(frozen=True, slots=True)
 class EmittedClause:
-    """A clause whose matches are emitted already: ``query`` gives them. ``shards``: how its time line was cut for that."""
+    """A clause whose matches are already emitted, as ``query``. ``shards``: how its timeline was sharded for that."""
 
     clause: MatchPatternClause
     bound: BoundEventPattern
@@ -64,7 +63,7 @@ class EmittedClause:
 
 @dataclass(frozen=True, slots=True)
 class PushdownSession:
-    """What the rule needs of ``Options``: ``check`` raises for what no engine runs, ``function`` names a spec's function."""
+    """The part of ``Options`` that the rule needs: ``check`` raises for what no engine can run, ``function`` names a spec's function."""
 
     check: Callable[[MatchSpec], None]
     function: Callable[[str], str] | None
@@ -72,7 +71,7 @@ class PushdownSession:
 
 
 def aggregate_pushdown(part: EmittedClause, source: Source, session: PushdownSession) -> Pushdown | str:
-    """The block answered by A-Seq; or why the matches are needed (empty: the block does not aggregate)."""
+    """The block answered by A-Seq; or the reason why the matches are needed (empty: the block does not aggregate)."""
     block = find_block(source.sql, part.clause.site)
     if block is None:
         return ""
@@ -101,17 +100,17 @@ def _pushdown(block: Block, part: EmittedClause, source: Source, session: Pushdo
     for span, text in edits:
         edited = edited.with_edit(span, text)
     if column_types(_described(block, edited, part)) != column_types(written):
-        raise NotPushed("Spark gives the aggregates other types there")
+        raise NotPushed("Spark gives the aggregates different types there")
     return Pushdown(spec, part.bound, query, tuple(edits))
 
 
 def with_columns(part: EmittedClause, reader: AggregateReader) -> EmittedClause:
-    """The clause with the columns that the reader's calls are over."""
+    """The clause with the columns that the reader's calls aggregate."""
     return replace(part, bound=replace(part.bound, columns=part.bound.columns | reader.columns))
 
 
 def partials_query(part: EmittedClause, partials: Partials, session: PushdownSession) -> tuple[AggregateSpec, str]:
-    """A-Seq's spec, and the query that gives the PARTITION BY columns and the partial aggregates. Raises NotPushed."""
+    """A-Seq's spec, and the query of the PARTITION BY columns and the partial aggregates. Raises NotPushed."""
     spec = aggregate_spec(part.bound, part.spec, partials.sources)
     try:
         session.check(spec)
@@ -124,7 +123,7 @@ def partials_query(part: EmittedClause, partials: Partials, session: PushdownSes
 
 
 def check_clause(part: EmittedClause, source: Source) -> None:
-    """Raise NotPushed for a clause whose matches A-Seq does not count, whatever is asked of them."""
+    """Raise NotPushed for a clause whose matches A-Seq cannot count, whatever the aggregates."""
     if part.spec.strategy != "any" or part.spec.matches != "all":
         raise NotPushed("A-Seq counts ALL MATCHES under SKIP TILL ANY MATCH")
     try:
@@ -163,7 +162,7 @@ def _described(block: Block, source: Source, part: EmittedClause) -> StructType:
     try:
         return part.bound.relation.describe(source.text(block.span))
     except PySparkException:
-        raise NotPushed("Spark does not accept the block by itself") from None
+        raise NotPushed("Spark does not accept the block on its own") from None
 
 
 def column_types(schema: StructType) -> list[tuple[str, str]]:
@@ -172,7 +171,7 @@ def column_types(schema: StructType) -> list[tuple[str, str]]:
 
 
 def _names(block: Block, edits: list[Edit], written: StructType) -> Iterator[Edit]:
-    """Columns without an alias keep the names that Spark gave them."""
+    """Aliases that keep the names Spark gave to columns without one."""
     for item, column in zip(block.items, written, strict=True):
         span = item.expr.span
         if item.alias is None and any(span.start <= place.start < span.end for place, _ in edits):

@@ -1,8 +1,8 @@
 """Arguments of aggregates: expressions over one event that Spark may compute for every event, before any match is known.
 
-``SUM(a.x + 1)`` over the matches fails where ``a.x + 1`` does, in events of matches only; so what is computed for every event is
-``TRY_ADD(x, 1)``, and beside it where ``x + 1`` fails: the aggregate is an error if that holds in an event of a match. In: a
-syntax tree. Out: an ``EventValue``, or None for what is not known to be one (then the matches are asked).
+``SUM(a.x + 1)`` over the matches fails if ``a.x + 1`` does, but only for events of matches. So every event gets ``TRY_ADD(x, 1)``, and a flag for
+where ``x + 1`` fails: the aggregate is an error if the flag is set in an event of a match. In: a syntax tree. Out: an ``EventValue``, or None if this
+is not known to work (then the aggregate is computed from the matches).
 """
 
 from __future__ import annotations
@@ -43,16 +43,15 @@ from rewrites.sql.source import Source
 from sparkcep.errors import CepAnalysisError
 
 LONGEST = 4_000
-"""Characters of an expression with its test: one that fails in many places is tested in many."""
+"""The most characters of an expression with its failure test, which grows with the number of places that may fail."""
 _ANSI = "1 + '1'"
-"""BIGINT in ANSI mode, else DOUBLE."""
+"""An expression that is BIGINT in ANSI mode, otherwise DOUBLE."""
 
 
 @dataclass(frozen=True, slots=True)
 class EventValue:
-    """``text``: SQL over the input that never fails, NULL where the user's expression does; ``fails``: where that is (None: nowhere).
-
-    ``strict``: NULL where all columns are.
+    """``text``: SQL over the input that never fails and is NULL where the user's expression fails; ``fails``: SQL of where that is (None: nowhere).
+    ``strict``: NULL if all columns are.
     """
 
     text: str
@@ -64,7 +63,7 @@ class EventValue:
 def event_value(
     node: exp.Expression, column: Callable[[exp.Expression], str | None], relation: Relation, source: Source
 ) -> EventValue | None:
-    """The value that ``node`` is; ``column`` says which input column a reference is (None: it is no reference to the event)."""
+    """The value of ``node``; ``column`` maps a reference to an input column (None: not a reference to the event)."""
     try:
         parts = list(_parts(node, column, source))
         written = partial(written_over, column=column, source=source)
@@ -81,7 +80,7 @@ def event_value(
 
 
 def written_over(node: exp.Expression, column: Callable[[exp.Expression], str | None], source: Source) -> str:
-    """The expression over other columns: each reference to the event as ``column`` says."""
+    """The expression with each reference to the event replaced according to ``column``."""
     edits = [(span_of(part), text) for part in _leaves(node, source) if (text := column(part)) is not None]
     return source.splice(span_of(node), edits)
 
@@ -104,7 +103,7 @@ def _leaves(node: exp.Expression, source: Source) -> Iterator[exp.Expression]:
 
 
 def _operands(node: exp.Expression) -> list[exp.Expression]:
-    """The values that a node is computed from. Raises UnknownError for nodes that this module does not read."""
+    """The operands of a node. Raises UnknownError for nodes that this module does not know."""
     if type(node) not in _READ and _name(node) not in _NAMED:
         raise UnknownError
     children = [child for child in node.iter_expressions() if not isinstance(child, exp.DataType)]
@@ -150,7 +149,7 @@ class _Reader:
         if not _takes(node, values):
             raise UnknownError
         if not self.ansi:
-            return total  # nothing of all this fails
+            return total  # no part of this can fail
         if isinstance(node, exp.Case | exp.If | exp.Coalesce):
             return EventValue(text, data_type, _chosen(node, values))
         before = _before(node, values)
@@ -167,7 +166,7 @@ class _Reader:
         return text if isinstance(node, exp.Paren) else f"({text})"
 
     def _tried(self, node: exp.Expression, data_type: DataType, values: list[EventValue]) -> str | None:
-        """The operator's form that gives NULL where the operator fails; None: it does not fail. Raises UnknownError."""
+        """The variant of the operator that is NULL instead of failing; None: it cannot fail. Raises UnknownError."""
         texts = [value.text for value in values]
         if isinstance(node, exp.Cast) and not isinstance(node, exp.TryCast):
             if fits(values[0].data_type, data_type):
@@ -187,11 +186,11 @@ class _Reader:
 
 
 def _before(node: exp.Expression, values: list[EventValue]) -> str | None:
-    """Where an operand fails: Spark does not ask the second one where the first is NULL. Raises UnknownError."""
+    """Where an operand fails: Spark does not evaluate the second one if the first is NULL. Raises UnknownError."""
     failing = [value.fails for value in values if value.fails]
     if not failing:
         return None
-    if isinstance(node, exp.Greatest | exp.Least | exp.NullSafeEQ):  # ask all
+    if isinstance(node, exp.Greatest | exp.Least | exp.NullSafeEQ):  # these evaluate all operands
         return f"({' OR '.join(failing)})"
     first, *more = reversed(values) if isinstance(node, exp.Div | exp.Mod) else values
     if not any(value.fails for value in more):
@@ -203,7 +202,7 @@ def _before(node: exp.Expression, values: list[EventValue]) -> str | None:
 
 
 def _chosen(node: exp.Expression, values: list[EventValue]) -> str | None:
-    """Where the part of CASE, IF or COALESCE that is asked fails."""
+    """Where the branch of CASE, IF or COALESCE that is evaluated fails."""
     if not any(value.fails for value in values):
         return None
     if isinstance(node, exp.Coalesce):
@@ -235,13 +234,13 @@ _READ: dict[type[exp.Expression], Callable[[Types], bool]] = {
     exp.Substring: substring,
     **dict.fromkeys((exp.Hour, exp.Minute, exp.Second), moments),
 }
-"""What is read, and the types of its operands for which it fails nowhere, or where ``_tried`` says."""
+"""The known nodes, with the operand types for which they cannot fail, or fail only where ``_tried`` says."""
 _NAMED = dict.fromkeys(("year", "month", "day", "quarter", "dayofweek", "dayofyear", "datediff"), moments)
 _LAZY = (
     *(exp.Coalesce, exp.Case, exp.If, exp.Is, exp.And, exp.Or, exp.NullSafeEQ, exp.Greatest, exp.Least),
     *(exp.Between, exp.In),
 )
-"""Not NULL where all operands are, or not asking all of them."""
+"""Nodes that may be non-NULL if all operands are NULL, or that do not evaluate all of them."""
 
 
 def _takes(node: exp.Expression, values: list[EventValue]) -> bool:
@@ -260,5 +259,5 @@ def _takes(node: exp.Expression, values: list[EventValue]) -> bool:
 
 
 def _not_zero(node: exp.Expression) -> bool:
-    """A constant that is neither zero nor negative."""
+    """Whether ``node`` is a constant that is neither zero nor negative."""
     return isinstance(node, exp.Literal) and not node.is_string and float(node.this) > 0

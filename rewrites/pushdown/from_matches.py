@@ -1,7 +1,7 @@
-"""Aggregates over matches → SQL over the matches themselves: one row a match, events as STRUCTs, closures as arrays of them.
+"""Aggregates over matches → SQL over the matches themselves: one row per match, events as STRUCTs, closures as arrays of them.
 
-``SUM(b.x)`` of a closure → the sum over matches of the sum over its elements. Types are those that Spark's aggregates have over the
-column; an integer sum outside BIGINT is an error, also where ANSI mode is off.
+``SUM(b.x)`` of a closure → the sum over matches of the sum over its elements. Types are those of Spark's aggregates over the column; an integer sum
+outside BIGINT is an error even if ANSI mode is off.
 """
 
 from __future__ import annotations
@@ -27,14 +27,14 @@ VALUE = "`__cep_v`"
 
 @dataclass(frozen=True, slots=True)
 class MatchCalls:
-    """Says how a call is written over the matches. ``present``: a column that is NULL where a row holds no match (None: all hold one)."""
+    """Translates calls to SQL over the matches. ``present``: a column that is NULL in rows without a match (None: every row has one)."""
 
     schema: StructType
     closures: frozenset[str]
     present: str | None = None
 
     def combined(self, call: AggregateCall) -> str | None:
-        """SQL over the matches that equals ``call``; None for a type that has no such aggregate."""
+        """SQL over the matches equivalent to ``call``; None for a type that has no such aggregate."""
         if call.variable is None:
             return _count(f"COUNT({quoted(self.present) if self.present else '*'})", call)
         if call.variable in self.closures:
@@ -77,12 +77,12 @@ class MatchCalls:
         return f"CAST(SUM({one}) AS {summed.simpleString()})"
 
     def _in_order(self, call: AggregateCall, data_type: DataType) -> bool:
-        """Whether a sum of doubles is compared with that of another time (EMIT CHANGES): the same values must give the same sum."""
+        """Whether doubles must be summed in a fixed order: EMIT CHANGES compares sums over time, so equal values must give equal sums."""
         summed = call.function in ("sum", "avg") and isinstance(data_type, FloatType | DoubleType)
         return summed and self.present is not None
 
     def _value(self, call: AggregateCall) -> str:
-        """Of the event of one match; NULL where there is no match."""
+        """The value in the event of one match; NULL if there is no match."""
         if call.of is None:
             return f"{quoted(str(call.variable))}.{quoted(str(call.column))}"
         if self.present is None or call.of.strict:
@@ -97,7 +97,7 @@ class MatchCalls:
 
 @dataclass(frozen=True, slots=True)
 class NoMatches:
-    """Says what a call gives over no matches at all."""
+    """Translates calls to their values over no matches."""
 
     def combined(self, call: AggregateCall) -> str:
         """0 for a count, NULL for anything else."""
@@ -107,7 +107,7 @@ class NoMatches:
 
 
 def over_matches(node: exp.Expression, source: Source, combined: Callable[[exp.Expression], str | None]) -> str:
-    """A measure's SQL over the matches: ``combined`` writes the calls that it knows, the rest stays as it was written."""
+    """A measure's SQL over the matches: ``combined`` translates the calls that it knows; the rest is unchanged."""
 
     def part(inner: exp.Expression) -> str | None:
         if isinstance(inner, KleeneRef):
@@ -127,7 +127,7 @@ def _integer_sum(total: str, call: AggregateCall) -> str:
 
 
 def _average(values: str, valued: str, data_type: DataType, call: AggregateCall) -> str | None:
-    """The average of all elements of all closures, rounded once; ``valued``: how many of one closure have a value."""
+    """The average of all elements of all closures, rounded once; ``valued``: the number of elements with a value in one closure."""
     summed = _summed(data_type)
     if summed is None:
         return None
@@ -141,14 +141,14 @@ def _average(values: str, valued: str, data_type: DataType, call: AggregateCall)
 
 
 def _ordered(values: str, call: AggregateCall) -> str:
-    """The sum or average of doubles, added in their order whatever that of the rows."""
+    """The sum or average of doubles, added in sorted order, independent of the order of rows."""
     known = f"SORT_ARRAY(FILTER({values}, {VALUE} -> {VALUE} IS NOT NULL))"
     total = _folded(known, DoubleType())
     return total if call.function == "sum" else f"({total} / NULLIF(ARRAY_SIZE({known}), 0))"
 
 
 def _folded(values: str, data_type: DataType, value: str = VALUE) -> str:
-    """The sum over the elements of one closure, NULL where none has a value."""
+    """The sum over the elements of one closure, NULL if none has a value."""
     kind = data_type.simpleString()
     start = f"AGGREGATE({values}, CAST(NULL AS {kind}), (`__cep_s`, {VALUE}) -> "
     own = f"CAST({value} AS {kind})"
@@ -156,7 +156,7 @@ def _folded(values: str, data_type: DataType, value: str = VALUE) -> str:
 
 
 def _summed(data_type: DataType) -> DataType | None:
-    """The type in which the values of one closure are summed; of integers one that no sum leaves."""
+    """The type in which the values of one closure are summed; for integers one that no sum overflows."""
     if isinstance(data_type, IntegralType):
         return WIDE
     if isinstance(data_type, FloatType | DoubleType):

@@ -1,7 +1,7 @@
-"""MEASURES of MATCH PATTERN: answered by A-Seq where the pattern allows it, otherwise from the matches.
+"""MEASURES of MATCH PATTERN: answered by A-Seq if the pattern allows it, otherwise from the matches.
 
-In: the clause with the query that gives its matches. Out: the query that stands in the clause's place, and which way it takes.
-Spark is asked for the columns of the query over matches; A-Seq's must be the same.
+In: the clause with the query of its matches. Out: the query that replaces the clause, and which of the two ways it takes. Spark analyses the columns
+of the query over matches; those of A-Seq's query must be the same.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ from sparkcep.pattern.event import elements
 
 @dataclass(frozen=True, slots=True)
 class Measured:
-    """``query`` gives the measures; ``pushdown``: A-Seq's part in it, or why the matches are needed."""
+    """``query`` computes the measures; ``pushdown``: A-Seq's part in it, or why the matches are needed."""
 
     query: str
     pushdown: Pushdown | str
@@ -59,9 +59,9 @@ def measured(part: EmittedClause, source: Source, session: PushdownSession, off:
 def used_by_measures(bound: BoundEventPattern) -> Shown:
     """For each positive variable the input columns that measures and residual conditions read of its events (at least one)."""
     names = tuple(bound.relation.schema.names)
-    nodes = [measure.expr.node for measure in bound.measures]
+    nodes = [expr.node for expr in (*(measure.expr for measure in bound.measures), *bound.residual)]
     variables = Variables(bound.variables)
-    found = [ref for node in [*nodes, *(c.node for c in bound.residual)] for ref in references(node, variables)]
+    found = [ref for node in nodes for ref in references(node, variables)]
     whole = {name for node in nodes for name in _taken_whole(node, variables)}
     used: dict[str, tuple[str, ...]] = {}
     for variable in (element.variable for element in elements(bound.pattern, negated=False)):
@@ -72,7 +72,7 @@ def used_by_measures(bound: BoundEventPattern) -> Shown:
 
 
 def _taken_whole(node: exp.Expression, variables: Variables) -> set[str]:
-    """Variables whose events a measure takes as they are: ``COLLECT_LIST(a)``."""
+    """Variables whose events an expression uses as a whole: ``COLLECT_LIST(a)``."""
     paths = [part.name for part in node.find_all(exp.Column) if not part.table and not isinstance(part.this, exp.Star)]
     return {members[0] for name in paths if (members := variables.members(name)) is not None}
 
@@ -114,7 +114,7 @@ def _require_calls(bound: BoundEventPattern, reader: AggregateReader) -> None:
 
 
 def _query(part: EmittedClause, texts: list[tuple[str, str]], rows: str, source: Source) -> str:
-    """The measures over ``rows``: once a partition, or at every change."""
+    """The measures over ``rows``: once per partition, or at every change."""
     if part.bound.emit_changes is None:
         return measures_query(part.bound, texts, rows)
     return followed(part.bound, texts, rows, source)
@@ -123,7 +123,7 @@ def _query(part: EmittedClause, texts: list[tuple[str, str]], rows: str, source:
 def followed(
     bound: BoundEventPattern, texts: list[tuple[str, str]], rows: str, source: Source, apart: tuple[str, ...] = ()
 ) -> str:
-    """EMIT CHANGES: the measures ``texts`` over ``rows``, whose columns ``apart`` are keys beside PARTITION BY."""
+    """EMIT CHANGES: the measures ``texts`` over ``rows``, with ``apart`` as keys in addition to PARTITION BY."""
     columns = ", ".join(text for text, _ in texts)
     schema = bound.relation.describe(f"SELECT {columns} FROM {rows}{_grouped(bound)}")
     nothing = [_over_nothing(bound, measure, source) for measure in bound.measures]
@@ -144,7 +144,7 @@ def _over_nothing(bound: BoundEventPattern, measure: Measure, source: Source) ->
 def _located(
     part: EmittedClause, texts: list[tuple[str, str]], rows: str, source: Source, error: PySparkException
 ) -> CepAnalysisError:
-    """Spark's complaint, at the first measure that it has one about."""
+    """Spark's error, with the span of the first measure that causes it."""
     for measure, text in zip(part.bound.measures, texts, strict=True):
         try:
             part.bound.relation.describe(f"SELECT * FROM {measures_query(part.bound, [text], rows)}")
@@ -170,5 +170,5 @@ def _pushed(part: EmittedClause, source: Source, session: PushdownSession, schem
     spec, rows = partials_query(part, partials, session)
     query = _query(part, texts, rows, source)
     if column_types(part.bound.relation.describe(f"SELECT * FROM {query}")) != column_types(schema):
-        raise NotPushed("Spark gives the aggregates other types there")
+        raise NotPushed("Spark gives the aggregates different types there")
     return Pushdown(spec, part.bound, query, ())

@@ -1,4 +1,4 @@
-"""For which types of their operands Spark's operators and functions fail nowhere, or only where a value leaves its type.
+"""The operand types for which Spark's operators and functions never fail, or fail only on overflow.
 
 In: types. Out: yes or no.
 """
@@ -28,7 +28,7 @@ Types = Sequence[DataType]
 
 
 class UnknownError(Exception):
-    """Part of the expression may fail in a way that is not known here."""
+    """Part of the expression may fail in a way not known here."""
 
 
 def numbers(types: Types) -> bool:
@@ -56,7 +56,7 @@ def moments(types: Types) -> bool:
 
 
 def alike(types: Types) -> bool:
-    """Values of one type, or numbers that are widened to one without loss."""
+    """Whether all types are the same, or numbers that are widened to one type without loss."""
     known = [one for one in types if not isinstance(one, NullType)]
     if not known or not all(isinstance(one, AtomicType) for one in known):
         return False
@@ -73,7 +73,7 @@ def _decimals_meet(types: Types) -> bool:
 
 
 def branches(types: Types) -> bool:
-    """Of CASE and IF: condition, result, …"""
+    """Whether these are valid types for CASE and IF: condition, result, …"""
     conditions = types[0 : len(types) - len(types) % 2 : 2]
     results = [*types[1::2], *([types[-1]] if len(types) % 2 else [])]
     return booleans(conditions) and alike(results)
@@ -98,12 +98,14 @@ def anything(types: Types) -> bool:
 def overflows(data_type: DataType) -> bool:
     """Whether a sum, difference, product or quotient of this type may not fit it."""
     if isinstance(data_type, DecimalType):
-        return data_type.precision >= DecimalType(38).precision  # Spark made room for every value below that
+        return (
+            data_type.precision >= DecimalType(38).precision
+        )  # below that, Spark's result type has room for every value
     return not isinstance(data_type, FloatType | DoubleType)
 
 
 def fits(given: DataType, wanted: DataType) -> bool:
-    """Whether every value of one type has one in the other. Raises UnknownError for types that are not cast here."""
+    """Whether every value of one type is representable in the other. Raises UnknownError for casts not known here."""
     sizes = {"tinyint": 3, "smallint": 5, "int": 10, "bigint": 19}
     if given == wanted or isinstance(wanted, StringType):
         return True

@@ -1,7 +1,7 @@
 """Aggregates over matches → SQL over A-Seq's partial aggregates, one row per partition.
 
-``COUNT(*)`` → the sum of a column of partial counts, with its overflow an error; ``AVG(v.x)`` → the sum of partial sums by the sum
-of partial counts. So grouping by the keys, by functions of them, or not at all, is Spark's own affair.
+``COUNT(*)`` → the sum of a column of partial counts, where overflow is an error; ``AVG(v.x)`` → the sum of partial sums divided by the sum of partial
+counts. So Spark can group by the keys, by functions of them, or not at all.
 """
 
 from __future__ import annotations
@@ -35,15 +35,15 @@ from sparkcep.spec.aggregate import MatchAggregate
 SUM_DIGITS, AVERAGE_DIGITS, MAX_DIGITS = 10, 4, 38
 DIVIDEND, COUNTED = 34, 24
 ELEMENT = "`__cep_e`"
-"""An event of a closure, where its expressions are computed over the matches."""
+"""An element of a closure, for expressions computed over the matches."""
 _ORDERED = (ByteType, ShortType, IntegerType, LongType, FloatType, DoubleType, DecimalType, BooleanType, DateType)
 _ORDERED_TIMES = (TimestampType, TimestampNTZType)
 _OVERFLOW = (
     "[CEP_DATA_AGGREGATE_OVERFLOW] {} over the matches is outside the range of BIGINT; write CAST({} AS DECIMAL(38,0))"
 )
 _FAILS = (
-    "[CEP_DATA_EXPRESSION] {} has no value for an event of a match: it leaves its type, divides by zero or casts what cannot be "
-    "cast; TRY_ADD, TRY_SUBTRACT, TRY_MULTIPLY, TRY_DIVIDE and TRY_CAST give NULL there"
+    "[CEP_DATA_EXPRESSION] {} has no value for an event of a match: it overflows, divides by zero or casts what cannot be "
+    "cast; TRY_ADD, TRY_SUBTRACT, TRY_MULTIPLY, TRY_DIVIDE and TRY_CAST return NULL instead"
 )
 _MANY_DIGITS = "[CEP_DATA_AGGREGATE_OVERFLOW] {} over the matches has more than 38 digits"
 
@@ -52,7 +52,7 @@ _MANY_DIGITS = "[CEP_DATA_AGGREGATE_OVERFLOW] {} over the matches has more than 
 class EventExpression:
     """An aggregate's argument over one event of ``variable``: ``written`` by the user; ``element``: over ELEMENT, a struct.
 
-    ``fails``: the column that is true where it fails (None: it never does). ``strict``: NULL where there is no event.
+    ``fails``: the column that is true where it fails (None: it never does). ``strict``: NULL if there is no event.
     """
 
     written: str
@@ -66,7 +66,7 @@ class EventExpression:
 class AggregateCall:
     """``function(variable.column)``, or COUNT(*) without either. ``wide``: under a cast to DECIMAL(38,0).
 
-    ``of``: what ``column`` holds, where that is no column of the input.
+    ``of``: what ``column`` holds, if it is not an input column.
     """
 
     function: str
@@ -85,7 +85,7 @@ class AggregateCall:
 
 
 class Combines(Protocol):
-    """Says how a call is written over the rows at hand; None: it cannot be."""
+    """Translates a call to SQL over the rows at hand; None if that is impossible."""
 
     def combined(self, call: AggregateCall) -> str | None: ...
 
@@ -98,7 +98,7 @@ class Partials:
     sources: dict[MatchAggregate, tuple[str, DataType]] = field(default_factory=dict)
 
     def combined(self, call: AggregateCall) -> str | None:
-        """SQL over the partial aggregates that equals ``call`` over the matches; None for a type that A-Seq lacks."""
+        """SQL over the partial aggregates equivalent to ``call`` over the matches; None for a type that A-Seq lacks."""
         if call.function == "count":
             return self._count(call)
         assert call.column is not None
@@ -157,9 +157,9 @@ class Partials:
 def decimal_average(total: str, count: str, values: DecimalType, call: AggregateCall) -> str:
     """Spark's AVG of DECIMAL(p, s), a DECIMAL(p + 4, s + 4), from sums t in units of the last digit and counts n, rounded half up once.
 
-    In integers, as a quotient of decimals is rounded and one of DIV is a BIGINT: 2 |t| 10⁴ + n, less its remainder by 2n, divides by 2n
-    without one. |t| has p + 10 digits at most, as in Spark, so the dividend has DIVIDEND; with COUNTED of 2n the quotient's
-    type has room for its p + 4 under each of Spark's rules for the types of quotients.
+    Computed in integers, because a decimal quotient is rounded and DIV returns a BIGINT: 2 |t| 10⁴ + n, minus its remainder modulo 2n, is divisible
+    by 2n. |t| has at most p + 10 digits, as in Spark, so the dividend has DIVIDEND; with COUNTED digits for 2n, the quotient's type has room for p +
+    4 digits under each of Spark's rules for the types of quotients.
     """
     scale = values.scale + AVERAGE_DIGITS
     result = DecimalType(values.precision + AVERAGE_DIGITS, scale).simpleString()
@@ -177,7 +177,7 @@ def _ordered(data_type: DataType) -> bool:
 
 
 def checked_bigint(total: str, call: AggregateCall) -> str:
-    """A DECIMAL(38,0) as BIGINT, an error where it is none: also where Spark's ANSI mode is off."""
+    """A DECIMAL(38,0) as BIGINT; overflow is an error even if Spark's ANSI mode is off."""
     error = f"RAISE_ERROR({string(_OVERFLOW.format(call.text, call.text))})"
     inside = "BETWEEN -9223372036854775808BD AND 9223372036854775807BD"
     return f"CASE WHEN {total} NOT {inside} THEN {error} ELSE CAST({total} AS BIGINT) END"

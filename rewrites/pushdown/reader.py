@@ -1,6 +1,6 @@
-"""Reads expressions over matches: which of their parts are aggregates that A-Seq has, which are PARTITION BY columns.
+"""Reads expressions over matches: which parts are aggregates that A-Seq supports, and which are PARTITION BY columns.
 
-In: syntax trees. Out: edits that put partial aggregates in the place of the calls; ``NotPushed`` for whatever needs the matches.
+In: syntax trees. Out: edits that replace the calls by partial aggregates; ``NotPushed`` for whatever needs the matches.
 """
 
 from __future__ import annotations
@@ -33,8 +33,8 @@ class NotPushed(Exception):
 class AggregateReader:
     """Reads the expressions of one query block, or the MEASURES of one clause.
 
-    ``alias``: the clause's, in a block. ``measures``: the expressions are MEASURES, where ``SUM(b.x)`` ranges over every element of every
-    closure and ``COUNT(b.*)`` counts them; in a block ``b`` is an array like any other. ``joined``: the block has columns of other tables too.
+    ``alias``: the clause's alias in a block. ``measures``: the expressions are MEASURES, where ``SUM(b.x)`` ranges over every element of every
+    closure and ``COUNT(b.*)`` counts them; in a block ``b`` is an ordinary array. ``joined``: the block also has columns of other tables.
     """
 
     def __init__(
@@ -65,7 +65,7 @@ class AggregateReader:
         self._column_of: dict[str, str] = {}
 
     def edits(self, node: exp.Expression, aliases: set[str]) -> Iterator[Edit]:
-        """Edits for the aggregate calls in ``node``; ``aliases``: output columns that it may name. Raises NotPushed."""
+        """Edits for the aggregate calls in ``node``; ``aliases``: output columns that it may reference. Raises NotPushed."""
         if isinstance(node, _REFUSED):
             raise NotPushed(f"{type(node).__name__} in the {'MEASURES' if self._measures else 'block'}")
         call = self.call(node)
@@ -78,9 +78,11 @@ class AggregateReader:
         if self._over_keys(node):
             return
         if isinstance(node, exp.AggFunc):
-            raise NotPushed(f"{self._source.text(span_of(node))} is no aggregate that A-Seq has{self._why_not(node)}")
+            raise NotPushed(
+                f"{self._source.text(span_of(node))} is not an aggregate that A-Seq has{self._why_not(node)}"
+            )
         if isinstance(node, Navigation):
-            raise NotPushed(f"{node.args['function']} is no aggregate that A-Seq has")
+            raise NotPushed(f"{node.args['function']} is not an aggregate that A-Seq has")
         if column_path(node) is not None:
             self._require_key(node, aliases)
             return
@@ -90,7 +92,7 @@ class AggregateReader:
             yield from self.edits(child, aliases)
 
     def call(self, node: exp.Expression) -> AggregateCall | None:
-        """The aggregate over matches that ``node`` is, perhaps under a cast to DECIMAL(38,0), if it is one."""
+        """``node`` as an aggregate over matches, possibly under a cast to DECIMAL(38,0), if it is one."""
         if isinstance(node, exp.Cast) and not isinstance(node, exp.TryCast) and _is_wide(node):
             return self._call(node.this.unnest(), wide=True)
         return self._call(node)
@@ -114,7 +116,7 @@ class AggregateReader:
         return AggregateCall(function, self._variables[path[0].lower()], column, wide) if column else None
 
     def _over_expression(self, function: str, node: exp.Expression, wide: bool) -> AggregateCall | None:
-        """The aggregate of an expression over one event that is computed for every event."""
+        """An aggregate of an expression over one event, which is precomputed for every event."""
         variable = self._only_variable(node)
         if variable is None or node.find(exp.AggFunc, exp.Distinct, *_REFUSED):
             return None
@@ -136,7 +138,7 @@ class AggregateReader:
         return EventExpression(" ".join(text.split()), element, value.data_type, fails, value.strict)
 
     def _only_variable(self, node: exp.Expression) -> str | None:
-        """The variable that all references of an expression are to."""
+        """The variable that all references in an expression share."""
         paths = [path for part in node.find_all(exp.Column, exp.Dot) if (path := self._path(part)) is not None]
         names = {path[0].lower() for path in paths if len(path) > 1}
         return self._variables.get(names.pop()) if len(names) == 1 else None
@@ -151,7 +153,7 @@ class AggregateReader:
 
     @property
     def columns(self) -> dict[str, str]:
-        """SQL text → name of the columns that the calls read beside those of the input."""
+        """SQL text → name of the columns that the calls read in addition to the input."""
         return self._values.texts
 
     def _why_not(self, node: exp.AggFunc) -> str:
@@ -167,7 +169,8 @@ class AggregateReader:
         return None
 
     def _over_keys(self, node: exp.Expression) -> bool:
-        """MIN, MAX and COUNT(DISTINCT …) of keys: repeating a key changes nothing, and every partition has a match (not at all times)."""
+        """Whether ``node`` is MIN, MAX or COUNT(DISTINCT …) of keys: duplicates do not matter, and every partition in the result has a match (though
+        not at all times)."""
         inner = node.this
         if self._changes:
             return False
@@ -189,13 +192,13 @@ class AggregateReader:
             return
         unqualified = len(column_path(node) or ()) == len(path)
         if self._taken is not None and unqualified and first not in self._taken:
-            return  # another table's
+            return  # a column of another table
         raise NotPushed(
             f"{self._source.text(span_of(node))} is neither a PARTITION BY column nor inside COUNT, SUM, AVG, MIN or MAX"
         )
 
     def _path(self, node: exp.Expression) -> tuple[str, ...] | None:
-        """The names of a column reference behind the clause's alias."""
+        """The names in a column reference after the clause's alias."""
         names = column_path(node)
         if names is None:
             return None
@@ -204,9 +207,8 @@ class AggregateReader:
         return path[1:] if qualified else path
 
     def require_scalar_functions(self, rows: str) -> None:
-        """A function may be an aggregate (or a generator) that this rule does not know: Spark nests none of them in COUNT.
-
-        ``rows``: what stands behind FROM.
+        """Check that functions are not aggregates (or generators) unknown to this rule: Spark refuses to nest those in COUNT. ``rows``: the text
+        after FROM.
         """
         if not self._functions:
             return

@@ -1,8 +1,7 @@
-"""MATCH PATTERNS: several patterns over the same events, counted by A-Seq in as few passes as pays.
+"""MATCH PATTERNS: several patterns over the same events, counted by A-Seq in as few passes as pay off.
 
-In: the clause, bound over the variables of all its patterns. Out: the query that stands in its place: a row per pattern
-and partition that has a match of it; without PARTITION BY a row per pattern; with EMIT CHANGES a row per change. No match
-is ever built, so what A-Seq does not count is refused by name.
+In: the clause, bound over the variables of all its patterns. Out: the query that replaces it: one row per pattern and partition with a match of it;
+without PARTITION BY one row per pattern; with EMIT CHANGES one row per change. No match is ever built, so what A-Seq cannot count is refused by name.
 """
 
 from __future__ import annotations
@@ -36,7 +35,7 @@ _HINT = "write one MATCH PATTERN per pattern, joined by UNION ALL: its answer co
 def several_patterns(
     clause: MatchPatternClause, part: EmittedClause, source: Source, session: PushdownSession
 ) -> Pushdown:
-    """``clause`` as written, ``part`` as bound over all variables. Raises CepError at the place."""
+    """``clause`` as written, ``part`` as bound over all variables. Raises CepError with a span."""
     _check(clause, part, source, session)
     partials = Partials(part.bound.relation.schema)
     reader = AggregateReader(part.bound, partials, source, measures=True)
@@ -64,7 +63,7 @@ def several_patterns(
 def _check(clause: MatchPatternClause, part: EmittedClause, source: Source, session: PushdownSession) -> None:
     if any(key.name.lower() == PATTERN for key in part.bound.keys):
         raise CepAnalysisError(
-            "the result column pattern names the pattern, and a PARTITION BY column has its name",
+            "the result column pattern names the pattern, but a PARTITION BY column has the same name",
             code="DUPLICATE_NAME",
             span=clause.partition_by[0].expr.span,
             hint="name it: PARTITION BY pattern AS other",

@@ -1,1 +1,1 @@
-"""Rewrite rules: what makes a rewritten clause cheaper without changing its answer, one file and one function each."""
+"""Rewrite rules that make a clause cheaper without changing its answer; one file and one function each."""

@@ -1,9 +1,9 @@
-"""aseq_functions: ``aseq_count`` and its kin in any SELECT become functions that Spark mixes with its own aggregates.
+"""aseq_functions: ``aseq_count`` and its siblings in any SELECT become functions that Spark can mix with its own aggregates.
 
 ``SELECT k, aseq_count(ts, type, 'SEQ(A, B)', 10), SUM(x) FROM t GROUP BY k`` → ``cep_aseq_count(COLLECT_LIST(STRUCT(ts, type)), 'SEQ(A, B)', 10)``
-in the call's place: Spark refuses a grouped aggregate UDF beside built-in aggregates (INVALID_PANDAS_UDF_PLACEMENT), not a scalar one over a
-built-in aggregate; and many groups go to the engine in one call. Calls with OVER stay as they are: Spark has windows for grouped aggregate
-UDFs only. In Spark Connect, where no function can be made at resolution, ``name`` gives one made for the call.
+instead of the call: Spark refuses a grouped aggregate UDF beside built-in aggregates (INVALID_PANDAS_UDF_PLACEMENT), but allows a scalar one over a
+built-in aggregate; and many groups go to the engine in one call. Calls with OVER are unchanged: Spark supports only grouped aggregate UDFs in
+windows. In Spark Connect, where functions cannot be created at resolution, ``name`` names one created for the call.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ _BEHIND_FROM = {
 class FunctionCall:
     """``aseq_sum(ts, type, pattern, within, value)`` in a statement, its arguments as text.
 
-    ``over``: it stands with OVER. ``rows``: the FROM of its block as text, without the keyword; None where that is not found.
+    ``over``: it has an OVER clause. ``rows``: the FROM of its block as text, without the keyword; None if that is not found.
     ``filtered``: its FILTER clause as text.
     """
 
@@ -50,12 +50,12 @@ class FunctionCall:
 
     @property
     def row(self) -> tuple[str, ...]:
-        """The arguments that change from event to event: time, type and value."""
+        """The arguments that vary from event to event: time, type and value."""
         return (*self.arguments[:2], *self.arguments[4:])
 
 
 FunctionName = Callable[[FunctionCall], str]
-"""The name of a function made for one call: of rows where it stands with OVER, else of a list of structs."""
+"""The name of a function created for one call: over rows if it has OVER, else over a list of structs."""
 
 
 def aseq_functions(source: Source, name: FunctionName | None = None) -> tuple[Edit, ...]:
@@ -86,7 +86,7 @@ def _calls(tokens: Tokens, source: Source) -> Iterator[FunctionCall]:
             continue
         parts = split_commas(items[i + 2 : close])
         if len(parts) != (4 if function == "count" else 5) or not all(parts):
-            continue  # Spark asks the function itself, which says what it takes
+            continue  # Spark calls the function itself, which reports the arguments that it takes
         texts = tuple(source.text(cover(part)) for part in parts)
         end = _behind_filter(tokens, close)
         behind, over = _key(tokens, close + 1), _key(tokens, end + 1) == "OVER"
@@ -98,7 +98,7 @@ def _calls(tokens: Tokens, source: Source) -> Iterator[FunctionCall]:
 
 
 def _behind_filter(tokens: Tokens, close: int) -> int:
-    """The last item of a call whose arguments end at ``close``: with FILTER (…) behind it the bracket of that."""
+    """The last item of a call whose arguments end at ``close``; with FILTER (…), the closing bracket of that."""
     filtered = _key(tokens, close + 1) == "FILTER" and _key(tokens, close + 2) == "("
     return tokens.partner[close + 2] if filtered and tokens.partner[close + 2] > 0 else close
 
@@ -118,7 +118,7 @@ def _refused(name: str, clause: str, source: Source, span: Span) -> CepAnalysisE
 
 
 def _rows(tokens: Tokens, i: int, source: Source) -> str | None:
-    """The FROM of the block around item ``i``: behind it, as deep in brackets as the block."""
+    """The FROM of the block around item ``i``: after it, at the bracket depth of the block."""
     items = tokens.items
     outer = tokens.outer[i]
     while outer >= 0 and items[outer + 1].key not in ("SELECT", "WITH"):

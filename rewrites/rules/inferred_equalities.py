@@ -1,12 +1,12 @@
-"""inferred_equalities: equality conjuncts that tie all of a pattern's variables together partition its events.
+"""inferred_equalities: equality conjuncts that connect all variables of a pattern partition its events.
 
 ``SEQ(A a, NOT N n, B b) WHERE a.user = b.user AND n.user = b.user`` → events are partitioned by ``user``, as ``[user]`` would do; the conjuncts are
-then true by themselves and need no test. Equality is followed transitively, and columns may differ (``a.x = b.x AND b.x = c.y``) where no
-event can be of two variables with different columns.
+then always true and are dropped. Equality is transitive, and columns may differ (``a.x = b.x AND b.x = c.y``) if no event can be taken by two
+variables with different columns.
 
-Applies only where every match and every negated event is bound by it: all positive variables through positive ones alone, and each
-negated variable too, since an event that is not compared must still be seen from every partition. Not with OR or optional
-variables, whose conjuncts fall away with them, nor where partitions have a meaning of their own (ranks, other strategies).
+Applies only if the equalities cover every match and every negated event: all positive variables are connected through positive ones, and every
+negated variable is covered too, since an event that is not compared must be visible from every partition. Not with OR or optional variables, whose
+conjuncts disappear with them, nor where partitions have a meaning of their own (ranks, other strategies).
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ class _Equality:
 
 
 def inferred_equalities(bound: BoundEventPattern) -> BoundEventPattern:
-    """The clause with a partition for each class of equal columns that covers it, and without the conjuncts this makes true."""
+    """The clause partitioned by each class of equal columns that covers it, without the conjuncts that this implies."""
     if not _applies(bound):
         return bound
     equalities = [found for predicate in bound.conditions if (found := _equality(predicate)) is not None]
@@ -60,7 +60,7 @@ def _applies(bound: BoundEventPattern) -> bool:
 
 
 def _equality(predicate: Predicate) -> _Equality | None:
-    """``a.x = b.y``, of a closure ``b[i].y``: it holds for all events of both variables."""
+    """``a.x = b.y``, or ``b[i].y`` of a closure: an equality that holds for all events of both variables."""
     condition = predicate.condition
     if not isinstance(condition, Call) or condition.operator != "eq":
         return None
@@ -75,7 +75,7 @@ def _is_every(term: object) -> bool:
 
 
 def _classes(equalities: list[_Equality], bound: BoundEventPattern) -> Iterator[Class]:
-    """Classes of equal columns: first through positive variables alone, then with the negated ones that are tied to them."""
+    """Classes of equal columns: connected through positive variables, then extended by the negated ones that equal them."""
     positive = {element.variable for element in elements(bound.pattern, negated=False)}
     among = [one.sides for one in equalities if all(side.variable in positive for side in one.sides)]
     found: list[set[Point]] = []
@@ -89,13 +89,13 @@ def _classes(equalities: list[_Equality], bound: BoundEventPattern) -> Iterator[
 
 
 def _negated_beside(known: set[Point], equalities: list[_Equality], positive: set[str]) -> set[Point]:
-    """Columns of negated variables that equal a known one; a negated event ties no positive variables to each other."""
+    """Columns of negated variables that equal a known one; a negated event does not connect positive variables to each other."""
     sides = {side for one in equalities if known & set(one.sides) for side in one.sides}
     return {side for side in sides if side.variable not in positive}
 
 
 def _key(found: Class, bound: BoundEventPattern) -> Class | None:
-    """One column for each variable of the pattern; None where a variable is missing, or an event could have two keys."""
+    """One column per variable of the pattern; None if a variable is missing, or an event could have two keys."""
     chosen: dict[str, Point] = {}
     for point in sorted(found, key=str):
         chosen.setdefault(point.variable, point)
@@ -110,7 +110,7 @@ def _key(found: Class, bound: BoundEventPattern) -> Class | None:
 
 
 def _row_text(column: str, test: str | None, columns: Mapping[str, str]) -> str:
-    """The expression over the event, without the variable's own test around it."""
+    """The expression over the event, without the guard by the variable's own test."""
     text = next(text for text, name in columns.items() if name == column)
     guard = f"CASE WHEN {test or 'true'} THEN "
     return text.removeprefix(guard).removesuffix(" END") if text.startswith(guard) else text

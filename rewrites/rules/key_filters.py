@@ -1,9 +1,9 @@
-"""key_filters: what the block asks of the PARTITION BY columns is asked of the input already.
+"""key_filters: pushes the block's filters on PARTITION BY columns down into the input.
 
-``SELECT … FROM t MATCH PATTERN (… PARTITION BY user …) WHERE user = 7`` → the events of the other users are not read, as a dashboard that shows
-one customer expects. A partition is matched by itself, so leaving others out changes no match of it; WHERE stays where it stands. Taken are
-conjuncts of =, <>, <, IN, BETWEEN, LIKE, IS NULL, AND, OR and NOT between one of these columns and constants of its own kind: such a test
-cannot fail on the rows of a partition that has no match. Not under STRICT CONTIGUITY, where other partitions' events stand between.
+``SELECT … FROM t MATCH PATTERN (… PARTITION BY user …) WHERE user = 7`` → the events of other users are not read, as a dashboard that shows one
+customer expects. Partitions are matched independently, so dropping others changes no match; WHERE itself is kept. Applies to conjuncts of =, <>, <,
+IN, BETWEEN, LIKE, IS NULL, AND, OR and NOT between one of these columns and constants of its own kind: such a test cannot raise an error on the rows
+of a partition without a match. Not under STRICT CONTIGUITY, where events of other partitions break contiguity.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ from collections.abc import Iterator
 from pyspark.sql.types import BooleanType, DataType, DateType, NumericType, StringType, TimestampNTZType, TimestampType
 from sqlglot import exp
 
+from rewrites.bind.automaton import BoundAutomaton
 from rewrites.bind.event_pattern import BoundEventPattern
 from rewrites.bind.row_pattern import BoundRowPattern, Key
 from rewrites.dialect import column_path, span_of
@@ -28,7 +29,9 @@ _OPERANDS = {"this", "expression", "expressions", "low", "high"}
 _TESTS = (*_COMPARISONS, exp.In, exp.Between, exp.Is, exp.Like)
 
 
-def key_filters(bound: BoundRowPattern | BoundEventPattern, site: Site, source: Source) -> tuple[str, ...]:
+def key_filters(
+    bound: BoundRowPattern | BoundEventPattern | BoundAutomaton, site: Site, source: Source
+) -> tuple[str, ...]:
     """The block's conjuncts over PARTITION BY columns alone, as SQL over the input."""
     if not bound.keys or (isinstance(bound, BoundEventPattern) and bound.strategy == "strict_contiguity"):
         return ()
@@ -53,13 +56,13 @@ def _conjuncts(node: exp.Expression) -> Iterator[exp.Expression]:
 
 
 class _Reader:
-    """``bare``: a name without the clause's ``alias`` is a column of the clause."""
+    """``bare``: an unqualified name (without the clause's ``alias``) is a column of the clause."""
 
     def __init__(self, keys: dict[str, Key], alias: str | None, *, bare: bool) -> None:
         self.keys, self.alias, self.bare = keys, alias, bare
 
     def is_about_keys(self, node: exp.Expression) -> bool:
-        """Whether a condition is made of tests of one key each against constants."""
+        """Whether a condition consists of tests that each compare one key with constants."""
         if isinstance(node, _LOGIC):
             return all(self.is_about_keys(part) for part in node.iter_expressions())
         given = {name for name, value in node.args.items() if value}
@@ -71,7 +74,7 @@ class _Reader:
         return len(found) == 1 and all(_is_constant(part, found[0].data_type) for part in others)
 
     def input_text(self, node: exp.Expression) -> str | None:
-        """A key as the input has it."""
+        """A key as an expression over the input."""
         key = self._key(node)
         return None if key is None else f"({key.text})"
 
@@ -84,7 +87,7 @@ class _Reader:
 
 
 def _is_constant(node: exp.Expression, data_type: DataType) -> bool:
-    """A literal that is compared with values of ``data_type`` without a cast that could fail on them."""
+    """Whether ``node`` is a literal that compares with values of ``data_type`` without a cast that could fail."""
     node = node.unnest()
     if isinstance(node, exp.Null):
         return True

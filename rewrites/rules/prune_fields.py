@@ -1,8 +1,8 @@
 """prune_fields: a clause's result carries only what the statement uses.
 
 ``SELECT a.airport FROM t MATCH PATTERN (SEQ(arrival a, departure d) …)`` → ``a`` is a STRUCT of ``airport`` alone, and it is the only column.
-Reads the statement's tokens outside the clause: a column or variable that they do not mention is left out. Of a variable all columns stay
-unless every mention is ``v.col``, ``v[…].col`` or ``size(v)``; where a ``*`` or a second clause is about, everything stays.
+Reads the statement's tokens outside the clause, and those of residual conditions: a column or variable that they do not mention is dropped.
+A variable keeps all its columns unless every mention is ``v.col``, ``v[…].col`` or ``size(v)``; with a ``*`` or a second clause everything is kept.
 """
 
 from __future__ import annotations
@@ -12,20 +12,22 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 from rewrites.bind.event_pattern import BoundEventPattern
-from rewrites.bind.names import Variables, references
 from rewrites.dialect.clause import Site
 from rewrites.dialect.tokens import Token, Tokens, tokenize
 from sparkcep.errors import CepAnalysisError
 from sparkcep.pattern.event import elements
 
 _WHOLE_ROW_WORDS = {"TABLE", "NATURAL", "USING", "PIVOT", "UNPIVOT", "IDENTIFIER"}
-"""Words behind which columns are used that the statement does not name."""
+"""Words that imply the use of columns that the statement does not name."""
+
+
+NAME = "prune_fields"
 
 
 @dataclass(frozen=True, slots=True)
 class Shown:
-    """What a clause's result carries. ``events``: for each variable that is shown the input columns of its STRUCT, in the input's order (at
-    least one). ``columns``: the names that may be used of the others (PARTITION BY columns, match_start, match_end); None: all."""
+    """What a clause's result carries. ``events``: for each variable in it the input columns of its STRUCT, in the input's order (at least one).
+    ``columns``: the other columns that may be used (PARTITION BY columns, match_start, match_end); None: all."""
 
     events: Mapping[str, tuple[str, ...]]
     columns: frozenset[str] | None = None
@@ -33,18 +35,24 @@ class Shown:
 
 def used_columns(bound: BoundEventPattern, site: Site, sql: str, *, only_clause: bool) -> Shown:
     """What the statement uses of the clause's result."""
-    names = bound.relation.schema.names
     tokens = tokenize(sql)
     outside = [i for i, token in enumerate(tokens.items) if not site.span.start <= token.span.start < site.span.end]
     variables = [element.variable for element in elements(bound.pattern, negated=False)]
     if not only_clause or _shows_everything(tokens, outside, site):
-        _require_distinct(names, site)
-        return Shown({variable: tuple(names) for variable in variables})
+        return every_column(bound, site)
+    outside += _in_residual(tokens, bound)
     mentioned = {tokens.items[i].text.lower() for i in outside if tokens.items[i].is_name}
     keys = [key.name for key in bound.keys]
     columns = frozenset(name for name in (*keys, "match_start", "match_end") if name.lower() in mentioned)
     found = {variable: _columns(variable, tokens, outside, bound) for variable in variables}
     return Shown({variable: columns for variable, columns in found.items() if columns}, columns)
+
+
+def every_column(bound: BoundEventPattern, site: Site) -> Shown:
+    """All that there is, as ``SELECT *`` has it. Raises CepAnalysisError where two columns of the input have one name."""
+    names = bound.relation.schema.names
+    _require_distinct(names, site)
+    return Shown({element.variable: tuple(names) for element in elements(bound.pattern, negated=False)})
 
 
 def _shows_everything(tokens: Tokens, outside: list[int], site: Site) -> bool:
@@ -57,7 +65,7 @@ def _shows_everything(tokens: Tokens, outside: list[int], site: Site) -> bool:
 
 
 def _is_star(items: tuple[Token, ...], i: int) -> bool:
-    """A ``*`` that stands for columns: not a product, not COUNT(*)."""
+    """Whether a ``*`` stands for columns: not a product, not COUNT(*)."""
     if items[i].key != "*" or i == 0:
         return False
     before = items[i - 1].key
@@ -67,16 +75,16 @@ def _is_star(items: tuple[Token, ...], i: int) -> bool:
 
 
 def _renamed(tokens: Tokens, outside: list[int], site: Site) -> bool:
-    """``) AS m (k, s, e, x)``: the variables go by other names."""
+    """Whether a column list renames the variables: ``) AS m (k, s, e, x)``."""
     behind = [tokens.items[i] for i in outside if tokens.items[i].span.start >= site.span.end][:3]
     words = behind[1:] if behind and behind[0].key == "AS" else behind
     return len(words) > 1 and words[0].is_name and words[1].key == "("
 
 
 def _columns(variable: str, tokens: Tokens, outside: list[int], bound: BoundEventPattern) -> tuple[str, ...]:
-    """The variable's columns; none where it is not mentioned."""
+    """The variable's used columns; none if it is not mentioned."""
     names = bound.relation.schema.names
-    used = {name.lower() for name in _residual_columns(variable, bound)}
+    used: set[str] = set()
     for i in outside:
         token = tokens.items[i]
         if token.is_name and token.text.lower() == variable.lower():
@@ -100,10 +108,10 @@ def _column_behind(tokens: Tokens, i: int) -> str | None:
     return "" if call == ["SIZE", "(", ")"] else None
 
 
-def _residual_columns(variable: str, bound: BoundEventPattern) -> list[str]:
-    variables = Variables(bound.variables)
-    found = [ref for conjunct in bound.residual for ref in references(conjunct.node, variables)]
-    return [ref.column.value for ref in found if ref.members == (variable,)]
+def _in_residual(tokens: Tokens, bound: BoundEventPattern) -> list[int]:
+    """The tokens of the conditions that Spark tests on the result: they use its columns as the statement does."""
+    spans = [conjunct.span for conjunct in bound.residual]
+    return [i for span in spans for i in range(tokens.index(span.start), tokens.index(span.end))]
 
 
 def _require_distinct(names: list[str], site: Site) -> None:

@@ -1,16 +1,15 @@
-"""time_shards: a pattern WITHIN a time runs in many tasks, though nothing partitions its events.
+"""time_shards: runs a pattern WITHIN a time in many tasks, even if nothing partitions its events.
 
-The time line is cut into shards of equal length, at least W long. A match lies in less than W, so a shard that also has the events of the
-first W behind its end has every match whose first event is its own. Those are the matches it keeps; each match has one first event (events
-that tie for it have one time), so each match is kept once. A negation that stands first looks W back: then a shard has the events of
-the last W before it too.
+The timeline is cut into shards of equal length, at least W long. A match spans less than W, so a shard extended by the events of the first W after
+its end contains every match whose first event lies in it. It keeps exactly those; each match has one first event (events that tie for it have the
+same time), so each match is kept once. A leading negation looks back by W: then a shard also gets the events of the last W before it.
 
-Where the first event is always the same variable's (SEQ(A a, …)), foreign events are not offered to that variable, so no foreign
-match is ever built. Else (AND, a closure first) foreign matches are built, and left out by the flag ``own`` of their first event.
+If the first event always belongs to the same variable (SEQ(A a, …)), events of other shards are not offered to that variable, so no foreign match is
+ever built. Otherwise (AND, a leading closure) foreign matches are built, and dropped by the flag ``own`` of their first event.
 
-How long a shard is, is no matter of the answer. Where the input is cheap to read twice (a Parquet file, say) the statement itself looks how long
-the time line is and how many events it has, when it runs: long shards send few events twice, short ones feed many tasks. Else a shard is
-``WINDOWS`` windows long.
+The shard length does not affect the answer. If the input is cheap to read twice (a Parquet file, say), the statement itself measures, when it runs,
+the span of the timeline and the number of its events: long shards duplicate few events, short ones feed many tasks. Otherwise a shard is ``WINDOWS``
+windows long.
 """
 
 from __future__ import annotations
@@ -34,23 +33,25 @@ from sparkcep.pattern.event import And, Element, EventItem, Not, Or, Seq, elemen
 
 NAME = "time_shards"
 
+SWITCHED_OFF = f"{NAME} is switched off"
+
 WINDOWS = 4
-"""Windows to a shard: one event in four is sent to two shards, and a time line of eight windows feeds two tasks."""
+"""Windows per shard: one event in four is sent to two shards, and a timeline of eight windows feeds two tasks."""
 
 SHARDS_TO_A_TASK = 2
-"""Shards of a task, so that a busy stretch of the time line is not one task's alone."""
+"""Shards per task, so that a busy stretch of the timeline does not fall on a single task."""
 
 MOST_EVENTS = 1_000_000
-"""Events of a shard, about: a task holds one shard in memory."""
+"""The approximate number of events of a shard: a task holds one shard in memory."""
 
 TASK_BYTES = 64 << 20
-"""Input of a task, about, where Spark knows the input's size: more tasks than twice the cores only for more than this each."""
+"""The approximate input of a task, if Spark knows the input's size: more than two tasks per core only if each gets more than this."""
 
 MEASURED_BYTES = 32 << 20
-"""Input from which on it pays to look at the time line first: a job of its own, about as dear as a small query."""
+"""The input size from which it pays to measure the timeline first: this takes a separate job, about as expensive as a small query."""
 
 LONGEST = 1_000_000_000_000_000_000
-"""Windows longer than this are a shard each: four of them would not fit a BIGINT."""
+"""Windows longer than this get one shard each: four of them would overflow BIGINT."""
 
 MONTH_SLACK = 4 * 24 * 3600 * 1_000_000
 """Microseconds by which n months may be longer than the n months from 1 January 1970 on (leap years, clock changes)."""
@@ -58,11 +59,10 @@ MONTH_SLACK = 4 * 24 * 3600 * 1_000_000
 
 @dataclass(frozen=True, slots=True)
 class Shards:
-    """How the time line is cut. ``length`` and ``window`` are constant SQL in the units of the clause's time, BIGINT or DOUBLE (``whole``).
-
-    ``window`` is W or more. ``back``: shards have the events before them too. ``leaders``: positions in the clause's variables of those
-    that take the first event of every match they are in; None where that cannot be told. ``text``: the length, for EXPLAIN.
-    ``tasks``: how many to spread the shards over (None: as Spark's shuffles do).
+    """How the timeline is cut. ``length`` and ``window`` are constant SQL in the units of the clause's time, BIGINT or DOUBLE (``whole``). ``window``
+    is at least W. ``back``: shards also get the events before them. ``leaders``: positions in the clause's variables of those that take the first
+    event of every match they are in; None if that is not known. ``text``: the length, for EXPLAIN. ``tasks``: how many to distribute the shards over
+    (None: Spark's shuffle default).
     """
 
     length: str
@@ -76,7 +76,7 @@ class Shards:
 
 @dataclass(frozen=True, slots=True)
 class _Room:
-    """``cores``: tasks that run at one time. ``tasks``: how many to make. ``twice``: the input is large, and cheap to read twice."""
+    """``cores``: the tasks that run concurrently. ``tasks``: how many to make. ``twice``: the input is large, and cheap to read twice."""
 
     cores: int
     tasks: int
@@ -84,22 +84,22 @@ class _Room:
 
 
 class _NotCut(Exception):
-    """The pattern stays in one piece; the message says why."""
+    """The timeline is not cut; the message says why."""
 
 
-def time_shards(bound: BoundEventPattern, evaluation: Evaluation, *, disabled: bool, place: Span) -> Shards | str:
-    """How to cut the clause's time line; or why it is not cut (empty: its partitions are its tasks already)."""
+def time_shards(bound: BoundEventPattern, evaluation: Evaluation, *, place: Span) -> Shards | str:
+    """How to cut the clause's timeline; or why it is not cut (empty: it is already partitioned)."""
     if evaluation.sharding == "auto" and (bound.keys or bound.equivalences or bound.inferred):
         return ""
     try:
-        return _shards(bound, evaluation, disabled, place)
+        return _shards(bound, evaluation, place)
     except _NotCut as reason:
         return str(reason)
 
 
-def _shards(bound: BoundEventPattern, evaluation: Evaluation, disabled: bool, place: Span) -> Shards:
-    if evaluation.sharding == "off" or disabled:
-        raise _NotCut("sparkcep.sharding is off" if evaluation.sharding == "off" else f"{NAME} is switched off")
+def _shards(bound: BoundEventPattern, evaluation: Evaluation, place: Span) -> Shards:
+    if evaluation.sharding == "off":
+        raise _NotCut("sparkcep.sharding is off")
     if bound.window is None:
         raise _NotCut("without WITHIN a match may span the whole time line")
     if bound.window.events is not None:
@@ -128,7 +128,7 @@ def _shards(bound: BoundEventPattern, evaluation: Evaluation, disabled: bool, pl
 
 
 def _room(bound: BoundEventPattern) -> _Room | None:
-    """What Spark knows of its cores and of the input; None where it cannot be asked (Spark Connect)."""
+    """What Spark knows of its cores and of the input; None if it cannot be asked (Spark Connect)."""
     assert bound.window is not None
     if bound.relation.resources is None:
         return None
@@ -147,11 +147,11 @@ def _times(bound: BoundEventPattern, columns: list[str]) -> str:
 
 
 def _measured_length(bound: BoundEventPattern, window: str, whole: bool, room: _Room) -> tuple[str, str]:
-    """The length from what the time line spans and how many events it has, looked up in the statement itself.
+    """The length computed, in the statement itself, from the span of the timeline and the number of its events.
 
-    ``SHARDS_TO_A_TASK`` shards to a task, more where these had too many events; ``WINDOWS`` windows at least, unless that fed fewer tasks than
-    there are cores; one window at least (two in DOUBLE). GREATEST and LEAST pass over NULL: without any time,
-    or with times too far apart for a BIGINT, a shard is ``WINDOWS`` windows.
+    ``SHARDS_TO_A_TASK`` shards per task, more if these would have too many events; at least ``WINDOWS`` windows, unless that feeds fewer tasks than
+    there are cores; at least one window (two in DOUBLE). GREATEST and LEAST skip NULL: without any times, or with times too far apart for BIGINT, a
+    shard is ``WINDOWS`` windows.
     """
     assert bound.window is not None
     static, _ = _length(bound, window, whole, None, Span(0, 0))
@@ -172,7 +172,7 @@ def _is_double(bound: BoundEventPattern) -> bool:
 
 
 def _constant(bound: BoundEventPattern, length: str, length_type: DataType | None) -> str | None:
-    """``length`` or more as a number in the units of the clause's time; None where it is no constant or Spark's calendar decides."""
+    """An upper bound of ``length`` in the units of the clause's time; None if it is not constant or depends on Spark's calendar."""
     try:
         bound.relation.types_of([(length, Span(0, 0))], source="(SELECT 1)")
     except CepAnalysisError:
@@ -190,7 +190,7 @@ def _constant(bound: BoundEventPattern, length: str, length_type: DataType | Non
 
 
 def _length(bound: BoundEventPattern, window: str, whole: bool, wanted: str | None, place: Span) -> tuple[str, str]:
-    """The shards' length as SQL and for EXPLAIN. In DOUBLE it is two windows or more: see ``emit.shards``."""
+    """The length of shards as SQL and for EXPLAIN. In DOUBLE it is at least two windows: see ``emit.shards``."""
     if wanted is None:
         auto = f"CASE WHEN {window} < {LONGEST}L THEN {WINDOWS}L * ({window}) ELSE {window} END"
         return auto if whole else f"{WINDOWS}D * {window}", f"{WINDOWS} × WITHIN"
@@ -222,7 +222,7 @@ def _wanted(bound: BoundEventPattern, wanted: str, place: Span) -> str:
 
 
 def _leaders(item: EventItem) -> frozenset[str] | None:
-    """The variables that take the first event of every match they are in; None where another variable may."""
+    """The variables that take the first event of every match they are in; None if another variable may."""
     if isinstance(item, Element):
         return frozenset([item.variable]) if not item.kleene and item.low else None
     if isinstance(item, Or):
@@ -237,7 +237,7 @@ def _leaders(item: EventItem) -> frozenset[str] | None:
 
 
 def _looks_back(item: EventItem, first: bool = True) -> bool:
-    """Whether something is negated before the first event of a match, or in AND, where it may be."""
+    """Whether a negation precedes the first event of a match, or may (in AND)."""
     if isinstance(item, Not):
         return first
     if isinstance(item, Seq):
@@ -253,13 +253,13 @@ def _looks_back(item: EventItem, first: bool = True) -> bool:
 
 
 def _always_takes(item: EventItem) -> bool:
-    """Whether every match of the item has an event of it."""
+    """Whether every match of the item takes at least one event."""
     found = elements(item, negated=False)
     return bool(found) and all(element.low for element in found) and not _has_bare_alternative(item)
 
 
 def _has_bare_alternative(item: EventItem) -> bool:
-    """Whether an OR offers nothing but negated items."""
+    """Whether an OR has an alternative of negated items only."""
     if isinstance(item, Or) and any(isinstance(part, Not) or not elements(part, negated=False) for part in item.items):
         return True
     return isinstance(item, And | Or | Seq) and any(_has_bare_alternative(part) for part in item.items)

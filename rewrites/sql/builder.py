@@ -1,4 +1,4 @@
-"""The SQL we write ourselves, as sqlglot expressions; the user's own text goes in as it is."""
+"""The SQL that we generate, as sqlglot expressions; the user's own text is embedded verbatim."""
 
 from __future__ import annotations
 
@@ -8,6 +8,8 @@ from sparkcep.spec import AnalyzeSpec, MatchSpec, to_json
 
 FUNCTION_NAME = "cep_match"
 ALIAS = "__cep"
+ROW_NUMBER = "__cep_row"
+"""The column with a row's number in its partition."""
 
 
 def raw(text: str) -> exp.Expression:
@@ -37,21 +39,21 @@ def subquery(query: exp.Expression) -> exp.Subquery:
 
 
 def select(columns: list[exp.Expression], source: str | exp.Expression) -> exp.Select:
-    """``SELECT columns FROM source``; a text source is a table reference of the user's."""
+    """``SELECT columns FROM source``; a source given as text is one of the user's table references."""
     table = raw(f"{source}\n") if isinstance(source, str) else subquery(source)
     return exp.select(*columns).from_(table)
 
 
 def over(function: str, partition: list[str], order: list[str]) -> str:
-    """``function OVER (PARTITION BY … ORDER BY …)``; without an order any will do."""
+    """``function OVER (PARTITION BY … ORDER BY …)``; an empty ``order`` means that any order will do."""
     by = f"PARTITION BY {', '.join(partition)} " if partition else ""
     return f"{function} OVER ({by}ORDER BY {', '.join(order) or 'NULL'})"
 
 
 def match_call(rows: exp.Expression, spec: MatchSpec | AnalyzeSpec, name: str | None = None) -> exp.Expression:
-    """``cep_match(TABLE(rows), '<MatchSpec JSON>') AS `__cep```; with a ``name`` of its own the function knows its spec already.
+    """``cep_match(TABLE(rows), '<MatchSpec JSON>') AS `__cep```; a function with a ``name`` of its own already knows its spec.
 
-    Without the alias Spark would read a ``WHERE (flag)`` behind it as an alias ``where`` with a column list.
+    Without the alias Spark would parse a following ``WHERE (flag)`` as an alias ``where`` with a column list.
     """
     table = exp.Anonymous(this="TABLE", expressions=[rows])
     arguments = [table] if name else [table, exp.Literal.string(to_json(spec))]

@@ -19,7 +19,7 @@ Edit = tuple[Span, str]
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """``sql`` and the edits that hold wherever the text is used: rewritten inner clauses, named parameter markers."""
+    """``sql`` and the edits that apply wherever the text is used: rewritten inner clauses, named parameter markers."""
 
     sql: str
     edits: tuple[Edit, ...] = ()
@@ -37,7 +37,7 @@ class Source:
         return self.splice(span, ())
 
     def splice(self, span: Span, edits: Iterable[Edit]) -> str:
-        """The text of ``span`` with ``edits`` on top of the source's own; of overlapping edits the widest counts."""
+        """The text of ``span`` with ``edits`` on top of the source's own; of overlapping edits the widest wins."""
         inside = [edit for edit in (*edits, *self.edits) if span.start <= edit[0].start and edit[0].end <= span.end]
         parts, position = [], span.start
         for place, text in sorted(inside, key=lambda edit: (edit[0].start, -edit[0].end)):
@@ -49,7 +49,7 @@ class Source:
 
 
 def replaced(node: exp.Expression, replacement: Callable[[exp.Expression], str | None]) -> Iterator[Edit]:
-    """Edits for the outermost nodes that ``replacement`` answers for; names bound by a lambda are left alone."""
+    """Edits for the outermost nodes for which ``replacement`` returns a text; names bound by a lambda are left alone."""
     text = replacement(node)
     if text is not None:
         yield span_of(node), text

@@ -1,7 +1,7 @@
-"""Intervals of months on their way through the engines: Arrow batches between Spark and its Python workers cannot carry them.
+"""Transport of month intervals through the engines: Arrow batches between Spark and its Python workers do not support them.
 
-In: SQL of a value and its type. Out: SQL of what travels instead (a number of months, a calendar interval's text; also inside arrays,
-maps and structs), and SQL that makes the value of it again. Every other type travels as it is.
+In: SQL of a value and its type. Out: SQL of its encoding (a number of months, or the text of a calendar interval; also inside arrays, maps and
+structs), and SQL that decodes it. Values of every other type are unchanged.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from rewrites.sql.builder import ALIAS, named, quoted, string
 
 
 def carried(data_type: DataType) -> DataType:
-    """The type that travels in the place of ``data_type``."""
+    """The type that encodes ``data_type``."""
     if isinstance(data_type, YearMonthIntervalType):
         return IntegerType()
     if isinstance(data_type, CalendarIntervalType):
@@ -41,23 +41,23 @@ def carried(data_type: DataType) -> DataType:
 
 
 def carried_schema(fields: Iterable[tuple[str, DataType]]) -> StructType:
-    """The schema of columns on their way."""
+    """The schema of encoded columns."""
     return StructType([StructField(name, carried(data_type)) for name, data_type in fields])
 
 
 def encoded(text: str, data_type: DataType) -> str:
-    """SQL of what travels instead of ``text``, a value of ``data_type``."""
+    """SQL of the encoding of ``text``, a value of ``data_type``."""
     if isinstance(data_type, YearMonthIntervalType):
         whole = f"CAST({text} AS INTERVAL YEAR TO MONTH)"
         return f"CAST(EXTRACT(YEAR FROM {whole}) * 12L + EXTRACT(MONTH FROM {whole}) AS INT)"
     if isinstance(data_type, CalendarIntervalType):
         return f"CAST({text} AS STRING)"
     inside = _inside(text, data_type, encoded)
-    return inside if inside == text else f"CAST({inside} AS {_ddl(carried(data_type))})"  # says what may be NULL
+    return inside if inside == text else f"CAST({inside} AS {_ddl(carried(data_type))})"  # restores nullability
 
 
 def decoded(text: str, data_type: DataType) -> str:
-    """SQL of the value of ``data_type`` that travelled as ``text``."""
+    """SQL of the value of ``data_type`` encoded as ``text``."""
     if isinstance(data_type, YearMonthIntervalType):
         return f"CAST(MAKE_YM_INTERVAL(0, {text}) AS {data_type.simpleString()})"
     if isinstance(data_type, CalendarIntervalType):
@@ -66,7 +66,7 @@ def decoded(text: str, data_type: DataType) -> str:
 
 
 def decoded_columns(table: exp.Expression, fields: Iterable[tuple[str, DataType]]) -> exp.Expression:
-    """``table`` with its columns as they were before they travelled."""
+    """``table`` with its columns decoded."""
     columns = list(fields)
     if all(carried(data_type) == data_type for _, data_type in columns):
         return table
@@ -78,7 +78,7 @@ def decoded_columns(table: exp.Expression, fields: Iterable[tuple[str, DataType]
 
 
 def _inside(text: str, data_type: DataType, change: Callable[[str, DataType], str]) -> str:
-    """``text`` with the values inside it changed; as it is where nothing inside travels in another form."""
+    """``text`` with ``change`` applied to the values inside it; unchanged if nothing inside is encoded."""
     if carried(data_type) == data_type:
         return text
     part = f"`__cep_x{_depth(data_type)}`"
@@ -93,12 +93,12 @@ def _inside(text: str, data_type: DataType, change: Callable[[str, DataType], st
 
 
 def _depth(data_type: DataType) -> int:
-    """How deep a type is composed: names a lambda's variable apart from those of the lambdas inside."""
+    """The nesting depth of a type: distinguishes a lambda's variable from those of nested lambdas."""
     return max((1 + _depth(part) for part in _parts(data_type)), default=0)
 
 
 def _parts(data_type: DataType) -> list[DataType]:
-    """The types that a type is composed of."""
+    """The component types of a type."""
     if isinstance(data_type, ArrayType):
         return [data_type.elementType]
     if isinstance(data_type, MapType):
@@ -107,7 +107,7 @@ def _parts(data_type: DataType) -> list[DataType]:
 
 
 def _ddl(data_type: DataType) -> str:
-    """A type as SQL has it."""
+    """A type in SQL syntax."""
     parts = [_ddl(part) for part in _parts(data_type)]
     if not isinstance(data_type, StructType):
         return f"{data_type.typeName()}<{', '.join(parts)}>" if parts else data_type.simpleString()

@@ -5,6 +5,7 @@
 * ``chain``, ``tree``, ``eager``, ``stack``: the event pattern engines, as the user asked; by default ``chain``, in the order of least expected cost.
 * ``nfa_b``: the NFA^b of SASE+, for the selection strategies other than skip till any match.
 * ``aseq``: prefix counting, where only aggregates over the matches are wanted.
+* ``automaton``: runs with registers, for MATCH AUTOMATON.
 """
 
 from __future__ import annotations
@@ -13,11 +14,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal
 
-from sparkcep.spec import AggregateSpec, EventPatternSpec, MatchSpec, RowPatternSpec
+from sparkcep.spec import AggregateSpec, AutomatonSpec, EventPatternSpec, MatchSpec, RowPatternSpec
+from sparkcep.spec.automaton import slow_arcs
 from sparkcep.spec.event import Engine
 from sparkcep.spec.row import slow_functions
 
-EngineName = Literal["row_pattern", "row_match", "chain", "tree", "eager", "stack", "nfa_b", "aseq"]
+EngineName = Literal["row_pattern", "row_match", "chain", "tree", "eager", "stack", "nfa_b", "aseq", "automaton"]
 
 CHAIN = "lazy Chain NFA: in each batch the variable with the fewest events goes first"
 
@@ -50,6 +52,8 @@ def choose(spec: MatchSpec) -> Choice:
     """The engine for ``spec``."""
     if isinstance(spec, AggregateSpec):
         return Choice("aseq", "A-Seq: the query only aggregates the matches, so none is built")
+    if isinstance(spec, AutomatonSpec):
+        return Choice("automaton", _automaton(spec))
     if isinstance(spec, EventPatternSpec):
         if spec.strategy != "any":
             return Choice("nfa_b", RUNS.get(spec.engine, "NFA^b: runs with equal futures are merged"))
@@ -59,11 +63,21 @@ def choose(spec: MatchSpec) -> Choice:
     return Choice("row_match", _search(spec))
 
 
+def _automaton(spec: AutomatonSpec) -> str:
+    reason = "automaton with registers: equal runs are merged, ignorable events cost nothing per run"
+    slow = slow_arcs(spec)
+    return f"{reason}. {_slow_path(slow)}" if slow else reason
+
+
+def _slow_path(slow: list[tuple[str, tuple[str, ...]]]) -> str:
+    parts = "; ".join(f"{name}: {', '.join(found)}" for name, found in slow)
+    return f"SLOW PATH: Python evaluates functions row by row that the engine has no operations for ({parts})"
+
+
 def _search(spec: RowPatternSpec) -> str:
     names = ", ".join(define.variable for define in spec.defines)
     reason = f"search with memory: the conditions of {names} look at other rows of the match"
     slow = [(define.variable, found) for define in spec.defines if (found := slow_functions(define.condition))]
     if not slow:
         return reason
-    parts = "; ".join(f"{variable}: {', '.join(found)}" for variable, found in slow)
-    return f"{reason}. SLOW PATH: Python evaluates functions row by row that the engine has no operations for ({parts})"
+    return f"{reason}. {_slow_path(slow)}"

@@ -1,6 +1,6 @@
-"""What every engine is to those who run it: compile a clause once, run it over tables of whole partitions.
+"""The engine interface: compile a clause once, run it over tables of whole partitions.
 
-In: a MatchSpec, from the driver. Out: the engine that ``choice.choose`` names, imported when it is asked for. A new engine is a folder with a
+In: a MatchSpec, from the driver. Out: the engine that ``choice.choose`` names, imported lazily. A new engine is a folder with a
 ``compile``, a reason in ``choice`` and a line in ``_room``.
 """
 
@@ -35,7 +35,7 @@ class Engine(Protocol):
 
 
 def compile(spec: MatchSpec) -> Engine:
-    """The engine for ``spec``. Raises CepError for a clause that the engine does not run."""
+    """The engine for ``spec``. Raises CepError for a clause that the engine cannot run."""
     engine: Engine = _room(choose(spec).engine).compile(spec)
     return engine
 
@@ -58,6 +58,8 @@ def _room(name: EngineName) -> ModuleType:
             from sparkcep.engines.row_match import engine as room
         case "nfa_b":
             from sparkcep.engines.nfa_b import engine as room
+        case "automaton":
+            from sparkcep.engines.automaton import engine as room
         case "aseq":
             from sparkcep.engines.aseq import engine as room
         case "chain" | "tree" | "eager" | "stack":

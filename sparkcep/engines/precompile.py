@@ -17,6 +17,7 @@ KERNEL_MODULES = (
     "sparkcep.engines.aseq.neighbour_kernels",
     "sparkcep.engines.aseq.open_change_kernels",
     "sparkcep.engines.aseq.selection_kernels",
+    "sparkcep.engines.automaton.run_kernels",
     "sparkcep.engines.event_pattern.candidates.range_kernels",
     "sparkcep.engines.nfa_b.advance_kernels",
     "sparkcep.engines.nfa_b.backtrack_kernels",

@@ -1,4 +1,4 @@
-"""EXPLAIN PATTERN: how a statement's clauses are understood and answered, as rows of text; EXPLAIN ANALYZE PATTERN: with counts.
+"""EXPLAIN PATTERN: how a statement's clauses are interpreted and answered, as rows of text; EXPLAIN ANALYZE PATTERN: with counts.
 
 ``Explanation`` is the same as an object, with the automata drawn. Nothing here knows a session: ``sparkcep.explain`` is
 ``sparkcep.session``'s.

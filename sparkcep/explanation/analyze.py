@@ -1,7 +1,7 @@
-"""EXPLAIN ANALYZE PATTERN: a rewritten statement → the query that runs its clauses and says in lines of text what happened to their rows.
+"""EXPLAIN ANALYZE PATTERN: a rewritten statement → the query that runs its clauses and reports as text what happened to their rows.
 
-The lines of EXPLAIN PATTERN come first; then, clause by clause, the counts (``rewrites.emit.analyze``) as text. Spark runs it all when
-the rows are asked for, so it can be cancelled like any query; what stands around the clauses is not run.
+The lines of EXPLAIN PATTERN come first; then, clause by clause, the counts (``rewrites.emit.analyze``) as text. Spark runs everything when the rows
+are fetched, so it can be cancelled like any query; the statement around the clauses is not run.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ _RANKS = {
     "prefix": 2,
     "condition between": 2,
     "state": 3,
+    "arc": 3,
     "predicate": 3,
     "complete": 3,
     "search": 4,
@@ -25,7 +26,7 @@ _RANKS = {
     "matches": 7,
     "ties": 8,
 }
-"""The order of the sections; states and what is asked on the way to them stand as the engine names them."""
+"""The order of the sections; states, and the predicates on the way to them, keep the engine's order."""
 
 _TITLES = {
     0: "engine input",
@@ -40,11 +41,11 @@ _TITLES = {
 }
 _LAST = 9_000_000_000
 _FACTOR = 10_000_000
-"""More than the places of one section."""
+"""More than the number of places in a section."""
 
 
 def analyze_query(rewritten: Rewritten) -> str:
-    """The SQL of the report: one column, ``plan``, a row a line."""
+    """The SQL of the report: one column, ``plan``, one row per line."""
     if not rewritten.clauses:
         raise CepUnsupportedError(
             "EXPLAIN ANALYZE PATTERN of a statement without a pattern clause",
@@ -60,7 +61,7 @@ def analyze_query(rewritten: Rewritten) -> str:
 
 
 def _clause(text: str, part: RewrittenClause, number: int) -> str:
-    """(part, number, plan) of one clause's lines. The counts are read once: all lines are made of one list."""
+    """The lines of one clause as (part, number, plan). The counts are collected into one list, so that they are read once."""
     title = string(f"== counts of {clause_title(text, part)} ==")
     rows = (("-1L", title), ("`number`", "`line`"), (f"{_LAST}L", _WHY))
     head, body, why = (f"NAMED_STRUCT('number', {place}, 'plan', {line})" for place, line in rows)
@@ -72,7 +73,7 @@ def _clause(text: str, part: RewrittenClause, number: int) -> str:
 
 
 def _summed(counts: str) -> str:
-    """The counts of all tasks together, each with its number in the report."""
+    """The counts summed over all tasks, each with its line number in the report."""
     ranks = " ".join(f"WHEN {string(name)} THEN {rank}" for name, rank in _RANKS.items())
     return (
         f"SELECT section, item, `rank`, tried, taken, `rank` * {_FACTOR}L + place AS `number` FROM ("
@@ -82,7 +83,7 @@ def _summed(counts: str) -> str:
 
 
 def _lines(summed: str) -> str:
-    """The same with ``line``, the text of each."""
+    """The summed counts with ``line``, the text of each."""
     titles = " ".join(f"WHEN {rank} THEN {string(title)}" for rank, title in _TITLES.items())
     first = "ROW_NUMBER() OVER (PARTITION BY `rank` ORDER BY `number`, item) = 1"
     label = (
@@ -127,4 +128,4 @@ _REASONS = ", ".join(
     ]
 )
 _WHY = f"CASE WHEN {_NOTHING} THEN CONCAT('{'why nothing':<{WIDTH}}  ', COALESCE({_REASONS})) END"
-"""Where there is no match: the furthest place that something came to and nothing got past."""
+"""If there is no match: the furthest state or condition that was reached but never passed."""

@@ -1,7 +1,7 @@
 """The automaton of a pattern as edges, as text and as Mermaid.
 
-In: a MatchSpec. Out: ``Edge`` lists and lines. Row patterns are drawn from the graph that the engine runs (without its ε-steps), event
-patterns from their ordering constraints, which is all that a lazy automaton fixes beforehand.
+In: a MatchSpec. Out: ``Edge`` lists and lines. Row patterns are drawn from the graph that the engine runs (without ε-transitions), event patterns
+from their ordering constraints, which are all that a lazy automaton fixes in advance.
 """
 
 from __future__ import annotations
@@ -19,17 +19,17 @@ from sparkcep.engines.row_pattern.graph import (
     state_names,
 )
 from sparkcep.pattern.event import And, Element, EventItem, Not, Or, Seq
-from sparkcep.spec import AggregateSpec, EventPatternSpec, MatchSpec
+from sparkcep.spec import AggregateSpec, AutomatonSpec, EventPatternSpec, MatchSpec
 
 MAX_EDGES = 60
-"""Edges beyond which a drawing says less than their number."""
+"""Beyond this many edges their number says more than a drawing."""
 
 START, END = "start", "match"
 
 
 @dataclass(frozen=True, slots=True)
 class Edge:
-    """One step; of several steps out of one state the first is preferred."""
+    """One transition; of several out of one state the first is preferred."""
 
     source: str
     target: str
@@ -37,14 +37,16 @@ class Edge:
 
 
 def edges(spec: MatchSpec) -> list[Edge]:
-    """The automaton's steps, in order of preference for each state."""
+    """The automaton's transitions, in order of preference for each state."""
+    if isinstance(spec, AutomatonSpec):
+        return _arcs(spec)
     if isinstance(spec, EventPatternSpec | AggregateSpec):
         return _event_edges(spec)
     return _row_edges(build_graph(spec.pattern, spec.variables), spec.variables)
 
 
 def text_lines(found: list[Edge]) -> list[str]:
-    """``start → A``, a line a state."""
+    """``start → A``, one line per state."""
     if len(found) > MAX_EDGES:
         return [f"{len({edge.source for edge in found})} states, {len(found)} steps"]
     states = dict.fromkeys(edge.source for edge in found)
@@ -52,7 +54,7 @@ def text_lines(found: list[Edge]) -> list[str]:
 
 
 def mermaid(found: list[Edge]) -> list[str]:
-    """A Mermaid flowchart of the steps."""
+    """A Mermaid flowchart of the transitions."""
     if len(found) > MAX_EDGES:
         return []
     names = list(dict.fromkeys(name for edge in found for name in (edge.source, edge.target)))
@@ -68,6 +70,13 @@ def _target(edge: Edge) -> str:
     return f"{edge.target} ({edge.label})" if edge.label else edge.target
 
 
+def _arcs(spec: AutomatonSpec) -> list[Edge]:
+    """The graph as written; a final state is marked by a step to the match."""
+    found = [Edge(START, spec.states[0])]
+    found += [Edge(arc.source, arc.target, arc.label) for arc in spec.arcs]
+    return [*found, *(Edge(state, END) for state in spec.finals)]
+
+
 def _row_edges(graph: Graph, variables: tuple[str, ...]) -> list[Edge]:
     states = state_names(graph, variables)
     names = {ACCEPT: END, ACCEPT_AT_END: f"{END} at the partition's end", **states}
@@ -79,7 +88,7 @@ def _row_edges(graph: Graph, variables: tuple[str, ...]) -> list[Edge]:
 
 
 def _closure(graph: Graph, node: int) -> list[tuple[int, str]]:
-    """The row-taking or accepting nodes that ε-steps lead to, most preferred first, with the guards on the way."""
+    """The ε-closure: the row-taking or accepting nodes reached, most preferred first, with the guards on the way."""
     found: dict[tuple[int, str], None] = {}
     stack = [(node, "")]
     seen = set()
@@ -98,7 +107,7 @@ def _closure(graph: Graph, node: int) -> list[tuple[int, str]]:
 
 
 def formulas(spec: MatchSpec) -> list[str]:
-    """Of an NFA^b: every edge with its formula; where there are several automata, one after another."""
+    """Every edge of an NFA^b with its formula; of several automata, one after another."""
     if not isinstance(spec, EventPatternSpec) or spec.strategy == "any":
         return []
     found = [str(edge) for automaton in automata(spec) for edge in automaton.edges]
@@ -113,14 +122,14 @@ def _event_edges(spec: EventPatternSpec | AggregateSpec) -> list[Edge]:
 
 
 def _nfa_edges(spec: EventPatternSpec) -> list[Edge]:
-    """The states of NFA^b; the automata of several lines share those of the same name."""
+    """The transitions of an NFA^b; several automata share states of equal name."""
     found = [edge for automaton in automata(spec) for edge in automaton.edges]
     steps = dict.fromkeys(Edge(edge.source, END if edge.target == FINAL else edge.target, edge.kind) for edge in found)
     return list(steps)
 
 
 def _order(item: EventItem) -> tuple[list[str], list[str], list[Edge]]:
-    """(first variables, last variables, steps between them) of a pattern; a negated item is a label on the step it forbids."""
+    """(first variables, last variables, transitions between them) of a pattern; a negated item is a label on the transition it forbids."""
     if isinstance(item, Element):
         return [item.variable], [item.variable], []
     if isinstance(item, Not):

@@ -1,4 +1,4 @@
-"""An automaton as SVG, laid out by Graphviz (pygraphviz brings it along; no program has to be installed)."""
+"""An automaton as SVG, laid out by Graphviz (bundled with pygraphviz; no program has to be installed)."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from typing import Any
 from sparkcep.explanation.automaton import END, MAX_EDGES, START, Edge
 
 LINE = 30
-"""Characters of a condition on one line of a state."""
+"""The most characters of a condition on one line of a state."""
 
 MOST_LINES = 3
 
@@ -22,9 +22,9 @@ class DrawingUnavailableError(ImportError):
 
 
 def svg(edges: Sequence[Edge], conditions: Mapping[str, str] | None = None) -> str:
-    """The SVG element; empty where the automaton has more than MAX_EDGES steps.
+    """The SVG element; empty if the automaton has more than MAX_EDGES transitions.
 
-    ``conditions``: by variable, what its state asks of a row or event. Raises DrawingUnavailableError without pygraphviz.
+    ``conditions``: by variable, the condition of its state on a row or event. Raises DrawingUnavailableError without pygraphviz.
     """
     if len(edges) > MAX_EDGES:
         return ""
@@ -36,7 +36,7 @@ def svg(edges: Sequence[Edge], conditions: Mapping[str, str] | None = None) -> s
         style = "dashed" if edge.label.startswith("no ") else "solid"
         graph.add_edge(edge.source, edge.target, label=f" {edge.label} " if edge.label else "", style=style)
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # Graphviz talks of the fonts it falls back to
+        warnings.simplefilter("ignore")  # Graphviz reports font fallbacks
         drawn = graph.draw(format="svg", prog="dot").decode()
     return re.sub(r"<!--.*?-->", "", drawn[drawn.index("<svg") :], flags=re.DOTALL)
 

@@ -1,4 +1,4 @@
-"""What ``sparkcep.explain`` returns: EXPLAIN PATTERN as an object: text, and in a notebook the automaton drawn above it."""
+"""What ``sparkcep.explain`` returns: EXPLAIN PATTERN as an object with its text and, in a notebook, the automaton drawn above it."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import html
 from dataclasses import dataclass
 
 from rewrites import Rewritten, RewrittenClause
+from rewrites.bind.automaton import BoundAutomaton
 from rewrites.bind.row_pattern import BoundRowPattern
 from sparkcep.explanation.automaton import Edge, edges
 from sparkcep.explanation.drawing import DrawingUnavailableError, svg
@@ -14,7 +15,7 @@ from sparkcep.explanation.report import clause_title, explain_lines
 
 @dataclass(frozen=True, slots=True)
 class Automaton:
-    """The automaton of one clause. ``conditions``: by variable, what is asked of its rows or events."""
+    """The automaton of one clause. ``conditions``: by variable, the condition on its rows or events."""
 
     title: str
     edges: tuple[Edge, ...]
@@ -27,7 +28,7 @@ class Automaton:
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Explanation:
-    """What EXPLAIN PATTERN says of a statement (``str``), with the automata of its clauses (``automata``)."""
+    """The text of EXPLAIN PATTERN for a statement (``str``), with the automata of its clauses (``automata``)."""
 
     text: str
     automata: tuple[Automaton, ...]
@@ -55,6 +56,8 @@ def _conditions(part: RewrittenClause) -> list[tuple[str, str]]:
         defines = {define.variable: define.text for define in part.bound.defines}
         rows = {name: " AND ".join(text for text, _ in found.parts) for name, found in part.bound.conditions.items()}
         return [(name, defines.get(name) or rows.get(name, "")) for name in part.bound.variables]
+    if isinstance(part.bound, BoundAutomaton):
+        return []  # the conditions stand on the arcs
     return [
         (name, " AND ".join(text.replace("`", "") for text, _ in steps))
         for name, steps in part.bound.test_steps.items()

@@ -1,7 +1,7 @@
-"""EXPLAIN PATTERN as a query: the lines of the report and, where ``sparkcep.explain.rows`` asks for it, how frequent variables are.
+"""EXPLAIN PATTERN as a query: the lines of the report and, if ``sparkcep.explain.rows`` asks for it, the frequencies of variables.
 
-In: a rewritten statement. Out: SQL with one column, ``plan``. The count looks at the first rows of a clause's input only; Spark runs it when the
-rows of the report are asked for. By it a reader sees which variable the engine will begin with, where only data can tell.
+In: a rewritten statement. Out: SQL with one column, ``plan``. Only the first rows of a clause's input are counted; Spark runs this when the rows of
+the report are fetched. It shows which variable the engine will start with, where that depends on the data.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ _SQL_SECTION = "== SQL"
 
 
 def explain_query(rewritten: Rewritten, rows: int) -> str:
-    """The SQL of the report: a row a line. ``rows``: of so many rows of an input events are counted; 0: of none."""
+    """The SQL of the report: one row per line. ``rows``: the number of input rows in which events are counted; 0: none."""
     lines = explain_lines(rewritten)
     report = f"SELECT * FROM VALUES {', '.join(f'({string(line)})' for line in lines)} AS `explain`(`plan`)"
     counts = _counts(rewritten, lines, rows) if rows else []
@@ -29,11 +29,11 @@ def explain_query(rewritten: Rewritten, rows: int) -> str:
 
 
 def _counts(rewritten: Rewritten, lines: list[str], rows: int) -> list[str]:
-    """A query of (number, plan) for each clause whose order depends on the data."""
+    """One query of (number, plan) per clause whose order depends on the data."""
     end = next(number for number, line in enumerate(lines) if line.startswith(_SQL_SECTION))
     places = [number for number, line in enumerate(lines[:end]) if line.startswith(f"{BINDING} ")]
     bound = [part.bound for part in rewritten.clauses if _is_bound_in_an_order(part.spec)]
-    if len(bound) != len(places):  # several patterns in one clause have no order of their own
+    if len(bound) != len(places):  # clauses with several patterns have no order
         return []
     return [
         _count(clause, rows, place)
@@ -43,7 +43,7 @@ def _counts(rewritten: Rewritten, lines: list[str], rows: int) -> list[str]:
 
 
 def _is_bound_in_an_order(spec: MatchSpec) -> bool:
-    """Whether the report may have a line on it."""
+    """Whether the report may have a line about the binding order."""
     return isinstance(spec, EventPatternSpec) and spec.strategy == "any"
 
 

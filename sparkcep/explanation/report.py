@@ -1,6 +1,6 @@
 """EXPLAIN PATTERN: a rewritten statement → lines of text.
 
-For each clause: what was understood, which part evaluates each condition, the automaton, the engine and why; then the SQL that Spark gets.
+For each clause: how it was interpreted, which part evaluates each condition, the automaton, the engine and why; then the SQL that Spark gets.
 """
 
 from __future__ import annotations
@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from rewrites import Rewritten, RewrittenClause
+from rewrites.bind.automaton import BoundAutomaton
 from rewrites.bind.event_pattern import BoundEventPattern
 from rewrites.bind.row_pattern import BoundRowPattern
 from rewrites.dialect.clause import MatchRecognizeClause
@@ -17,15 +18,17 @@ from sparkcep.engines.event_pattern.planner.plan import predicate_class
 from sparkcep.explanation.automaton import edges, formulas, mermaid, text_lines
 from sparkcep.explanation.sharing import sharing_lines
 from sparkcep.pattern.event import elements
-from sparkcep.spec import EventPatternSpec, RowPatternSpec
+from sparkcep.spec import AutomatonSpec, EventPatternSpec, RowPatternSpec
+from sparkcep.spec.automaton import Arc, Register
 from sparkcep.spec.event import Predicate, WithinEvents
+from sparkcep.spec.expression import Constant
 from sparkcep.spec.row import slow_functions
 
 WIDTH = 12
-"""Characters of the first column."""
+"""The width of the first column."""
 
 BINDING = "binding"
-"""The name of the line that says in which order variables are bound."""
+"""The label of the line with the order in which variables are bound."""
 
 COUNTED = "rarest or cheapest first, counted in each task"
 
@@ -53,7 +56,7 @@ def explain_lines(rewritten: Rewritten) -> list[str]:
             f"aseq_functions: {rewritten.functions} calls over lists, which Spark's own aggregates may stand beside"
         )
     elif not rewritten.clauses:
-        lines.append("no pattern clause: Spark gets the statement as it is")
+        lines.append("no pattern clause: Spark gets the statement unchanged")
     return [*lines, "== SQL that Spark gets ==", *rewritten.sql.strip().splitlines()]
 
 
@@ -67,12 +70,17 @@ def _clause_lines(text: str, part: RewrittenClause) -> Iterator[str]:
     yield f"== {clause_title(text, part)} =="
     if isinstance(part.bound, BoundRowPattern) and isinstance(part.clause, MatchRecognizeClause):
         assert isinstance(part.spec, RowPatternSpec)
+        readings = (f"{one.text} as {one.meaning} ({one.engine})" for one in part.clause.readings)
+        yield from _table("reads", list(dict.fromkeys(readings)))
         yield from _row_lines(part.bound, part.spec)
     elif isinstance(part.bound, BoundEventPattern):
         assert isinstance(part.spec, EventPatternSpec)
         pattern = part.bound.text if part.clause.site.kind == "MATCH PATTERNS" else str(part.spec.pattern)
         yield from _event_lines(part.bound, part.spec, part.shards, pattern)
         yield from _table("measures", list(_measures(text, part.bound)))
+    elif isinstance(part.bound, BoundAutomaton):
+        assert isinstance(part.spec, AutomatonSpec)
+        yield from _automaton_lines(part.bound, part.spec)
     several = None if isinstance(part.pushdown, str) or not part.pushdown.spec.patterns else part.pushdown.spec
     if several is not None:
         yield from _table("sharing", sharing_lines(several))
@@ -94,8 +102,8 @@ def _measures(text: str, bound: BoundEventPattern) -> Iterator[str]:
         yield f"{measure.name.value}: {text[span.start : span.end]}, {when}"
 
 
-def _key_filters(bound: BoundRowPattern | BoundEventPattern) -> list[str]:
-    """What the WHERE around the clause asks of its partitions."""
+def _key_filters(bound: BoundRowPattern | BoundEventPattern | BoundAutomaton) -> list[str]:
+    """The filters on partitions from the WHERE around the clause."""
     return [f"only where {text}: the others are not read" for text in bound.key_filters]
 
 
@@ -103,14 +111,18 @@ def _row_lines(bound: BoundRowPattern, spec: RowPatternSpec) -> Iterator[str]:
     yield from _table("input", [bound.relation.text])
     yield from _table("partition", [", ".join(key.text for key in bound.keys) or "all rows in one task"])
     yield from _table("partitions", _key_filters(bound))
-    ties = "rows that tie fall as the sort leaves them" if bound.order else "no ORDER BY: rows come in no defined order"
+    ties = (
+        "rows that tie fall as the sort leaves them" if bound.order else "no ORDER BY: the order of rows is undefined"
+    )
     yield from _table("order", [f"{', '.join(map(''.join, bound.order))} ({ties})" if bound.order else ties])
     yield from _table("output", [f"{_ROWS[spec.rows_per_match]}, AFTER MATCH SKIP {_skip(spec)}"])
     yield from _table("pattern", [str(spec.pattern)])
     yield from _table("conditions", list(_row_conditions(bound, spec)))
     measures = {name: source for source, name in bound.outputs.sources.items()}
     yield from _table("engine gives", [f"{name}: {source}" for name, source in measures.items()])
-    yield from _table("Spark folds", [f"{name} = {text}" for fold in bound.folds for text, name in fold.calls.items()])
+    yield from _table(
+        "Spark folds", [f"{name} = {text}" for fold in bound.folds for text, name in (fold.calls | fold.apart).items()]
+    )
     yield from _table("Spark gives", [f"{name} = {text}" for text, name in bound.measures])
 
 
@@ -155,13 +167,50 @@ def _event_lines(bound: BoundEventPattern, spec: EventPatternSpec, shards: Shard
     yield from _table(BINDING, [_binding(spec)] if bound_in_turn else [])
 
 
+def _automaton_lines(bound: BoundAutomaton, spec: AutomatonSpec) -> Iterator[str]:
+    yield from _table("input", [bound.relation.text])
+    yield from _table("partition", [", ".join(key.text for key in bound.keys) or "all rows in one task"])
+    yield from _table("partitions", _key_filters(bound))
+    order = ", ".join(map("".join, bound.order))
+    yield from _table("order", [f"{order} (rows that tie fall as the sort leaves them)"])
+    yield from _table("registers", [_register(register) for register in spec.registers])
+    within = bound.window
+    yield from _table(
+        "window",
+        [f"the last event before {within.deadline} of the first" if within else "none: runs end by their arcs only"],
+    )
+    yield from _table("conditions", [line for arc in spec.arcs for line in _arc_lines(arc, bound)])
+
+
+def _register(register: Register) -> str:
+    default = "" if register.default is None else f" DEFAULT {_constant(register.default)}"
+    return f"{register.name} {register.type.upper()}{default or (' DEFAULT …' if register.column else '')}"
+
+
+def _constant(default: Constant) -> str:
+    return str(default) if default.type == "string" else str(default.value)
+
+
+def _arc_lines(arc: Arc, bound: BoundAutomaton) -> Iterator[str]:
+    name = f"{arc} ({arc.name})" if arc.name else str(arc)
+    if arc.bit is not None:
+        yield f"{name}: Spark, on each event: {bound.tests[arc.bit]}"
+    if arc.condition is not None:
+        where = "slow path (Python), " if slow_functions(arc.condition) else ""
+        yield f"{name}: engine, {where}on the registers: {arc.condition}"
+    for one in arc.sets:
+        yield f"{name}: engine, {'slow path (Python), ' if slow_functions(one.value) else ''}SET {one.text}"
+    if arc.ignorable:
+        yield f"{name}: ignorable, costs nothing per run"
+
+
 def _class(predicate: Predicate) -> str:
     slow = slow_functions(predicate.condition)
     return f"slow path (Python: {', '.join(slow)})" if slow else predicate_class(predicate)
 
 
 def _binding(spec: EventPatternSpec) -> str:
-    """In which order variables are bound, as far as it is known before a run."""
+    """The order in which variables are bound, as far as it is known before the run."""
     names = [element.variable for element in elements(spec.pattern, negated=False)]
     if spec.engine in ("eager", "stack"):
         return f"{', '.join(names if spec.engine == 'eager' else names[::-1])}: the order of the pattern"
@@ -174,7 +223,7 @@ def _binding(spec: EventPatternSpec) -> str:
 
 
 def _time_line(shards: Shards | str, partitioned: bool) -> list[str]:
-    """How the events of a partition spread over tasks: rule time_shards."""
+    """How the events of a partition are distributed over tasks: rule time_shards."""
     if isinstance(shards, Shards):
         return [
             f"cut into shards of {shards.text} that overlap by WITHIN; a match belongs to the shard of its first event"

@@ -8,7 +8,7 @@ from sparkcep.spec import AggregateSpec
 
 
 def sharing_lines(spec: AggregateSpec) -> list[str]:
-    """The passes of the sharing plan, with their cost against one pass per pattern."""
+    """The passes of the sharing plan, with their cost compared to one pass per pattern."""
     patterns = [(one.name, sequences(one.pattern)) for one in spec.patterns]
     plan = plan_sharing(patterns, windowed=spec.within is not None)
     lines = [f"in one pass: {', '.join(patterns[i][0] for i in group)}" for group in plan.passes]

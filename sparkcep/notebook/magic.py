@@ -1,6 +1,6 @@
-"""``%%sql``: a cell of SQL, its result as a table with the number of rows and the time.
+"""``%%sql``: runs a cell of SQL and shows its result as a table with the number of rows and the elapsed time.
 
-Made of IPython's own magics: jupysql and ipython-sql speak SQLAlchemy, and draw neither automata nor matches.
+Built on IPython's own magics: jupysql and ipython-sql require SQLAlchemy, and draw neither automata nor matches.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ ROWS = 50
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Result:
-    """The first rows of a query; ``df`` is the whole of it."""
+    """The first rows of a query; ``df`` is the full result."""
 
     df: DataFrame
     rows: Sequence[Sequence[Any]]
@@ -64,14 +64,14 @@ class SqlMagics(Magics):
     """``%%sql``; the session is the notebook's ``spark``, else the active one, else a new one."""
 
     @magic_arguments()  # type: ignore[untyped-decorator]
-    @argument("name", nargs="?", help="The variable that the DataFrame is kept in.")  # type: ignore[untyped-decorator]
+    @argument("name", nargs="?", help="The variable to which the DataFrame is assigned.")  # type: ignore[untyped-decorator]
     @argument("-r", "--rows", type=int, default=ROWS, help="Rows shown.")  # type: ignore[untyped-decorator]
     @argument("-e", "--explain", action="store_true", help="Draw the automaton instead of running the query.")  # type: ignore[untyped-decorator]
     @argument("-a", "--analyze", action="store_true", help="Count what happens to the rows: EXPLAIN ANALYZE PATTERN.")  # type: ignore[untyped-decorator]
-    @argument("-p", "--plot", action="store_true", help="Draw the matches of the last clause on their time line too.")  # type: ignore[untyped-decorator]
+    @argument("-p", "--plot", action="store_true", help="Also draw the matches of the last clause on a timeline.")  # type: ignore[untyped-decorator]
     @cell_magic  # type: ignore[untyped-decorator]
     def sql(self, line: str, cell: str) -> None:
-        """Run the SQL of the cell; several statements are separated by semicolons, the last one's rows are shown."""
+        """Run the SQL of the cell; statements are separated by semicolons, and the rows of the last one are shown."""
         options = parse_argstring(self.sql, line)
         try:
             for shown in self._results(_statements(cell), options):
@@ -135,5 +135,5 @@ def _cell(value: Any) -> str:
 
 
 def _short(error: Exception) -> Exception:
-    """The error without the chain of calls that it came through."""
+    """The error without its traceback."""
     return error.with_traceback(None)

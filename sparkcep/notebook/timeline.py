@@ -1,4 +1,4 @@
-"""Matches on their time line, drawn with matplotlib: a lane for each match, a point for each event, a colour for each variable."""
+"""Matches on a timeline, drawn with matplotlib: one lane per match, one point per event, one colour per variable."""
 
 from __future__ import annotations
 
@@ -13,20 +13,20 @@ from sparkcep.errors import CepUnsupportedError
 from sparkcep.session import timeline
 
 MOST_LANES = 30
-"""Matches drawn: the first ones, in order of their partitions and times."""
+"""The most matches drawn: the first ones, in order of partition and time."""
 
 MOST_EVENTS = 5000
-"""Events fetched for them."""
+"""The most events fetched for them."""
 
 LANE = 0.32
-"""Inches of a lane."""
+"""The height of a lane in inches."""
 
 DPI = 110
 
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Timeline:
-    """A drawing of matches; ``figure`` is a matplotlib Figure, to be changed or saved."""
+    """A drawing of matches; ``figure`` is a matplotlib Figure that can be modified or saved."""
 
     figure: Any
 
@@ -40,12 +40,12 @@ class Timeline:
 
 
 def draw(text: str, spark: SparkSession, lanes: int = MOST_LANES) -> Timeline:
-    """The matches of ``text``'s last clause. Raises CepUnsupportedError without matplotlib."""
+    """Draw the matches of the last clause of ``text``. Raises CepUnsupportedError without matplotlib."""
     try:
         from matplotlib.figure import Figure
     except ImportError as error:
         raise CepUnsupportedError(
-            "time lines without matplotlib", code="TIMELINE", hint="pip install 'sparkcep[notebook]'"
+            "timelines without matplotlib", code="TIMELINE", hint="pip install 'sparkcep[notebook]'"
         ) from error
     query, names = timeline(text, spark)
     matches = _matches(spark.sql(query).limit(MOST_EVENTS).collect())
@@ -58,7 +58,7 @@ def draw(text: str, spark: SparkSession, lanes: int = MOST_LANES) -> Timeline:
 
 
 Match = tuple[str, list[tuple[Any, str]]]
-"""Its lane, and (time, variable) of its events."""
+"""A lane, and (time, variable) of each event."""
 
 
 def _matches(rows: Sequence[Any]) -> list[Match]:

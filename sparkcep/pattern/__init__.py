@@ -1,5 +1,5 @@
-"""Pattern IR: what a pattern is, apart from any SQL text and any engine.
+"""Pattern IR: the structure of patterns, independent of SQL text and engines.
 
-``row`` holds MATCH_RECOGNIZE row patterns, ``event`` holds MATCH PATTERN event patterns. Nodes are frozen, compare by
-value (their spans do not count), and print themselves as SQL.
+``row`` holds MATCH_RECOGNIZE row patterns, ``event`` holds MATCH PATTERN event patterns. Nodes are frozen, compare by value (ignoring spans), and
+print themselves as SQL.
 """

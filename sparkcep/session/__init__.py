@@ -1,8 +1,7 @@
 """Sessions that understand MATCH_RECOGNIZE and MATCH PATTERN.
 
-``session`` makes one, ``install`` extends one that exists (classic or Spark Connect), ``rewrite`` shows what Spark gets, ``explain`` how
-a statement is understood; ``match`` and
-``match_recognize`` put a clause over a DataFrame.
+``session`` creates one, ``install`` extends an existing one (classic or Spark Connect), ``rewrite`` shows what Spark gets, ``explain`` how a
+statement is interpreted; ``match`` and ``match_recognize`` apply a clause to a DataFrame.
 """
 
 from __future__ import annotations
@@ -14,17 +13,27 @@ from typing import Any
 from pyspark.sql import SparkSession
 
 from sparkcep.session.config import DEFAULTS, prepare_worker_python
-from sparkcep.session.dataframes import match, match_recognize
+from sparkcep.session.dataframes import match, match_automaton, match_recognize
 from sparkcep.session.install import explain, install, rewrite, timeline, uninstall
 
-__all__ = ["explain", "install", "match", "match_recognize", "rewrite", "session", "timeline", "uninstall"]
+__all__ = [
+    "explain",
+    "install",
+    "match",
+    "match_automaton",
+    "match_recognize",
+    "rewrite",
+    "session",
+    "timeline",
+    "uninstall",
+]
 
 
 def session(app_name: str = "sparkcep", master: str | None = None, **config: Any) -> SparkSession:
-    """A SparkSession with the extension in it.
+    """A SparkSession with the extension installed.
 
-    ``config``: Spark settings by their dotted names, ``session(**{"spark.sql.shuffle.partitions": 8})``. ``master`` defaults to what
-    Spark finds in its environment, else ``local[*]``.
+    ``config``: Spark settings by their dotted names, ``session(**{"spark.sql.shuffle.partitions": 8})``. ``master`` defaults to that of Spark's
+    environment, else ``local[*]``.
     """
     python = prepare_worker_python()
     builder = SparkSession.builder.appName(app_name).config("spark.pyspark.python", python)
@@ -36,7 +45,7 @@ def session(app_name: str = "sparkcep", master: str | None = None, **config: Any
 
 
 class _Callable(ModuleType):
-    """``sparkcep.session`` is the function and, once something has imported it, this package: so the package can be called."""
+    """``sparkcep.session`` is the function and, once imported, this package: so the package is callable."""
 
     def __call__(self, *arguments: Any, **config: Any) -> SparkSession:
         return session(*arguments, **config)

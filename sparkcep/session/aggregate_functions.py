@@ -1,6 +1,6 @@
-"""``aseq_count`` and its kin in sessions: patterns parsed on the driver, functions made for a Spark Connect server.
+"""``aseq_count`` and its siblings in sessions: patterns parsed on the driver, functions created for a Spark Connect server.
 
-In: pattern text, or a call as the rewrite found it. Out: a pattern that A-Seq counts; the name of a function registered for the call.
+In: pattern text, or a call found by the rewrite. Out: a pattern that A-Seq can count; the name of a function registered for the call.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from sql_functions.register_aggregates import function_spec, result_type
 
 
 def counted_pattern(text: str) -> EventPattern:
-    """The pattern of ``text``. Raises CepError, with a place in ``text``, for one that A-Seq does not count."""
+    """The pattern of ``text``. Raises CepError, with a span in ``text``, if A-Seq cannot count it."""
     try:
         pattern = parse_event_pattern(text)
         sequences(pattern)
@@ -31,7 +31,7 @@ def counted_pattern(text: str) -> EventPattern:
 
 
 def connect_function(spark: Any, sql: Any, call: FunctionCall) -> str:
-    """Register the Arrow UDF of a call with a Spark Connect session; returns its name. ``sql`` makes a DataFrame of text."""
+    """Register the Arrow UDF of a call with a Spark Connect session; returns its name. ``sql`` turns text into a DataFrame."""
     from pyspark.sql.connect.udf import UserDefinedFunction
     from pyspark.util import PythonEvalType
 
@@ -66,8 +66,8 @@ def _types(sql: Any, call: FunctionCall) -> list[Any]:
         ]
     except Exception:
         raise CepAnalysisError(
-            f"the types of the arguments of aseq_{call.function} cannot be found by themselves",
+            f"the types of the arguments of aseq_{call.function} cannot be determined separately",
             code="ASEQ_FUNCTION",
             span=call.span,
-            hint="over Spark Connect the FROM of the query must stand alone: make a temporary view of the WITH or the outer query",
+            hint="over Spark Connect the FROM of the query must be self-contained: make a temporary view of the WITH or the outer query",
         ) from None

@@ -1,8 +1,8 @@
 """The extension of a classic (JVM) SparkSession: a parser in front of Spark's own.
 
-Spark asks its session's parser for every statement: ``spark.sql``, view texts, CTAS, EXPLAIN, Thrift connections. ``PatternParser``
-stands there, rewrites the pattern clauses of a statement and hands the rest, and every other call, to the parser it found.
-A statement without a clause passes as it is, and an error of Spark's own passes as the Java exception it was.
+Spark calls its session's parser for every statement: ``spark.sql``, view texts, CTAS, EXPLAIN, Thrift connections. ``PatternParser`` takes its place,
+rewrites the pattern clauses of a statement and delegates the result, and every other call, to the original parser. Statements without a clause are
+passed through unchanged, and Spark's own errors propagate as the original Java exceptions.
 """
 
 from __future__ import annotations
@@ -14,19 +14,20 @@ from typing import Any
 from weakref import WeakValueDictionary
 
 from py4j.protocol import Py4JJavaError
-from pyspark.errors.exceptions.captured import CapturedException
+from pyspark.errors.exceptions.captured import CapturedException, ParseException
 from pyspark.java_gateway import ensure_callback_server_started
 from pyspark.sql import SparkSession
 
 from rewrites import InputError, Rewritten, positional_name
+from rewrites.bind.relation import spark_message
 from sparkcep.errors import CepError, CepInternalError
 from sparkcep.session.aggregate_functions import counted_pattern
 from sparkcep.session.config import PREFIX, options, point_workers
 from sparkcep.session.patterns import SessionPatterns
 from sparkcep.session.raising import remember, translate_errors
 from sparkcep.session.statement import analysed as analysed_statement
-from sparkcep.session.statement import concerns, spark_sql
-from sql_functions.catalog import ClassicDescribe, classic_describe, dataset_of_plan
+from sparkcep.session.statement import concerns, not_parsed, spark_sql, without_clauses
+from sql_functions.catalog import ClassicDescribe, classic_describe, dataset_of_plan, quiet
 from sql_functions.register import register_builtin, register_in_session
 from sql_functions.register_aggregates import builtin_functions, register_aggregates
 
@@ -35,7 +36,7 @@ Setting = Callable[[str], str | None]
 
 
 def install(spark: SparkSession) -> None:
-    """Put the extension into ``spark`` and the sessions it makes from now on (idempotent)."""
+    """Install the extension in ``spark`` and the sessions it creates from now on (idempotent)."""
     context, jsession = spark.sparkContext, spark._jsparkSession
     _start_callbacks(context._gateway)
     point_workers(context)
@@ -54,18 +55,18 @@ def install(spark: SparkSession) -> None:
 
 
 def uninstall(spark: SparkSession) -> None:
-    """Take the extension out of ``spark`` and of the sessions it makes from now on; stored views keep working."""
+    """Remove the extension from ``spark`` and from the sessions it creates from now on; stored views keep working."""
     parser = _parser_of(spark.sparkContext, spark._jsparkSession)
     if parser is not None:
         parser.injection.active = parser.active = False
 
 
 def rewritten(spark: SparkSession, text: str) -> str:
-    """The SQL that Spark gets for ``text`` (the text itself where it has no pattern clause)."""
+    """The SQL that Spark gets for ``text`` (the text itself if it has no pattern clause)."""
     parser = _parser_of(spark.sparkContext, spark._jsparkSession)
     if parser is None:
         raise CepInternalError(
-            "this session has no sparkcep in it", code="NOT_INSTALLED", hint="sparkcep.install(spark)"
+            "sparkcep is not installed in this session", code="NOT_INSTALLED", hint="sparkcep.install(spark)"
         )
     try:
         return parser.rewrite(text, parser.parse_plain)
@@ -74,7 +75,7 @@ def rewritten(spark: SparkSession, text: str) -> str:
 
 
 def analysed(spark: SparkSession, text: str, **changes: Any) -> Rewritten:
-    """``text`` with every stage of its rewriting; ``changes`` to the session's ``Options``."""
+    """All stages of rewriting ``text``, with ``changes`` to the session's ``Options``."""
     install(spark)
     parser = _parser_of(spark.sparkContext, spark._jsparkSession)
     assert parser is not None
@@ -87,8 +88,8 @@ def analysed(spark: SparkSession, text: str, **changes: Any) -> Rewritten:
 class PatternParser:
     """org.apache.spark.sql.catalyst.parser.ParserInterface: rewrites, then delegates.
 
-    It knows its session by a weak reference: the session holds the parser, across two languages, and neither garbage collector sees the whole
-    circle. A Thrift server makes a session for each connection.
+    It holds its session by a weak reference: the session holds the parser, across two languages, and neither garbage collector sees the whole cycle.
+    A Thrift server creates a session for each connection.
     """
 
     def __init__(self, injection: _Injection, jsession: Any, delegate: Any) -> None:
@@ -111,30 +112,52 @@ class PatternParser:
 
     def _parse(self, text: str, parse: Parse, parse_rewritten: Parse) -> Any:
         try:
-            return parse_rewritten(self._rewritten(text, parse_rewritten)) if self._is_ours(text) else parse(text)
+            return self._parse_ours(text, parse, parse_rewritten) if self._is_ours(text) else parse(text)
         except CepError as error:
             raise _java_error(self.injection.context, error.in_sql(text)) from None
         except CapturedException as error:
             raise Py4JJavaError(str(error), error._origin) from None
 
+    def _parse_ours(self, text: str, parse: Parse, parse_rewritten: Parse) -> Any:
+        """The plan of the rewritten statement; where Spark cannot parse that, its complaint is about ``text``."""
+        sql = self._rewritten(text, parse_rewritten)
+        try:
+            with quiet:
+                return parse_rewritten(sql)
+        except ParseException as error:
+            raise self._about(text, parse, error) from None
+
+    def _about(self, text: str, parse: Parse, error: ParseException) -> Exception:
+        """What Spark says of ``text`` with its clauses blanked out; where it has nothing to say, what it cannot parse stands in a clause."""
+        around = without_clauses(text)
+        if around is None:
+            return error
+        try:
+            with quiet:
+                parse(around)
+        except ParseException as own:
+            java = own._origin.withCommand(text)
+            return Py4JJavaError(str(own), java)
+        return not_parsed(text, spark_message(error))
+
     def _is_ours(self, text: str) -> bool:
         return self.active and concerns(text)
 
     def _rewritten(self, text: str, parse: Parse) -> str:
-        """``text`` as Spark gets it; where Spark cannot read a clause's input, the query that makes it say so."""
+        """The SQL that Spark gets for ``text``; if Spark cannot read a clause's input, the query that reproduces its error."""
         try:
             return self.rewrite(text, parse)
         except InputError as error:
             return error.query
 
     def rewrite(self, text: str, parse: Parse) -> str:
-        """``text`` as Spark gets it; ``parse`` makes plans of the queries that are asked for their schema."""
+        """The SQL that Spark gets for ``text``; ``parse`` makes plans of queries whose schemas are needed."""
         jsession = self._session.get()
         describe = classic_describe(self.injection.of_rows, jsession, parse)
         return spark_sql(text, describe, options(self._setting(jsession)), self._patterns(jsession, describe))
 
     def analysed(self, text: str, **changes: Any) -> Rewritten:
-        """``text`` with every stage of its rewriting."""
+        """All stages of rewriting ``text``."""
         jsession = self._session.get()
         describe = classic_describe(self.injection.of_rows, jsession, self.parse_plain)
         found = replace(options(self._setting(jsession)), **changes)
@@ -144,7 +167,7 @@ class PatternParser:
         return SessionPatterns(jsession.catalog, describe.rows, jsession.conf().get, describe.files)
 
     def _setting(self, jsession: Any) -> Setting:
-        """What looks up a setting of the session. Each call into the JVM takes its turn, and most sessions have none of ours."""
+        """A look-up of session settings. It saves calls into the JVM, because most sessions have none of our settings."""
         if self._settings is None:
             self._settings = jsession.sessionState().conf().settings()
         if PREFIX not in self._settings.toString():
@@ -166,7 +189,7 @@ class PatternParser:
 
 
 class _Injection:
-    """scala.Function2 for SparkSessionExtensions.injectParser: (session, parser) → the parser in front of it."""
+    """scala.Function2 for SparkSessionExtensions.injectParser: (session, parser) → the parser that wraps it."""
 
     def __init__(self, context: Any) -> None:
         self.active = True
@@ -184,7 +207,7 @@ class _Injection:
 
 
 _PARSERS: WeakValueDictionary[tuple[str, int], PatternParser] = WeakValueDictionary()
-"""The parser in front of each session; Spark's session keeps it alive."""
+"""The parser of each session, kept alive by Spark's session."""
 
 
 _INJECTIONS: WeakValueDictionary[tuple[str, int], _Injection] = WeakValueDictionary()
@@ -196,7 +219,7 @@ def _identity(context: Any, java_object: Any) -> tuple[str, int]:
 
 
 def _injection(context: Any, extensions: Any) -> _Injection:
-    """The one injection of the sessions that share ``extensions``: a second one would put two parsers into their new sessions."""
+    """The single injection for the sessions that share ``extensions``: a second one would install two parsers in their new sessions."""
     key = _identity(context, extensions)
     injection = _INJECTIONS.get(key)
     if injection is None:
@@ -207,7 +230,7 @@ def _injection(context: Any, extensions: Any) -> _Injection:
 
 
 def _parser_of(context: Any, jsession: Any) -> PatternParser | None:
-    jsession.sessionState()  # made when first asked for; a newSession() of an extended one gets its parser there
+    jsession.sessionState()  # created lazily; a newSession() of an extended session gets its parser here
     return _PARSERS.get(_identity(context, jsession))
 
 
@@ -219,14 +242,14 @@ def _set_parser(jsession: Any, parser: PatternParser) -> None:
 
 
 def _start_callbacks(gateway: Any) -> None:
-    """Let the JVM call Python, and let Java exceptions pass through Python as they are (set before the server starts)."""
+    """Let the JVM call Python, and let Java exceptions pass through Python unchanged (set before the server starts)."""
     gateway.callback_server_parameters.propagate_java_exceptions = True
     gateway.python_parameters.propagate_java_exceptions = True
     ensure_callback_server_started(gateway)
 
 
 def _named_parameters(jvm: Any, parameters: Any) -> Any:
-    """Positional parameters as the named ones that ``rewrite`` puts in their place; others as they are."""
+    """Positional parameters as the named ones that ``rewrite`` substitutes for them; others unchanged."""
     values = _positional_values(parameters)
     if not values:
         return parameters
@@ -251,9 +274,9 @@ def _items(sequence: Any) -> list[Any]:
 
 
 def _java_error(context: Any, error: CepError) -> Py4JJavaError:
-    """A CepError as a Java exception, so that every client (Thrift too) sees its text; the parser interface lets unchecked ones pass.
+    """A CepError as an unchecked Java exception, which the parser interface allows, so that every client (Thrift too) sees its text.
 
-    A Thrift server sends stack traces to its clients: this one would be about the bridge to Python, and is left out.
+    A Thrift server sends stack traces to its clients; this one would only show the bridge to Python, so it is removed.
     """
     remember(error)
     jvm = context._jvm

@@ -1,6 +1,6 @@
 """The extension of a Spark Connect client session: the rewrite happens in the client's ``sql``.
 
-There is no JVM in reach, so each MatchSpec is registered as a UDTF of its own on the server's session (``sql_functions.register``).
+The JVM is out of reach, so each MatchSpec is registered as a UDTF of its own in the server's session (``sql_functions.register``).
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ def install(spark: Any) -> None:
 
 
 def uninstall(spark: Any) -> None:
-    """Give ``spark`` its own ``sql`` back."""
+    """Restore the original ``sql`` of ``spark``."""
     if hasattr(spark, _ORIGINAL):
         spark.sql = getattr(spark, _ORIGINAL)
         delattr(spark, _ORIGINAL)
@@ -59,7 +59,7 @@ def rewritten(spark: Any, text: str) -> str:
 
 
 def analysed(spark: Any, text: str, **changes: Any) -> Rewritten:
-    """``text`` with every stage of its rewriting; ``changes`` to the session's ``Options``."""
+    """All stages of rewriting ``text``, with ``changes`` to the session's ``Options``."""
     found = options(lambda name: spark.conf.get(name, None))
     function = lambda spec_json: connect_function(spark, spec_json)  # noqa: E731
     sql = getattr(spark, _ORIGINAL, spark.sql)
@@ -71,7 +71,7 @@ def analysed(spark: Any, text: str, **changes: Any) -> Rewritten:
 
 
 def _formatted(spark: Any, text: str, values: dict[str, Any]) -> tuple[str, dict[str, Any]]:
-    """``text`` with the braces of ``sql(text, **values)`` filled in, and its DataFrames by the names that stand for them."""
+    """``text`` with the braces of ``sql(text, **values)`` substituted, and its DataFrames by the names that stand for them."""
     if not values:
         return text, {}
     from pyspark.sql.connect.sql_formatter import SQLStringFormatter
@@ -82,7 +82,7 @@ def _formatted(spark: Any, text: str, values: dict[str, Any]) -> tuple[str, dict
 
 
 def _over(frames: dict[str, Any], original: Any) -> Any:
-    """``original`` for queries that name ``frames``: the DataFrames go along with each query, so their plans become part of its plan."""
+    """``original`` for queries that reference ``frames``: the DataFrames are passed with each query, so that their plans become part of its plan."""
     if not frames:
         return original
 
@@ -96,7 +96,7 @@ def _over(frames: dict[str, Any], original: Any) -> Any:
 
 
 def _refuse_lasting_view(text: str) -> None:
-    """The functions of a rewritten clause are this session's: a view of them would be no other's."""
+    """Refuse views visible to other sessions: the functions of a rewritten clause exist only in this session."""
     span = lasting_view(text)
     if span is not None:
         raise CepUnsupportedError(
@@ -109,7 +109,7 @@ def _refuse_lasting_view(text: str) -> None:
 
 
 def named_arguments(args: Any) -> dict[str, Any] | None:
-    """Positional arguments as the named ones that ``rewrite`` puts in their place."""
+    """Positional arguments as the named ones that ``rewrite`` substitutes for them."""
     if isinstance(args, list | tuple):
         return {positional_name(i): value for i, value in enumerate(args)}
     return args  # type: ignore[no-any-return]

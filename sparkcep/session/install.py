@@ -1,4 +1,4 @@
-"""Put the extension into a session and take it out again, whatever kind of session it is."""
+"""Install the extension in a session of any kind, and remove it again."""
 
 from __future__ import annotations
 
@@ -14,46 +14,46 @@ from sparkcep.session import classic, connect
 
 
 def install(spark: SparkSession) -> SparkSession:
-    """Put the extension into ``spark`` (and its later ``newSession()``s) and return it. Doing it twice is harmless."""
+    """Install the extension in ``spark`` (and its later ``newSession()``s) and return it. Idempotent."""
     _side(spark).install(spark)
     return spark
 
 
 def uninstall(spark: SparkSession) -> SparkSession:
-    """Take the extension out of ``spark`` and return it."""
+    """Remove the extension from ``spark`` and return it."""
     _side(spark).uninstall(spark)
     return spark
 
 
 def rewrite(text: str, spark: SparkSession) -> str:
-    """The SQL that Spark gets for ``text``; a statement without a pattern clause comes back as it is."""
+    """The SQL that Spark gets for ``text``; a statement without a pattern clause is returned unchanged."""
     return str(_side(spark).rewritten(spark, text))
 
 
 def explain(text: str, spark: SparkSession | None = None) -> Explanation:
     """EXPLAIN PATTERN of ``text`` as an object: ``str`` gives the text, a notebook shows the automaton above it.
 
-    ``spark``: the active session where none is given.
+    ``spark``: the active session by default.
     """
     return explanation(analysed(text, spark or active()))
 
 
 def timeline(text: str, spark: SparkSession) -> tuple[str, str]:
-    """(SQL that lists the events of the matches of ``text``'s last clause one by one, what its lanes are)."""
+    """(SQL that lists the events of the matches of the last clause of ``text`` one by one, the title of its lanes)."""
     rewritten = analysed(text, spark, timeline=True)
     if not rewritten.clauses:
-        raise CepUnsupportedError("a time line of a statement without a pattern clause", code="TIMELINE", sql=text)
+        raise CepUnsupportedError("a timeline of a statement without a pattern clause", code="TIMELINE", sql=text)
     return rewritten.clauses[-1].timeline, lane_names(rewritten.clauses[-1].bound.keys)
 
 
 def analysed(text: str, spark: SparkSession, **changes: Any) -> Rewritten:
-    """``text`` with every stage of its rewriting; ``changes`` to the session's options."""
+    """All stages of rewriting ``text``, with ``changes`` to the session's options."""
     found: Rewritten = _side(spark).analysed(spark, text, **changes)
     return found
 
 
 def active() -> SparkSession:
-    """The session at hand. Raises CepAnalysisError where there is none."""
+    """The active session. Raises CepAnalysisError if there is none."""
     spark = SparkSession.getActiveSession()
     if spark is None:
         raise CepAnalysisError("there is no active Spark session", code="NO_SESSION", hint="spark = sparkcep.session()")
@@ -61,5 +61,5 @@ def active() -> SparkSession:
 
 
 def _side(spark: Any) -> Any:
-    """The module for the session's kind."""
+    """The module for the kind of session."""
     return connect if type(spark).__module__.startswith("pyspark.sql.connect") else classic

@@ -1,7 +1,7 @@
-"""CepError across the JVM: an error raised in Spark's parser callback comes back to the Python caller as itself.
+"""CepError across the JVM: an error raised in Spark's parser callback reaches the Python caller as the original exception.
 
-The JVM carries an AnalysisException with the error's text (that is what Thrift clients see); ``SparkSession.sql`` in Python looks the
-text up and raises the CepError it came from.
+In the JVM it is an AnalysisException with the error's text (this is what Thrift clients see); ``SparkSession.sql`` in Python looks the text up and
+raises the original CepError.
 """
 
 from __future__ import annotations
@@ -18,13 +18,13 @@ from sparkcep.errors import CepError
 from sql_functions.catalog import spark_exception
 
 _KEPT = 32
-"""Errors remembered: each is raised right after it was made, a few threads may be at it at once."""
+"""The number of errors remembered: each is re-raised right after its creation, and only a few threads do so at a time."""
 
 _errors: OrderedDict[str, CepError] = OrderedDict()
 
 
 def remember(error: CepError) -> CepError:
-    """Keep ``error`` until its Java twin arrives in Python."""
+    """Keep ``error`` until its Java counterpart arrives in Python."""
     _errors[str(error)] = error
     while len(_errors) > _KEPT:
         _errors.popitem(last=False)
@@ -32,7 +32,7 @@ def remember(error: CepError) -> CepError:
 
 
 def translate_errors() -> None:
-    """Make ``SparkSession.sql`` raise the CepError instead of its Java twin (idempotent)."""
+    """Make ``SparkSession.sql`` raise the CepError instead of its Java counterpart (idempotent)."""
     original = SparkSession.sql
     if hasattr(original, "__sparkcep__"):
         return
@@ -54,7 +54,7 @@ def translate_errors() -> None:
 
 
 def _declared(error: Py4JJavaError) -> Exception:
-    """What Spark's parser raised, and Java let through wrapped; any other exception as it is."""
+    """The exception of Spark's parser, unwrapped if a Java proxy has wrapped it; any other exception unchanged."""
     wrapped = error.java_exception.getClass().getSimpleName() == "UndeclaredThrowableException"
     return spark_exception(error) if wrapped else error
 

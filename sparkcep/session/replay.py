@@ -1,8 +1,8 @@
-"""Rewrites kept for the next time a statement comes: a dashboard sends the same text again and again.
+"""A cache of rewrites: a dashboard sends the same text again and again.
 
-A rewrite is a function of the text, the settings, and what Spark answered when it was asked for schemas. Nothing else enters it, so a kept one
-holds as long as Spark gives the same answers: they are asked for again each time, all in one query, and a different one (a table that changed, a
-function of another type, another session's view of the same name) or none throws the kept rewrite away.
+A rewrite is a function of the text, the settings, and the schemas that Spark returned. Nothing else enters it, so a cached rewrite is valid as long
+as Spark returns the same schemas: they are checked each time, all in one query, and a difference (a table that changed, a function of another type,
+another session's view of the same name) or an error invalidates it.
 """
 
 from __future__ import annotations
@@ -21,15 +21,15 @@ from rewrites.bind.notices import Notice
 from rewrites.bind.relation import Describe
 
 KEPT = 256
-"""Statements kept: the tiles of a few dashboards. The one that was not asked for longest goes first."""
+"""Statements cached: the tiles of a few dashboards. The least recently used one is evicted first."""
 
 LONGEST = 1 << 16
-"""Characters of a statement that is kept: together at most a few dozen megabytes."""
+"""The longest statement cached, in characters: at most a few dozen megabytes in all."""
 
 
 @dataclass(frozen=True, slots=True)
 class Kept:
-    """The SQL for a statement, what there is to say about it, and the queries whose schemas it rests on, with their columns."""
+    """The SQL for a statement, its notices, and the queries whose schemas it depends on, with their columns."""
 
     sql: str
     notices: tuple[Notice, ...]
@@ -37,7 +37,7 @@ class Kept:
     columns: tuple[StructField, ...]
 
     def holds(self, describe: Describe) -> bool:
-        """Whether Spark gives the same answers now."""
+        """Whether Spark still returns the same schemas."""
         if not self.queries:
             return True
         try:
@@ -47,7 +47,7 @@ class Kept:
 
 
 class Rewriter:
-    """Rewrites statements, and remembers."""
+    """Rewrites statements, with a cache."""
 
     def __init__(self) -> None:
         self._kept: OrderedDict[tuple[str, Options], Kept] = OrderedDict()
@@ -56,7 +56,7 @@ class Rewriter:
     def rewrite(self, text: str, describe: Describe, options: Options) -> Kept:
         """The SQL for ``text``. Raises CepError as ``analyse`` does.
 
-        Spark Connect's rewrites are not kept: they register functions in the session.
+        Spark Connect's rewrites are not cached: they register functions in the session.
         """
         with self._lock:
             kept = self._kept.get((text, options))
@@ -80,7 +80,7 @@ class Rewriter:
 
 
 class _Asked:
-    """A Describe that writes down what it was asked and what it answered."""
+    """A Describe that records its queries and their answers."""
 
     def __init__(self, describe: Callable[[str], StructType]) -> None:
         self._describe = describe
@@ -91,14 +91,14 @@ class _Asked:
         try:
             answer = self._describe(query)
         except PySparkException:
-            self.all_answered = False  # the rewrite rests on a refusal, which one query for all cannot repeat
+            self.all_answered = False  # the rewrite depends on an error, which the joint query cannot reproduce
             raise
         self.answers[query] = answer
         return answer
 
     @property
     def expression(self) -> Callable[[str], Any] | None:
-        """Spark's analysis of an expression, where it is in reach; the session's modes and time zone are in it, so it is asked anew each time."""
+        """Spark's analysis of an expression, if available; it depends on the session's modes and time zone, so it is repeated each time."""
         analyse_expression: Callable[[str], Any] | None = getattr(self._describe, "expression", None)
         if analyse_expression is None:
             return None
@@ -111,8 +111,27 @@ class _Asked:
         return asked
 
     @property
+    def streaming(self) -> Callable[[str], bool] | None:
+        """Whether a query reads a stream. What does is refused, and no refusal is kept."""
+        found: Callable[[str], bool] | None = getattr(self._describe, "streaming", None)
+        return found
+
+    def value(self) -> Callable[[str], Any] | None:
+        """The value of a constant, such as a parameter: another one makes another rewrite."""
+        ask: Callable[[str], Any] | None = getattr(self._describe, "value", None)
+        if ask is None:
+            return None
+        known = ask
+
+        def asked(query: str) -> Any:
+            self.all_answered = False
+            return known(query)
+
+        return asked
+
+    @property
     def resources(self) -> Callable[[str], Any] | None:
-        """What Spark knows of a query's cost. It changes no answer, so a rewrite is kept whatever it was."""
+        """What Spark knows of a query's cost. It does not affect the answer, so it does not invalidate a rewrite."""
         found: Callable[[str], Any] | None = getattr(self._describe, "resources", None)
         return found
 
@@ -124,6 +143,6 @@ def _kept(rewritten: Rewritten, asked: _Asked) -> Kept:
 
 
 def _joined(queries: tuple[str, ...]) -> str:
-    """One query with the columns of all: Spark is asked once."""
+    """One query with the columns of all, so that Spark analyses once."""
     first, *rest = (f"({query}\n)" for query in queries)
     return " ".join([f"SELECT * FROM {first}", *(f"CROSS JOIN {query}" for query in rest)])

@@ -1,4 +1,4 @@
-"""Whether a Spark Connect server can run patterns: its Python workers import packages that the client does not send."""
+"""Checks that a Spark Connect server can run patterns: its Python workers import packages that the client does not send."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ from pyspark.sql.functions import udf
 from sparkcep.errors import CepUnsupportedError
 
 NEEDED = ("sparkcep", "rewrites", "sql_functions", "pyarrow", "polars", "numpy", "numba")
-"""What the workers import, by name."""
+"""The packages that the workers import."""
 
 _FOUND = "_sparkcep_server_has_packages"
 
 
 def require_packages(spark: Any) -> None:
-    """Ask the server's Python once a session, by a job of one row. Raises CepUnsupportedError for what it lacks."""
+    """Check the server's Python once per session, by a job of one row. Raises CepUnsupportedError for missing packages."""
     if getattr(spark, _FOUND, False):
         return
     look = udf(_missing(list(NEEDED)), "string", useArrow=False)
@@ -30,7 +30,7 @@ def require_packages(spark: Any) -> None:
 
 
 def _missing(needed: list[str]) -> Any:
-    """A function that Spark pickles as it stands, because it is inside another: it needs no package to be there."""
+    """A function that Spark pickles by value, because it is nested: the server needs no package to load it."""
 
     def missing(_: Any) -> str:
         import sys

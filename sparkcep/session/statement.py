@@ -1,18 +1,19 @@
-"""A statement of the user's → the SQL that Spark gets: named patterns looked up, clauses rewritten, EXPLAIN PATTERN answered."""
+"""A user's statement → the SQL that Spark gets: named patterns looked up, clauses rewritten, EXPLAIN PATTERN answered."""
 
 from __future__ import annotations
 
 import logging
+import re
 from dataclasses import replace
 
 from rewrites import Options, Rewritten, analyse, guarded, has_clause, has_function
 from rewrites.bind.relation import Describe
-from rewrites.dialect import ExplainPrefix, explain_prefix
+from rewrites.dialect import ExplainPrefix, explain_prefix, find_sites
 from rewrites.dialect.pattern_names import uses
 from rewrites.dialect.pattern_statements import is_pattern_statement, parse_pattern_statement
 from rewrites.dialect.tokens import tokenize
 from rewrites.patterns import Expanded, FixedPatterns, PatternStore, expand, statement_sql
-from sparkcep.errors import CepNotice, Span
+from sparkcep.errors import CepNotice, CepSyntaxError, Span
 from sparkcep.explanation import analyze_query, explain_query
 from sparkcep.session.replay import Rewriter
 
@@ -20,11 +21,11 @@ LOGGER = logging.getLogger("sparkcep")
 NO_PATTERNS = FixedPatterns()
 _REWRITER = Rewriter()
 _VIEW_WORDS = ("OR", "REPLACE", "GLOBAL", "TEMP", "TEMPORARY")
-"""What may stand between CREATE and VIEW."""
+"""The words allowed between CREATE and VIEW."""
 
 
 def concerns(text: str) -> bool:
-    """Whether a statement is sparkcep's to rewrite; all others are Spark's as they are."""
+    """Whether sparkcep must rewrite a statement; all others go to Spark unchanged."""
     with guarded(text):
         ours = is_pattern_statement(text) or explain_prefix(text) is not None or any(True for _ in uses(text))
         return ours or has_clause(text) or has_function(text)
@@ -37,7 +38,7 @@ def runs_no_pattern(text: str) -> bool:
 
 
 def lasting_view(text: str) -> Span | None:
-    """Where a statement makes a view that other sessions read: CREATE VIEW, ALTER VIEW, CREATE GLOBAL TEMPORARY VIEW."""
+    """The span of a statement that creates a view visible to other sessions: CREATE VIEW, ALTER VIEW, CREATE GLOBAL TEMPORARY VIEW."""
     first, *rest = tokenize(text).items
     words = [token.key for token in rest[:5]]
     kind = next((word for word in words if word not in _VIEW_WORDS), "")
@@ -69,7 +70,7 @@ def _explained(text: str, prefix: ExplainPrefix, describe: Describe, options: Op
 
 
 def analysed(text: str, describe: Describe, options: Options, patterns: PatternStore = NO_PATTERNS) -> Rewritten:
-    """A statement with every stage of its rewriting; EXPLAIN PATTERN in front of it is passed over."""
+    """All stages of rewriting a statement; a leading EXPLAIN PATTERN is skipped."""
     with guarded(text):
         prefix = explain_prefix(text)
         return _analysed(expand(text[prefix.rest_offset if prefix else 0 :], patterns), describe, options)
@@ -80,8 +81,29 @@ def _analysed(expanded: Expanded, describe: Describe, options: Options) -> Rewri
         return replace(analyse(expanded.text, describe, options), expanded=expanded.changed)
 
 
+def without_clauses(text: str) -> str | None:
+    """``text`` with blanks for its clauses, so that all places stay the same; None for EXPLAIN PATTERN, which Spark does not know."""
+    if explain_prefix(text) is not None:
+        return None
+    for site in find_sites(text):
+        start, end = site.keyword.start, site.span.end
+        text = text[:start] + re.sub(r"[^\n]", " ", text[start:end]) + text[end:]
+    return text
+
+
+def not_parsed(text: str, message: str) -> CepSyntaxError:
+    """Spark cannot parse an expression of a clause: ``message`` is what it says."""
+    sites = find_sites(text)
+    return CepSyntaxError(
+        f"Spark cannot parse what stands in the clause: {message}",
+        code="SPARK",
+        sql=text,
+        span=sites[-1].keyword if sites else Span(0, len(text)),
+    )
+
+
 def _rewritten(expanded: Expanded, describe: Describe, options: Options) -> str:
-    """The SQL; what is odd about the statement goes to the log."""
+    """The SQL; notices are logged."""
     with expanded.locating():
         kept = _REWRITER.rewrite(expanded.text, describe, options)
     for notice in kept.notices:

@@ -1,22 +1,24 @@
-"""MatchSpec: the one thing that travels from the driver to the workers, as JSON inside the SQL text.
+"""MatchSpec: the only thing sent from the driver to the workers, as JSON inside the SQL text.
 
-``RowPatternSpec`` carries a MATCH_RECOGNIZE clause, ``EventPatternSpec`` a MATCH PATTERN clause, ``AggregateSpec`` one of
-which only aggregates are wanted; ``AnalyzeSpec`` any of them, to be counted. All name columns of the
-engine's input table, never SQL: whatever Spark can compute is a column already.
+``RowPatternSpec`` describes a MATCH_RECOGNIZE clause, ``EventPatternSpec`` a MATCH PATTERN clause, ``AggregateSpec`` one of which only
+aggregates are wanted, ``AutomatonSpec`` a MATCH AUTOMATON clause, and ``AnalyzeSpec`` any of them, to be counted. They name columns of the
+engine's input table, never SQL: whatever Spark can compute is already a column.
 """
 
 from sparkcep.spec.aggregate import AggregateSpec
 from sparkcep.spec.analyze import AnalyzeSpec
+from sparkcep.spec.automaton import AutomatonSpec
 from sparkcep.spec.codec import SPEC_VERSION, from_json, to_json
 from sparkcep.spec.event import EventPatternSpec
 from sparkcep.spec.row import RowPatternSpec
 
-MatchSpec = RowPatternSpec | EventPatternSpec | AggregateSpec
+MatchSpec = RowPatternSpec | EventPatternSpec | AggregateSpec | AutomatonSpec
 
 __all__ = [
     "SPEC_VERSION",
     "AggregateSpec",
     "AnalyzeSpec",
+    "AutomatonSpec",
     "EventPatternSpec",
     "MatchSpec",
     "RowPatternSpec",

@@ -37,7 +37,7 @@ class PatternName:
 
 @dataclass(frozen=True, slots=True)
 class NamedPattern:
-    """One of several patterns over the same events. Patterns share a variable if they name it alike."""
+    """One of several patterns over the same events. Variables of equal name are shared between patterns."""
 
     name: str
     pattern: EventPattern
@@ -47,11 +47,10 @@ class NamedPattern:
 class MatchAggregate:
     """``COUNT(*)`` (no ``variable``) or ``function(variable.column)`` over all matches of the partition, NULLs skipped.
 
-    ``number``: the type of a count, and of a sum of integers: BIGINT, where a value outside it is an error;
-    DECIMAL(38,0), exact; DOUBLE, rounded. ``unscaled``: a sum of decimals as DECIMAL(38,0), in units of their last
-    digit. Other sums of decimals and floats have the type that Spark's SUM gives them, MIN
-    and MAX the column's. A sum, minimum or maximum of nothing is NULL.
-    ``text``: the argument as it was written, where it is not ``variable.column``.
+    ``number``: the type of a count, and of a sum of integers: BIGINT (overflow is an error), DECIMAL(38,0) (exact) or DOUBLE (rounded). ``unscaled``:
+    a sum of decimals as DECIMAL(38,0), in units of their last digit. Other sums of decimals and floats have the type of Spark's SUM; MIN and MAX have
+    the column's type. A sum, minimum or maximum of no values is NULL.
+    ``text``: the argument as written, if it is not ``variable.column``.
     """
 
     function: AggregateFunction
@@ -71,10 +70,10 @@ class AggregateOutput:
 
 @dataclass(frozen=True, slots=True)
 class AggregateFunctionSpec:
-    """``aseq_count`` and its kin: one aggregate over the matches of ``pattern`` in a group of events.
+    """``aseq_count`` and its siblings: one aggregate over the matches of ``pattern`` in a group of events.
 
-    ``function`` ranges over the values of all events of all matches, NULLs skipped. ``within``: a length in the units of a numeric time, in
-    microseconds for any other; None: no window. ``months``: of the calendar, where times are dates, instead.
+    ``function`` ranges over the values of all events of all matches, NULLs skipped. ``within``: a length in the units of a numeric time, or in
+    microseconds for other times; None: no window. ``months``: instead, a length in calendar months, for times that are dates.
     """
 
     function: Literal["count", "sum", "avg", "min", "max"]
@@ -88,13 +87,13 @@ class AggregateFunctionSpec:
 class AggregateSpec:
     """Aggregates over all skip-till-any matches: one output row per partition that has a match.
 
-    The fields that ``EventPatternSpec`` has too mean the same. With ``patterns`` (MATCH PATTERNS) there is one row per
-    pattern and partition that has a match of it, and ``pattern`` is not looked at.
+    Fields shared with ``EventPatternSpec`` have the same meaning. With ``patterns`` (MATCH PATTERNS) there is one row per pattern and partition that
+    has a match of it, and ``pattern`` is ignored.
     ``neighbours``: conditions between ``b[i]`` and ``b[i-1]``, the only ones over several events.
-    ``emit`` (EMIT CHANGES): a column that is equal in the events of one time and of one partition only; the engine then reads every event
-    of a partition, and gives a row wherever the aggregates over the matches alive at a time differ from those at the time before.
-    ``classes`` (``[attr]`` under EMIT CHANGES): a column that differs between neighbouring classes of a partition, whose rows stand class by
-    class, each in order; ``emit`` then grows with time throughout the partition.
+    ``emit`` (EMIT CHANGES): a column that is equal exactly in the events of one partition at one time; the engine then reads every event of a
+    partition, and returns a row whenever the aggregates over the live matches differ from those at the previous time.
+    ``classes`` (``[attr]`` under EMIT CHANGES): a column that differs between adjacent classes of a partition, whose rows are sorted by class, then
+    by order; ``emit`` then increases with time throughout the partition.
     """
 
     variables: tuple[str, ...]

@@ -1,7 +1,7 @@
 """AnalyzeSpec: a clause whose matches are counted instead of returned, state by state and condition by condition.
 
-The engine's input is that of the clause. The output is the table of ``ANALYZE_SCHEMA``: a row for each thing counted in a batch of
-partitions, so that sums over all rows with the same ``section`` and ``item`` are the counts of the whole input.
+The engine's input is that of the clause. The output is the table of ``ANALYZE_SCHEMA``: one row per item counted in a batch of partitions; sums over
+all rows with equal ``section`` and ``item`` are the counts for the whole input.
 """
 
 from __future__ import annotations
@@ -9,6 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from sparkcep.spec.aggregate import AggregateSpec
+from sparkcep.spec.automaton import AutomatonSpec
 from sparkcep.spec.event import EventPatternSpec
 from sparkcep.spec.row import RowPatternSpec
 
@@ -19,14 +20,14 @@ ANALYZE_SCHEMA = (
     '{"name":"item","type":"string","nullable":false,"metadata":{}},'
     f'{{"name":"tried",{_NUMBER}}},{{"name":"taken",{_NUMBER}}}]}}'
 )
-"""``place`` orders the lines; ``tried`` is how many came, ``taken`` how many of them stayed (NULL where it makes no sense)."""
+"""``place`` orders the lines; ``tried`` is how many arrived, ``taken`` how many of them passed (NULL if not applicable)."""
 
 
 @dataclass(frozen=True, slots=True)
 class AnalyzeSpec:
     """Count what happens to the rows of ``of``."""
 
-    of: RowPatternSpec | EventPatternSpec | AggregateSpec
+    of: RowPatternSpec | EventPatternSpec | AggregateSpec | AutomatonSpec
     schema: str = ANALYZE_SCHEMA
 
     @property

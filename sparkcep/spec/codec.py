@@ -1,7 +1,7 @@
 """MatchSpec ↔ JSON.
 
-A dataclass becomes ``{"is": "ClassName", field: value, …}`` with default values left out, a tuple a list. Spans (fields that
-do not compare) stay behind: they belong to one SQL text. Decoding accepts only the classes registered here.
+A dataclass becomes ``{"is": "ClassName", field: value, …}`` without default values, a tuple a list. Spans (fields excluded from comparison) are not
+encoded: they belong to one SQL text. Decoding accepts only the classes registered here.
 """
 
 from __future__ import annotations
@@ -14,18 +14,19 @@ from typing import Any
 from sparkcep.errors import CepInternalError
 from sparkcep.pattern import event as event_pattern
 from sparkcep.pattern import row as row_pattern
-from sparkcep.spec import aggregate, analyze, event, expression, row
+from sparkcep.spec import aggregate, analyze, automaton, event, expression, row
 
 Spec = (
     row.RowPatternSpec
     | event.EventPatternSpec
     | aggregate.AggregateSpec
     | aggregate.AggregateFunctionSpec
+    | automaton.AutomatonSpec
     | analyze.AnalyzeSpec
 )
 
 SPEC_VERSION = 1
-"""Raised when the meaning of a field changes; a stored view with another version is refused, never misread."""
+"""Incremented when the meaning of a field changes; a stored view with another version is refused, never misread."""
 
 
 def to_json(spec: Spec) -> str:
@@ -52,6 +53,7 @@ _MODULES: dict[str, ModuleType] = {
     "row": row,
     "event": event,
     "aggregate": aggregate,
+    "automaton": automaton,
     "analyze": analyze,
 }
 _REGISTRY = {

@@ -2,8 +2,8 @@
 
 Engine input: events of whole partitions, partition after partition, each in ORDER BY order. Bit 0 of the first mask column is set on
 the first row of a partition; bit ``1 + i`` of the masks (62 bits each, BIGINT) says that the event has a type of ``variables[i]`` and
-satisfies its local predicates. Under the contiguity strategies the bit behind the variables' says that the event is no neighbour of
-the row before it: in the partition, or under strict contiguity in the whole input.
+satisfies its local predicates. Under the contiguity strategies, the bit after those of the variables says that the event is not adjacent to the
+previous row: in the partition, or under strict contiguity in the whole input.
 ``rank`` (INT or BIGINT) is one more than the number of events strictly earlier in the partition:
 concurrent events share it.
 """
@@ -19,15 +19,15 @@ from sparkcep.spec.expression import Expression
 Strategy = Literal["any", "next", "partition_contiguity", "strict_contiguity"]
 MatchOutput = Literal["all", "non_overlapping", "compressed"]
 Engine = Literal["auto", "chain", "tree", "eager", "stack", "basic", "backtrack"]
-"""``chain``: the lazy Chain NFA, rarest variable first; ``tree``: the order chosen again for each block of time; ``eager``:
-variables in pattern order, as events arrive; ``stack``: SASE's active instance stacks, scanned forwards and constructed
-backwards; ``auto``: the order of least expected cost. All give the same matches.
+"""``chain``: the lazy Chain NFA, rarest variable first; ``tree``: the order chosen anew for each block of time; ``eager``: variables in pattern
+order, as events arrive; ``stack``: SASE's active instance stacks, scanned forwards and constructed backwards; ``auto``: the order of least expected
+cost. All find the same matches.
 
-Under the other strategies: ``basic``: every run by itself; ``backtrack``: one run at a time; ``auto``: equivalent runs merged."""
+Under the other strategies: ``basic``: every run separately; ``backtrack``: one run at a time; ``auto``: equivalent runs merged."""
 
 Negation = Literal["auto", "post", "first"]
-"""When a negated event is looked for: ``post``: in complete matches (Post-Processing); ``first``: as soon as all it depends
-on is bound (First-Chance), where it can be; ``auto``: whichever costs less, for each negated variable."""
+"""When a negated event is checked: ``post``: on complete matches (Post-Processing); ``first``: as soon as everything it depends on is bound
+(First-Chance), if possible; ``auto``: whichever costs less, for each negated variable."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +50,7 @@ class WithinEvents:
 
 @dataclass(frozen=True, slots=True)
 class Predicate:
-    """A conjunct of WHERE over two or more events; ``text`` is the user's own, for messages and EXPLAIN."""
+    """A conjunct of WHERE over two or more events; ``text`` is the user's text, for messages and EXPLAIN."""
 
     condition: Expression
     text: str
@@ -72,10 +72,10 @@ class LastEvent:
 
 @dataclass(frozen=True, slots=True)
 class EventStruct:
-    """The event that ``variable`` took, as a STRUCT of ``fields`` (name, input column); NULL where it took none.
+    """The event that ``variable`` took, as a STRUCT of ``fields`` (name, input column); NULL if it took none.
 
-    Of a Kleene variable: a LIST of such STRUCTs in event order, empty where ``*`` took none. ``flat`` (of an event that every
-    match has): not one column but one for each field, named by ``flat_name``; Spark reads those at half the cost.
+    For a Kleene variable: a LIST of such STRUCTs in event order, empty if ``*`` took none. ``flat`` (for an event that every match has): one column
+    per field instead, named by ``flat_name``; Spark reads those at half the cost.
     """
 
     variable: str
@@ -112,9 +112,8 @@ class EventPatternSpec:
     """A bound MATCH PATTERN clause.
 
     ``schema`` is the output as Spark's StructType JSON, in the order of ``outputs``. ``text`` is the pattern as the user
-    wrote it. ``max_partial_matches``: a run that creates more is ended by an error (None: the engine's own limit).
-    ``statistics``: (variable, relative frequency) as the user gave them; where they cover a branch they replace the
-    counts in the choice of the order.
+    wrote it. ``max_partial_matches``: a run that creates more fails (None: the engine's own limit).
+    ``statistics``: (variable, relative frequency) given by the user; if they cover a branch, they replace the counts in the choice of the order.
     """
 
     variables: tuple[str, ...]

@@ -1,7 +1,7 @@
 """Conditions and values over rows of different variables, as data.
 
-Spark has computed everything that looks at one row (or at none); what is left is comparison, arithmetic and boolean
-logic between columns of different rows. Operands of one operator arrive in one type: the driver lets Spark cast.
+Spark has already computed every sub-expression over at most one row; what remains is comparison, arithmetic and boolean logic between columns of
+different rows. The operands of an operator have the same type: the driver has Spark cast them.
 NULL follows SQL's three-valued logic; NaN and -0.0 compare as in Spark.
 """
 
@@ -43,10 +43,10 @@ class Call:
 
 @dataclass(frozen=True, slots=True)
 class SparkFunction:
-    """A function of Spark's that no engine has an operator for: evaluated row tuple by row tuple, on the slow path.
+    """A Spark function without an engine operator: evaluated for each tuple of rows, on the slow path.
 
-    ``name`` is Spark's expression class (``Substring``), ``text`` its SQL name, ``type`` its result's type in SQL, ``settings`` what the
-    class knows beside its arguments (mode, time zone). Arguments: ``SparkFunction``, ``Constant``, a ``spec.row.Source``, or in an event
+    ``name`` is Spark's expression class (``Substring``), ``text`` its SQL name, ``type`` its result type in SQL, ``settings`` the parameters of the
+    class other than its arguments (mode, time zone). Arguments: ``SparkFunction``, ``Constant``, a ``spec.row.Source``, or in an event
     pattern a ``Term``.
     """
 
@@ -98,7 +98,7 @@ class ElementOf:
 class AggregateOf:
     """An aggregate of a column over the closure ``variable``, or with ``prefix`` over ``b[..i-1]``.
 
-    ``column`` None: COUNT(*). NULLs are skipped; over nothing but NULLs COUNT is 0, the others NULL. Types: COUNT
+    ``column`` None: COUNT(*). NULLs are skipped; over only NULLs COUNT is 0, the others NULL. Types: COUNT
     BIGINT; SUM BIGINT, DOUBLE or an exact decimal; AVG DOUBLE, of integers and floats only; MIN and MAX the column's.
     """
 
@@ -113,14 +113,14 @@ class AggregateOf:
 
 
 Term = ColumnOf | ElementOf | AggregateOf
-"""What a condition knows of one variable."""
+"""A leaf of a condition: a value of one variable."""
 
 Expression = Term | Call | SparkFunction
 
 
 def walk(node: Any) -> Iterator[Any]:
     """``node`` and everything below it, parents first."""
-    waiting = [node]  # not by recursion: each level of a long sum would pass on all that lies below it
+    waiting = [node]  # iterative: nested generators would take quadratic time on a long sum
     while waiting:
         node = waiting.pop()
         yield node
@@ -129,7 +129,7 @@ def walk(node: Any) -> Iterator[Any]:
 
 
 def terms(node: Expression) -> tuple[Term, ...]:
-    """What an expression knows of variables, each once, left to right."""
+    """The terms of an expression, each once, left to right."""
     return tuple(dict.fromkeys(part for part in walk(node) if isinstance(part, Term)))
 
 
@@ -142,12 +142,12 @@ def slow_parts(node: Expression) -> tuple[SparkFunction, ...]:
 
 
 def variables(node: Expression) -> tuple[str, ...]:
-    """The variables an expression looks at, each once."""
+    """The variables that an expression reads, each once."""
     return tuple(dict.fromkeys(term.variable for term in terms(node)))
 
 
 def walked(node: Expression) -> tuple[str, ...]:
-    """The closures over whose elements i a condition runs."""
+    """The closures over whose elements i a condition ranges."""
     return tuple(dict.fromkeys(term.variable for term in terms(node) if moves(term)))
 
 
@@ -166,7 +166,7 @@ def looks_back(term: Term) -> bool:
 
 
 def decimal_digits(operator: Operator, left: tuple[int, int], right: tuple[int, int]) -> tuple[int, int]:
-    """(precision, scale) of a sum, difference or product of decimals of these: Spark's rule, without its limit of 38 digits."""
+    """(precision, scale) of a sum, difference or product of decimals: Spark's rule, without its limit of 38 digits."""
     (precision, scale), (other_precision, other_scale) = left, right
     if operator == "mul":
         return precision + other_precision + 1, scale + other_scale

@@ -1,6 +1,6 @@
-"""Conditions between neighbouring events of a closure: the ones that A-Seq counts with.
+"""Conditions between neighbouring events of a closure: those that A-Seq supports.
 
-In: predicates of a MATCH PATTERN clause. Out: ``Linked``: comparisons of ``b[i]`` with ``b[i-1]``, and other conditions on the two.
+In: predicates of a MATCH PATTERN clause. Out: ``Linked``: comparisons of ``b[i]`` with ``b[i-1]``, and other conditions on these two.
 """
 
 from __future__ import annotations
@@ -48,14 +48,14 @@ class Linked:
 
     @property
     def columns(self) -> tuple[str, ...]:
-        """What they read, each once."""
+        """The columns that the conditions read, each once."""
         compared = [name for one in self.comparisons for name in (one.each, one.previous)]
         read = [term.column for _, one in self.others for term in terms(one.condition) if isinstance(term, ElementOf)]
         return tuple(dict.fromkeys(compared + read))
 
 
 def linked(predicates: tuple[Predicate, ...]) -> Linked:
-    """``predicates`` as conditions between neighbours. Raises CepUnsupportedError where one is anything else."""
+    """``predicates`` as conditions between neighbours. Raises CepUnsupportedError for any other predicate."""
     compared: list[Comparison] = []
     others: list[tuple[str, Predicate]] = []
     for predicate in predicates:
@@ -73,7 +73,7 @@ def linked(predicates: tuple[Predicate, ...]) -> Linked:
 
 
 def _closure(condition: Expression) -> str | None:
-    """The only variable of a condition that looks at an event of a closure and the one before it, and computes nothing slow."""
+    """The variable of a condition that reads only an event of a closure and its predecessor, without slow functions; else None."""
     found = terms(condition)
     if slow_parts(condition) or not all(isinstance(t, ElementOf) and t.place in ("each", "previous") for t in found):
         return None

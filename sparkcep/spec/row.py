@@ -8,10 +8,10 @@ condition of ``variables[i]`` (a condition that is NULL does not hold).
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Literal
 
 from sparkcep.pattern.row import RowPattern
-from sparkcep.spec.expression import Call, Expression, SparkFunction
+from sparkcep.spec.expression import Call, SparkFunction
 
 MASK_BITS = 62
 """Bits used per BIGINT mask column: the sign bit and one spare stay clear."""
@@ -31,11 +31,11 @@ class Skip:
 
 @dataclass(frozen=True, slots=True)
 class Navigation:
-    """A row of the match (ISO 19075-5, 4.13): which row a value is taken from.
+    """The row of the match (ISO 19075-5, 4.13) from which a value is taken.
 
-    Among the rows mapped to ``variables`` (None: all rows of the match) up to the current row (``running``) or of the
-    whole match, the last (or first), ``logical`` rows back (or on) among those; then ``physical`` rows on in the partition (PREV is negative).
-    NULL where there is no such row.
+    Among the rows mapped to ``variables`` (None: all rows of the match), up to the current row (``running``) or of the whole match: the last (or
+    first) one, moved back (or forward) by ``logical`` rows among these; then moved by ``physical`` rows in the partition (PREV is negative). NULL if
+    there is no such row.
     """
 
     variables: tuple[str, ...] | None = None
@@ -56,14 +56,14 @@ class Navigation:
 
 @dataclass(frozen=True, slots=True)
 class CurrentRow:
-    """The input column of the output row itself; with ONE ROW PER MATCH, of the row where the match starts."""
+    """The input column of the output row itself; with ONE ROW PER MATCH, of the first row of the match."""
 
     column: str
 
 
 @dataclass(frozen=True, slots=True)
 class ColumnAt:
-    """The input column in the row that ``at`` names."""
+    """The input column in the row at ``at``."""
 
     column: str
     at: Navigation
@@ -76,7 +76,7 @@ class ColumnAt:
 class ClassifierAt:
     """The name of the variable that the row at ``at`` is mapped to (STRING).
 
-    NULL where there is no row, the row is unmatched, or its variable is outside ``at.variables``.
+    NULL if there is no row, the row is unmatched, or its variable is not in ``at.variables``.
     """
 
     at: Navigation
@@ -87,7 +87,7 @@ class ClassifierAt:
 
 @dataclass(frozen=True, slots=True)
 class MatchNumber:
-    """1 for the partition's first match, counted on (BIGINT); empty matches count."""
+    """The number of the match in its partition, from 1 (BIGINT); empty matches count."""
 
     def __str__(self) -> str:
         return "MATCH_NUMBER()"
@@ -98,7 +98,7 @@ class Aggregate:
     """An aggregate over rows of the match mapped to ``variables`` (None: all rows), running or final.
 
     ``column`` None: COUNT of rows; with array_agg the variables that the rows are mapped to. ``filter`` is a BOOLEAN input column.
-    NULLs of ``column`` are skipped (array_agg: as Spark, skipped too).
+    NULLs of ``column`` are skipped (for array_agg too, as in Spark).
     """
 
     function: AggregateFunction
@@ -124,11 +124,11 @@ Condition = Call | SparkFunction | Source
 
 
 _UNNAMED = {"Source", "Cast", "AttributeReference", "LambdaFunction", "NamedLambdaVariable"}
-"""Functions that the user has not written."""
+"""Functions that the user did not write."""
 
 
-def slow_functions(condition: Condition | Expression) -> tuple[str, ...]:
-    """The functions of a condition that are evaluated on the slow path, each once, as Spark calls them; none: there is no such part."""
+def slow_functions(condition: Any) -> tuple[str, ...]:
+    """Spark's names of the functions in a condition that are evaluated on the slow path, each once; empty if there are none."""
     if isinstance(condition, SparkFunction):
         own = () if condition.name in _UNNAMED else (condition.text or condition.name,)
         below = (name for part in condition.arguments for name in slow_functions(part))
@@ -140,9 +140,9 @@ def slow_functions(condition: Condition | Expression) -> tuple[str, ...]:
 
 @dataclass(frozen=True, slots=True)
 class Define:
-    """What a row must satisfy beside its mask bit to be mapped to ``variable``; NULL does not hold.
+    """What a row must satisfy in addition to its mask bit to be mapped to ``variable``; NULL does not hold.
 
-    All navigation and aggregates are running, and see the row under test as mapped to ``variable`` already. A ``Call``'s arguments
+    All navigation and aggregates are running, and treat the row under test as already mapped to ``variable``. A ``Call``'s arguments
     are calls and ``Source`` leaves (``ColumnAt``, ``ClassifierAt``, ``MatchNumber``, ``Aggregate``); a constant is a ``ColumnAt``
     of the row under test. ``text`` is the user's condition.
     """
@@ -164,8 +164,8 @@ class Output:
 class RowPatternSpec:
     """A bound MATCH_RECOGNIZE clause. ``defines`` are the match-dependent conditions (none: a row-only pattern).
 
-    ``schema`` is the output as Spark's StructType JSON, in the order of ``outputs``. ``partition`` names input columns
-    with the PARTITION BY values where they were sent (for error messages). ``text`` is the pattern as the user wrote it.
+    ``schema`` is the output as Spark's StructType JSON, in the order of ``outputs``. ``partition`` names input columns with the PARTITION BY values,
+    if present (for error messages). ``text`` is the pattern as the user wrote it.
     """
 
     variables: tuple[str, ...]

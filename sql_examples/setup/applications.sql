@@ -1,4 +1,4 @@
--- The views that the examples after the A-Seq paper's applications read.
+-- The views read by the examples based on the applications of the A-Seq paper.
 CREATE OR REPLACE TEMPORARY VIEW logins AS SELECT * FROM parquet.`${data}/logins.parquet`;
 
 CREATE OR REPLACE TEMPORARY VIEW shop_clicks AS SELECT * FROM parquet.`${data}/shop_clicks.parquet`;

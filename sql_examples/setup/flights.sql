@@ -3,7 +3,7 @@
 -- ${data} is the folder of flights.parquet: set it before this script runs,
 --   spark.conf.set("data", "/path/to/sql_examples/data")     in Python, or
 --   SET data=/path/to/sql_examples/data;                     in SQL.
--- Statements end with a semicolon at the end of a line; no comment or string holds one there.
+-- Statements end with a semicolon at the end of a line; no comment or string contains one there.
 --
 -- Times are UTC. Dates are those of New York: the day on which a flight was scheduled to leave.
 

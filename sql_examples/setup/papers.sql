@@ -8,7 +8,7 @@ CREATE OR REPLACE TEMPORARY VIEW readings USING parquet OPTIONS (path '${data}/r
 -- What patients took: event_type, name, medicine, amount, taken_at.
 CREATE OR REPLACE TEMPORARY VIEW medicine USING parquet OPTIONS (path '${data}/medicine.parquet');
 
--- Alerts (kind, site) and shipments (from_site, to_site) of a supply chain, at a time each.
+-- Alerts (kind, site) and shipments (from_site, to_site) of a supply chain, each with a time.
 CREATE OR REPLACE TEMPORARY VIEW shipments USING parquet OPTIONS (path '${data}/shipments.parquet');
 
 -- Ticks of five stocks: stock, region of the company, at, price, lot, history (the last five prices).

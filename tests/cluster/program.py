@@ -1,4 +1,4 @@
-"""``sparkcep sql``, and beside it a thread that kills a worker in the middle of the first pattern query.
+"""``sparkcep sql`` with a thread that kills a worker in the middle of the first pattern query.
 
 Arguments: the process group of the worker, then the command's own. Prints what the command prints, and a line about the worker.
 """
@@ -16,7 +16,7 @@ from pyspark.sql import SparkSession
 from sparkcep.cli import main
 
 SLICES = 12
-"""Shuffle partitions: the stage with so many tasks is the one that matches patterns."""
+"""Shuffle partitions: the stage with this many tasks is the one that matches patterns."""
 
 
 def kill_in_the_middle(process_group: int) -> None:

@@ -1,4 +1,4 @@
-"""A Spark standalone cluster on this machine: sparkcep sent to its workers as one file, examples run there, a worker lost on the way."""
+"""A Spark standalone cluster on this machine: sparkcep is sent to its workers as one file, and examples run there while a worker is lost."""
 
 from __future__ import annotations
 
@@ -65,8 +65,9 @@ def packages(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def bare_python(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """An interpreter with the libraries of this one, but without sparkcep (whose editable install is a .pth file, read only in its own folder)."""
-    monkeypatch.delenv("PYTHONPATH", raising=False)  # xdist sets it
+    """An interpreter with the libraries of this one but without sparkcep (whose editable install is a .pth file, which is read only in its own
+    folder)."""
+    monkeypatch.delenv("PYTHONPATH", raising=False)  # set by xdist for this process; the cluster must not inherit it
     folder = tmp_path / "python"
     subprocess.run([sys.executable, "-m", "venv", "--without-pip", str(folder)], check=True)
     libraries = next(folder.glob("lib/python*/site-packages"))
@@ -90,7 +91,7 @@ def cluster(tmp_path: Path) -> Iterator[Cluster]:
 
 
 def _start(stack: ExitStack, folder: Path, main: str, *arguments: str) -> subprocess.Popen[bytes]:
-    """A Spark daemon in a process group of its own, with what it starts; all are killed in the end."""
+    """A Spark daemon and its children in a separate process group, which is killed at the end."""
     folder.mkdir()
     environment = {"PATH": os.environ["PATH"], "SPARK_LOCAL_IP": "127.0.0.1", "SPARK_WORKER_DIR": str(folder / "work")}
     environment |= {"XDG_CACHE_HOME": str(folder.parent / "cache")}
@@ -123,7 +124,7 @@ def _wait_for(folder: Path, pattern: str, process: subprocess.Popen[bytes]) -> s
 def test_examples_on_a_cluster_that_loses_a_worker(
     cluster: Cluster, packages: Path, bare_python: Path, tmp_path: Path
 ) -> None:
-    """The command of docs/clients.md: both examples give their rows, the first although a worker dies with its shuffle files."""
+    """The command of docs/clients.md: both examples return their rows, the first although a worker dies with its shuffle files."""
     script = tmp_path / "script.sql"
     texts = [EXAMPLES / "setup" / "flights.sql", *(EXAMPLES / f"{name}.sql" for name in NAMES)]
     script.write_text(f"SET data={EXAMPLES / 'data'};\n" + "\n".join(path.read_text() for path in texts))

@@ -1,6 +1,6 @@
 """The corpus: (pattern, rows or events, options → exact matches) as TOML files that every engine runs.
 
-``row_cases()`` and ``event_cases()`` load it; ``schema.md`` explains the notation. Loading knows no engine and no
+``row_cases()``, ``event_cases()`` and ``automaton_cases()`` load it; ``schema.md`` explains the notation. Loading knows no engine and no
 pattern IR.
 """
 
@@ -21,8 +21,8 @@ class RowCase:
     """A MATCH_RECOGNIZE case.
 
     ``partitions``: the labels (variables that a row satisfies) of each row, by partition. ``columns``: input columns,
-    one value per row over all partitions. ``define``: variables with a condition text; any other variable goes by the
-    labels, or is true where ``labelled`` is False. ``matches``: per partition, (start row from 0, ((variable,
+    one value per row over all partitions. ``define``: variables with a condition text; any other variable is decided by the labels, or is true if
+    ``labelled`` is False. ``matches``: per partition, (start row from 0, ((variable,
     excluded), …)).
     """
 
@@ -70,6 +70,29 @@ class EventCase:
         return self.name
 
 
+@dataclass(frozen=True, slots=True)
+class AutomatonCase:
+    """A MATCH AUTOMATON case. ``arcs`` and ``registers`` are texts of the clause; ``matches``: (first event, last event, final state,
+    register values); ``lifetimes`` in the order of ``matches``."""
+
+    name: str
+    events: tuple[Mapping[str, Any], ...]
+    start: str
+    final: tuple[str, ...]
+    arcs: tuple[str, ...]
+    registers: str = ""
+    within: float | None = None
+    partition: tuple[str, ...] = ()
+    order: tuple[str, ...] = ("ts",)
+    matches: tuple[tuple[Any, ...], ...] | None = None
+    lifetimes: tuple[tuple[float, float], ...] | None = None
+    error: str | None = None
+    needs: frozenset[str] = frozenset()
+
+    def __str__(self) -> str:
+        return self.name
+
+
 def row_cases() -> list[RowCase]:
     """Every case of ``row/*.toml``, named ``subject: case``."""
     return [_row_case(subject, entry) for subject, entry in _entries("row")]
@@ -80,8 +103,13 @@ def event_cases() -> list[EventCase]:
     return [_event_case(subject, entry) for subject, entry in _entries("event")]
 
 
+def automaton_cases() -> list[AutomatonCase]:
+    """Every case of ``automaton/*.toml``."""
+    return [_automaton_case(subject, entry) for subject, entry in _entries("automaton")]
+
+
 def _entries(folder: str) -> Iterator[tuple[str, dict[str, Any]]]:
-    """(subject, case); the file's ``[all]`` table gives defaults to its cases."""
+    """(subject, case); the file's ``[all]`` table provides defaults for its cases."""
     for path in sorted((FOLDER / folder).glob("*.toml")):
         content = tomllib.loads(path.read_text(encoding="utf-8"))
         for entry in content["case"]:
@@ -143,6 +171,26 @@ def _event_case(subject: str, entry: dict[str, Any]) -> EventCase:
             values[name] = tuple(values[name])
     values["aggregates"] = {name: _null(value) for name, value in values.get("aggregates", {}).items()}
     return EventCase(**values | {"needs": frozenset(values.get("needs", ()))})
+
+
+def _automaton_case(subject: str, entry: dict[str, Any]) -> AutomatonCase:
+    values = dict(entry)
+    values["name"] = f"{subject}: {entry['name']}"
+    values["events"] = _events(entry["events"])
+    if "matches" in values:
+        values["matches"] = tuple(_automaton_match(text) for text in values["matches"])
+    if "lifetimes" in values:
+        values["lifetimes"] = tuple(tuple(_scalar(word) for word in text.split()) for text in values["lifetimes"])
+    for name in ("final", "arcs", "partition", "order"):
+        if name in values:
+            values[name] = tuple(values[name])
+    return AutomatonCase(**values | {"needs": frozenset(values.get("needs", ()))})
+
+
+def _automaton_match(text: str) -> tuple[Any, ...]:
+    """``a1 b2 f 0 NULL``: first event, last event, final state, registers."""
+    first, last, state, *values = text.split()
+    return first, last, state, *(_scalar(value) for value in values)
 
 
 def _events(text: str) -> tuple[Mapping[str, Any], ...]:

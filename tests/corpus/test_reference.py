@@ -1,10 +1,18 @@
-"""The reference matcher answers every case of the corpus as the corpus says."""
+"""The reference matcher gives the corpus's answer for every case."""
 
 import pytest
 
-from tests.corpus import EventCase, RowCase, event_cases, row_cases
+from tests.corpus import AutomatonCase, EventCase, RowCase, automaton_cases, event_cases, row_cases
+from tests.reference.automaton import EndlessError
 from tests.reference.branches import UndefinedError
-from tests.reference.corpus import event_aggregate, event_changes, event_matches, row_matches, row_output
+from tests.reference.corpus import (
+    automaton_matches,
+    event_aggregate,
+    event_changes,
+    event_matches,
+    row_matches,
+    row_output,
+)
 from tests.reference.rows import SkipError
 
 
@@ -35,8 +43,19 @@ def test_event_case(case: EventCase) -> None:
         assert event_changes(case) == case.changes
 
 
+@pytest.mark.parametrize("case", automaton_cases(), ids=str)
+def test_automaton_case(case: AutomatonCase) -> None:
+    if case.error:
+        with pytest.raises(EndlessError):
+            automaton_matches(case)
+        return
+    assert case.matches is not None
+    assert automaton_matches(case) == frozenset(case.matches)
+    assert len(set(case.matches)) == len(case.matches)
+
+
 def test_names_are_unique() -> None:
-    names = [str(case) for case in (*row_cases(), *event_cases())]
+    names = [str(case) for case in (*row_cases(), *event_cases(), *automaton_cases())]
     assert len(names) == len(set(names))
 
 

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from tests.corpus import EventCase, RowCase
+from tests.corpus import AutomatonCase, EventCase, RowCase
 from tests.reference.aggregates import Aggregate, aggregate, changes
+from tests.reference.automaton import Automaton, arc, match_automaton, registers
 from tests.reference.event_sql import condition as event_condition
 from tests.reference.event_sql import equivalence
 from tests.reference.events import Event, Match, Query, match_events
@@ -132,3 +133,25 @@ def _aggregate(text: str) -> Aggregate:
     ref = call.arguments[0]  # type: ignore[union-attr]
     assert isinstance(ref, Ref)
     return call.name.lower(), ref.variable, None if ref.attribute == "*" else ref.attribute  # type: ignore[union-attr]
+
+
+def automaton(case: AutomatonCase) -> Automaton:
+    """The case as the reference's automaton."""
+    return Automaton(case.start, case.final, tuple(map(arc, case.arcs)), registers(case.registers), case.within)
+
+
+def automaton_partitions(case: AutomatonCase) -> list[list[Event]]:
+    """The events of each partition, in order."""
+    found: dict[tuple[Any, ...], list[Event]] = {}
+    for event in sorted(case.events, key=lambda event: tuple(event[name] for name in case.order)):
+        found.setdefault(tuple(event.get(name) for name in case.partition), []).append(event)
+    return list(found.values())
+
+
+def automaton_matches(case: AutomatonCase) -> frozenset[tuple[Any, ...]]:
+    """(first event, last event, final state, register values) of all partitions."""
+    return frozenset(
+        (events[first]["id"], events[last]["id"], state, *values)
+        for events in automaton_partitions(case)
+        for first, last, state, values in match_automaton(automaton(case), events)
+    )

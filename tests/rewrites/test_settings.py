@@ -9,6 +9,7 @@ from rewrites.dialect.clause import MatchPatternClause
 from rewrites.settings import Evaluation, evaluation, frequencies, hinted
 from sparkcep.errors import CepAnalysisError, CepSyntaxError
 from sparkcep.pattern.event import Element
+from sparkcep.session.config import DISABLED_RULES, options
 
 
 def clause(hints: str) -> tuple[MatchPatternClause, str]:
@@ -79,3 +80,11 @@ def test_statistics_are_of_variables_or_of_their_types() -> None:
         Element("e", ()),
     ]
     assert frequencies(variables, given) == (("a", 0.5), ("b", 0.75), ("x", 3.0))
+
+
+def test_unknown_rule():
+    """A misspelt rule is refused: it would silently stay switched on."""
+    given = {DISABLED_RULES: "time_shards, aggregate_pushdwon"}
+    with pytest.raises(CepAnalysisError, match="names aggregate_pushdwon, which is no rule"):
+        options(given.get)
+    assert options({DISABLED_RULES: "time_shards, prune_fields"}.get).disabled == {"time_shards", "prune_fields"}

@@ -69,3 +69,21 @@ def literal(value: object) -> str:
     if value is None or value == "NULL":
         return "NULL"
     return f"'{value}'" if isinstance(value, str) else f"{value}D" if isinstance(value, float) else str(value)
+
+
+MEASURED = [case for case in row_cases() if case.output is not None and case.name.startswith("engine values")]
+ROWS = {"one": "ONE ROW PER MATCH", "all_show_empty": "ALL ROWS PER MATCH"}
+
+
+@pytest.mark.spark
+@pytest.mark.parametrize("case", MEASURED, ids=str)
+def test_measures(spark: SparkSession, case: RowCase) -> None:
+    """Measures that no engine gives: Spark computes them around its values."""
+    names = [*([] if case.rows_per_match == "one" else ["id"]), *case.measures]
+    measures = ", ".join(f"{text} AS {name}" for name, text in case.measures.items())
+    rows = spark.sql(
+        f"""SELECT {", ".join(names)} FROM (SELECT *, row + 1 AS id FROM ({table(case)})) MATCH_RECOGNIZE (
+          ORDER BY row MEASURES {measures} {ROWS[case.rows_per_match]} PATTERN ({case.pattern}) DEFINE {", ".join(labels(case))})"""
+    ).collect()
+    expected = [tuple(None if value == "NULL" else value for value in line) for line in case.output or []]
+    assert sorted(map(tuple, rows), key=repr) == sorted(expected, key=repr)

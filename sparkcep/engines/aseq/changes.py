@@ -25,7 +25,7 @@ from sparkcep.engines.aseq.work import Weighing, Weight, Work
 from sparkcep.spec.aggregate import AggregateSpec, EmitTime, GroupColumn, MatchAggregate, PatternName
 
 EXACT = 2.0**62
-"""Numbers below it are counted exactly, and rounded once."""
+"""Counts below this are exact and are rounded only once."""
 
 
 class ChangeWork(Work):

@@ -25,9 +25,9 @@ from sparkcep.spec.event import Predicate
 from sparkcep.spec.neighbours import OPERATORS, Linked
 
 CHUNK = 1 << 20
-"""Pairs that are evaluated at once; a multiple of 8."""
+"""Pairs evaluated at a time; a multiple of 8."""
 MAX_PAIRS = 1 << 33
-"""Pairs of one closure: a bit each."""
+"""The most pairs of one closure: one bit each."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -23,9 +23,9 @@ from sparkcep.spec.neighbours import Linked
 __all__ = ["Passes", "Weighing"]
 
 PRIMES = (2147483647, 2147483629, 2147483587, 2147483579, 2147483563)
-"""Moduli whose product, past 10^46, tells apart all numbers of 38 digits and a sign."""
+"""Moduli whose product, more than 10^46, distinguishes all signed numbers of 38 digits."""
 SURE = 1e45
-"""Doubles below this are near enough to say that the number lies within the moduli."""
+"""A sum in doubles below this proves that the exact sum is smaller than the product of the moduli."""
 
 
 class Passes:

@@ -23,9 +23,9 @@ from sparkcep.engines.aseq.sequences import Marked
 from sparkcep.engines.aseq.spelling import Key, Spelled
 
 Places = NDArray[np.uint64]
-"""Unsigned, so that a kernel need not look for negative ones."""
+"""Unsigned, so that kernels skip the check for negative indexes."""
 MAX_PADDED = 12
-"""Steps of an event up to which all events get as many."""
+"""Events are padded to the same number of steps up to this many."""
 Side = tuple[tuple[Places, ...], NDArray[np.int64]]
 
 

@@ -24,16 +24,16 @@ from sparkcep.spec.aggregate import AggregateSpec, MatchAggregate
 from sparkcep.spec.neighbours import linked
 
 STRICT, TIED, EITHER = 0, 1, 2
-"""How a variable's event follows the one before it: of a later rank, of the same rank, or of either."""
+"""How the rank of a variable's event compares with that of its predecessor: later, equal, or either."""
 
 MAX_LENGTH = 28
 """Variables of one sequence: their bits, and those of the negated events between them, share a 64-bit word."""
 
 MAX_SEQUENCES = 32
-"""Sequences add up in the cost of an event; five variables of one AND have 120 orders."""
+"""The cost of an event is proportional to the number of sequences; five variables of one AND have 120 orders."""
 
 MAX_MARKED = 128
-"""Sequences with one marked event: an aggregate over the closure {1,15} has 120."""
+"""The most sequences with one marked event: an aggregate over the closure {1,15} has 120."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,7 +114,7 @@ def _check_linked(found: tuple[Sequence, ...], names: frozenset[str]) -> None:
             continue
         if sequence.open_ended or any(gap != STRICT for gap in sequence.gaps):
             raise CepUnsupportedError(
-                "A-Seq does not count this pattern: neighbours of a closure are compared beside AND, or a NOT that stands "
+                "A-Seq does not count this pattern: neighbours of a closure are compared together with AND, or with a NOT that comes "
                 "first or last",
                 code="ASEQ_PREDICATE",
             )
@@ -149,7 +149,7 @@ def _of_branch(branch: Branch) -> Iterator[Sequence]:
     for closure in branch.closures:
         others = [name for name in branch.variables if name != closure.variable]
         if not all({(name, closure.variable), (closure.variable, name)} & branch.precedes for name in others):
-            raise _not_counted(f"the events of {closure} stand in any order with others", closure)
+            raise _not_counted(f"the events of {closure} can come in any order with others", closure)
     for count, order in enumerate(_orders(branch.variables, branch.precedes)):
         if count >= MAX_SEQUENCES:
             raise _not_counted(f"its AND has more than {MAX_SEQUENCES} orders")

@@ -19,10 +19,10 @@ from sparkcep.engines.aseq.sequences import Marked, Sequence
 from sparkcep.engines.aseq.spelling import Key, Spelled, countable
 
 ROW, EVENT, STEP = 2.5, 8.0, 1.0
-"""Nanoseconds, as measured on one core: to read a row, to handle an event, to change an entry or copy a prefix."""
+"""Nanoseconds measured on one core: to read a row, to handle an event, to update an entry or copy a prefix."""
 
 MAX_TESTS = 62
-"""Variables of one pass: bits of a word."""
+"""The most variables of one pass: bits of a word."""
 
 Pattern = tuple[str, tuple[Sequence, ...]]
 """A pattern's name and its sequences."""

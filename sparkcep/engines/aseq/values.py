@@ -24,7 +24,7 @@ SUM_DIGITS = 10
 MAX_PRECISION = 38
 _BITS = 53
 _POWERS = (-1126, 972)
-"""Powers of two by which a double of so many bits is a whole number."""
+"""The exponents of the powers of two in doubles, read as integers times powers of two."""
 _NAN, _INFINITY = 0x2545F4914F6CDD1D, 0x1B8735939E3779B9
 NARROW = 18
 """Digits of a decimal whose unscaled value fits int64."""

@@ -11,8 +11,9 @@ from sparkcep.errors import CepLimitError
 
 MIN_CHUNK = 1 << 10
 HALVED_EVERY = 2
-"""Closures of size k are made in chunks of ``chunk / 2^(k / HALVED_EVERY)``, at least ``MIN_CHUNK``: the growth holds
-one chunk a size, so all sizes together hold a few chunks, and a thousand sizes no more than a few more."""
+"""Closures of size k are made in chunks of ``chunk / 2^(k / HALVED_EVERY)``, at least ``MIN_CHUNK``: growing holds one chunk per size, so all sizes
+together hold a few chunks, and a thousand sizes hardly more.
+"""
 
 
 @dataclass(slots=True)

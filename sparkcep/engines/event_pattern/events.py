@@ -27,7 +27,7 @@ TimeArray = npt.NDArray[np.int64] | npt.NDArray[np.float64]
 MASK_BITS = 62
 
 TIME_LINE = 1 << 62
-"""Partitions times their longest span stay below this, so that they fit one line of int64."""
+"""Partitions times their longest span stay below this, so that they fit one int64 axis."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,4 +1,4 @@
-"""The matches of one branch of a clause: its positive events combined by the search that was asked for, without what negations refute."""
+"""The matches of one branch of a clause: its positive events combined by the requested search, minus what negations refute."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from sparkcep.engines.event_pattern.values.values import Payload
 from sparkcep.spec.event import EventPatternSpec
 
 MAX_PARTIAL_MATCHES = 1_000_000_000
-"""Partial matches created over one table before a query counts as run away: about a minute of one core."""
+"""The partial matches created over one table beyond which a query is considered runaway: about a minute on one core."""
 
 CHUNK = 1 << 18
 """Partial matches created at a time: states times chunk bounds memory (10 states: about 200 MB at most)."""
@@ -32,7 +32,7 @@ CHUNK = 1 << 18
 def matches(
     branch_plan: BranchPlan, spec: EventPatternSpec, events: Events, payload: Payload, budget: Budget
 ) -> Iterator[Frame]:
-    """The matches of a branch, frame by frame; work is done as they are asked for."""
+    """The matches of a branch, frame by frame, computed lazily."""
     branch, indexes = branch_plan.branch, _indexes(spec)
     if not all(events.taken_by(indexes[name]).any() for name in branch.variables):
         return

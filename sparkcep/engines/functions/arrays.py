@@ -161,7 +161,7 @@ def _sort(node: SparkFunction) -> Callable[[list[Any], bool], list[Any]]:
 def _slice(node: SparkFunction) -> Callable[[list[Any], int, int], list[Any]]:
     def function(array: list[Any], start: int, length: int) -> list[Any]:
         if start == 0 or length < 0:
-            raise failure("slice counts from 1 and takes no negative length")
+            raise failure("slice counts from 1 and does not take a negative length")
         at = start - 1 if start > 0 else len(array) + start
         return array[at : at + length] if 0 <= at < len(array) else []
 

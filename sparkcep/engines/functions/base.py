@@ -17,11 +17,11 @@ STRICT: dict[str, Callable[[SparkFunction], Callable[..., Any]]] = {}
 """Class name → maker of a function of values, none of which is NULL."""
 
 LAZY: dict[str, Callable[[SparkFunction, list[Closure]], Closure]] = {}
-"""Class name → maker of a closure from those of the arguments: decides itself which to compute, and what NULL means."""
+"""Class name → maker of a closure from those of the arguments: it decides which to evaluate, and what NULL means."""
 
 BITS = {"tinyint": 8, "smallint": 16, "int": 32, "bigint": 64}
 EXACT = Context(prec=160, rounding=ROUND_HALF_UP)
-"""Decimal arithmetic without rounding of its own, in effect."""
+"""Decimal arithmetic with enough precision never to round."""
 
 
 class Refused(Exception):
@@ -86,7 +86,7 @@ def is_true(node: SparkFunction, index: int = 0) -> bool:
 
 def failure(message: str, code: str = "CONDITION_VALUE") -> CepDataError:
     """The error that stands for one of Spark's ANSI errors."""
-    return CepDataError(message, code=code, hint="use the function's try_ form, or test the value before")
+    return CepDataError(message, code=code, hint="use the function's try_ form, or test the value first")
 
 
 def fitted(value: Decimal, type_text: str, how: str) -> Decimal | None:

@@ -31,7 +31,7 @@ _INTEGER = re.compile(r"[+-]?\d+")
 _NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?")
 _TRUE, _FALSE = ("t", "true", "y", "yes", "1"), ("f", "false", "n", "no", "0")
 _SPACE = "".join(map(chr, range(33)))
-"""What Spark trims from text before it reads a number: control characters and the space."""
+"""What Spark trims from text before it parses a number: control characters and the space."""
 
 
 @lazy("Cast")

@@ -16,10 +16,10 @@ from sparkcep.errors import CepUnsupportedError
 from sparkcep.spec.expression import Constant, SparkFunction
 
 _MODULES = (aggregates, arithmetic, arrays, casts, conditional, mathematics, strings, times)
-"""Imported for what they register."""
+"""Imported for their registrations."""
 
 NAMES = frozenset([*STRICT, *LAZY, "LambdaFunction", "NamedLambdaVariable"])
-"""The functions there are, by the names of Spark's expression classes."""
+"""The supported functions, by the names of Spark's expression classes."""
 
 
 def check(node: Any) -> None:
@@ -89,5 +89,5 @@ def _refused(node: SparkFunction, what: str) -> CepUnsupportedError:
     return CepUnsupportedError(
         f"{what}, computed from several rows of the match",
         code="MATCH_DEPENDENT_FUNCTION",
-        hint="compute it in a subquery where it looks at one row, or write it with functions that the documentation lists",
+        hint="if it reads only one row, compute it in a subquery; else use the functions that the documentation lists",
     )

@@ -12,7 +12,7 @@ from sparkcep.spec.expression import Constant, SparkFunction
 
 _MOST = (1 << 31) - 1
 _PATTERN_CHARACTERS = set("\\.^$|?*+()[]{}")
-"""What means something in a regular expression."""
+"""The metacharacters of regular expressions."""
 
 
 def _of_strings(node: SparkFunction, *indices: int) -> None:

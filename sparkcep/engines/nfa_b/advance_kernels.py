@@ -7,8 +7,8 @@ matches in stream order. It returns between two events, wherever an array has no
 from __future__ import annotations
 
 import numba as nb
-from numba import types
 
+from sparkcep.engines.kernel_types import I64, INNER, LEAN
 from sparkcep.engines.nfa_b.codes import (
     DONE,
     ENDS_FULL,
@@ -25,17 +25,10 @@ from sparkcep.engines.nfa_b.codes import (
     S_STARTED,
     S_STEPS,
 )
+from sparkcep.engines.nfa_b.kernel_types import ENDS, EVENTS, FORMULAS, MACHINE, MERGING, MODE, NODES, PATHS, RUNS
 from sparkcep.engines.nfa_b.run_kernels import (
-    AUTOMATON,
-    ENDS,
-    I32,
-    I64,
-    NODES,
-    RUNS,
-    STACK,
-    STREAM,
-    VALUES,
     absorb,
+    breaks,
     enters,
     formula,
     is_preferred,
@@ -44,16 +37,10 @@ from sparkcep.engines.nfa_b.run_kernels import (
     settle,
     union,
 )
-from sparkcep.engines.row_match.codes import FALSE, LEAN, TRUE
-
-TABLE = types.Tuple((I32, I32))
-"""Open addressing: run, epoch."""
-
-MODE = types.Tuple((nb.int64, nb.int64, nb.int64))
-"""Whether events may be ignored, equivalent runs are merged, one of overlapping matches is chosen."""
+from sparkcep.engines.row_match.codes import FALSE, TRUE
 
 
-@nb.njit(nb.void(nb.int64, nb.int64, RUNS), **LEAN)
+@nb.njit(nb.void(nb.int64, nb.int64, RUNS), **INNER)
 def copy_run(source, target, runs):  # type: ignore[no-untyped-def]
     """The run's row, a second time."""
     at, count, tail, reach, since, vectors = runs
@@ -66,73 +53,81 @@ def copy_run(source, target, runs):  # type: ignore[no-untyped-def]
         vectors[target, w] = vectors[source, w]
 
 
-@nb.njit(nb.int64(nb.int64, nb.int64, nb.int64, AUTOMATON, VALUES, RUNS, NODES, ENDS, STACK, I64), **LEAN)
-def begin(k, event, run, automaton, data, runs, nodes, ends, stack, state):  # type: ignore[no-untyped-def]
+@nb.njit(inline="always")
+def take(which, k, event, run, machine, formulas, runs, nodes, state):  # type: ignore[no-untyped-def]
+    """The run takes the event on the edge ``which`` of its component k."""
+    runs.tail[run] = node(event, k, nb.int64(runs.tail[run]), nb.int64(runs.reach[run]), nodes, state)
+    absorb(which, event, run, machine.update_starts, machine.updates, runs.vectors, formulas.words)
+
+
+@nb.njit(nb.int64(nb.int64, nb.int64, nb.int64, MACHINE, FORMULAS, RUNS, NODES, ENDS, I64), **INNER)
+def begin(k, event, run, machine, formulas, runs, nodes, ends, state):  # type: ignore[no-untyped-def]
     """The run's component k begins with the event: TRUE: it goes on; FALSE: it is over; or a fault."""
-    tail, reach = runs[2], runs[3]
-    tail[run] = node(event, k, nb.int64(tail[run]), nb.int64(reach[run]), nodes, state)
-    absorb(2 * k, event, run, automaton[6], automaton[7], runs[5], data[0], data[1], data[2])
-    return settle(k, 1, event, run, automaton, data, runs, ends, stack, state)
+    take(2 * k, k, event, run, machine, formulas, runs, nodes, state)
+    return settle(k, 1, event, run, machine, formulas, runs, ends, state)
 
 
-@nb.njit(
-    nb.int64(nb.int64, nb.int64, nb.int64, nb.int64, nb.int64, AUTOMATON, VALUES, RUNS, NODES, ENDS, STACK, I64),
-    **LEAN,
-)
-def step(  # type: ignore[no-untyped-def]
-    fit, event, run, fork, ignores, automaton, data, runs, nodes, ends, stack, state
-):
+@nb.njit(nb.int64(nb.int64, nb.int64, MACHINE, FORMULAS, EVENTS, RUNS, NODES, ENDS, I64), **INNER)
+def start(event, run, machine, formulas, events, runs, nodes, ends, state):  # type: ignore[no-untyped-def]
+    """A run starts with the event, if it may: TRUE: it goes on; FALSE: there is none, or it is over; or a fault."""
+    runs.tail[run] = NOTHING
+    result = enters(0, event, run, machine, formulas, runs, state)
+    if result != TRUE:
+        return result
+    state[S_STARTED] += 1
+    runs.reach[run] = reach_of(event, events)
+    if runs.reach[run] <= event:
+        return FALSE
+    return begin(0, event, run, machine, formulas, runs, nodes, ends, state)
+
+
+@nb.njit(nb.int64(*[nb.int64] * 5, MACHINE, FORMULAS, RUNS, NODES, ENDS, I64), **INNER)
+def step(fit, event, run, fork, ignores, machine, formulas, runs, nodes, ends, state):  # type: ignore[no-untyped-def]
     """One run reads one event: 1: the run goes on; 2: a run that proceeded, in the row ``fork``; 3: both; 4: it took the
     event (with 1). Or minus a fault."""
-    low, _, _, edges, starts, operations, update_starts, updates, _ = automaton
-    at, count, tail, reach, _, vectors = runs
-    k, taken = nb.int64(at[run]), nb.int64(count[run])
+    low, edges = machine.low, machine.edges
+    k, taken = nb.int64(runs.at[run]), nb.int64(runs.taken[run])
     if taken == 0:
         if fit >> k & 1:
-            result = enters(k, event, run, automaton, data, runs, stack, state)
+            result = enters(k, event, run, machine, formulas, runs, state)
             if result == TRUE:
-                result = begin(k, event, run, automaton, data, runs, nodes, ends, stack, state)
+                result = begin(k, event, run, machine, formulas, runs, nodes, ends, state)
                 return 5 if result == TRUE else 0 if result == FALSE else -result
             if result != FALSE:
                 return -result
         return ignores
     outcome = 0
-    values, nullable, nulls, path, sets, labels = data
     takes = fit >> k & 1 != 0
     if takes and edges[3 * k + 1] < edges[3 * k + 2]:
-        result = formula(
-            3 * k + 1, event, run, edges, starts, operations, vectors,
-            values, nullable, nulls, path, sets, labels, stack[0], stack[1], state,
-        )  # fmt: skip
+        result = formula(3 * k + 1, event, run, edges, formulas, runs.vectors, state)
         if result > TRUE:
             return -result
         takes = result == TRUE
     if taken >= low[k] and k + 1 < len(low) and fit >> (k + 1) & 1:
-        result = enters(k + 1, event, run, automaton, data, runs, stack, state)
+        result = enters(k + 1, event, run, machine, formulas, runs, state)
         if result == TRUE:
             copy_run(run, fork, runs)
-            result = begin(k + 1, event, fork, automaton, data, runs, nodes, ends, stack, state)
+            result = begin(k + 1, event, fork, machine, formulas, runs, nodes, ends, state)
             outcome = 2 if result == TRUE else 0
         if result > TRUE:
             return -result
     if not takes:
         return outcome | ignores
-    tail[run] = node(event, k, nb.int64(tail[run]), nb.int64(reach[run]), nodes, state)
-    absorb(2 * k + 1, event, run, update_starts, updates, vectors, values, nullable, nulls)
-    result = settle(k, taken + 1, event, run, automaton, data, runs, ends, stack, state)
+    take(2 * k + 1, k, event, run, machine, formulas, runs, nodes, state)
+    result = settle(k, taken + 1, event, run, machine, formulas, runs, ends, state)
     if result > TRUE:
         return -result
     return outcome | (5 if result == TRUE else 0)
 
 
-@nb.njit(nb.int64(nb.int64, AUTOMATON, RUNS, NODES, TABLE, I64), **LEAN)
-def merged(total, automaton, runs, nodes, table, state):  # type: ignore[no-untyped-def]
+@nb.njit(nb.int64(nb.int64, MACHINE, RUNS, NODES, MERGING, I64), **INNER)
+def merged(total, machine, runs, nodes, table, state):  # type: ignore[no-untyped-def]
     """Runs that will select the same events from now on become one; how many are left.
 
     They are in the same state, and the words of V that a formula ahead reads are equal (the mask of the state); events
     taken in a closure matter up to its bounds.
     """
-    low, high, _, _, _, _, _, _, masks = automaton
+    low, high, masks = machine.low, machine.high, machine.masks
     at, count, tail, reach, _, vectors = runs
     slot, stamp = table
     state[S_EPOCH] += 1
@@ -173,27 +168,21 @@ def merged(total, automaton, runs, nodes, table, state):  # type: ignore[no-unty
     return kept
 
 
-@nb.njit(
-    nb.int64(AUTOMATON, STREAM, VALUES, RUNS, NODES, ENDS, TABLE, STACK, I32, I32, MODE, I64),
-    **LEAN,
-)
-def advance(  # type: ignore[no-untyped-def]
-    automaton, stream, data, runs, nodes, ends, table, stack, path, other_path, mode, state
-):
+@nb.njit(nb.int64(MACHINE, FORMULAS, EVENTS, RUNS, NODES, ENDS, MERGING, PATHS, MODE, I64), **LEAN)
+def advance(machine, formulas, events, runs, nodes, ends, table, paths, mode, state):  # type: ignore[no-untyped-def]
     """Read events from ``state[S_EVENT]`` on. Why it stops: see ``codes``."""
-    fit, cut, _, _, _ = stream
-    at, _, tail, reach, _, _ = runs
+    fit, reach = events.fit, runs.reach
     ignores, merges, chooses = mode
     for event in range(state[S_EVENT], len(fit)):
         total = state[S_RUNS]
         state[S_EVENT] = event
-        if 2 * total + 2 > len(at) or 2 * total + 2 > len(table[0]) // 2:
+        if 2 * total + 2 > len(reach) or 2 * total + 2 > len(table.slot) // 2:
             return RUNS_FULL
-        if state[S_NODES] + 4 * total + 4 > len(nodes[0]):
+        if state[S_NODES] + 4 * total + 4 > len(nodes.events):
             return NODES_FULL
-        if state[S_ENDS] + 2 * total + 2 > len(ends[0]):
+        if state[S_ENDS] + 2 * total + 2 > len(ends.events):
             return ENDS_FULL
-        if cut[event] & 1 or (ignores == 0 and (cut[event] & 2 or fit[event] == 0)):
+        if breaks(event, events, ignores):
             total = 0
         if fit[event] == 0:
             state[S_RUNS] = total
@@ -203,7 +192,7 @@ def advance(  # type: ignore[no-untyped-def]
         for run in range(total):
             if reach[run] <= event:
                 continue
-            outcome = step(fit[event], event, run, fork, ignores, automaton, data, runs, nodes, ends, stack, state)
+            outcome = step(fit[event], event, run, fork, ignores, machine, formulas, runs, nodes, ends, state)
             if outcome < 0:
                 return FAULT
             if outcome & 6:
@@ -219,28 +208,21 @@ def advance(  # type: ignore[no-untyped-def]
                 copy_run(run, kept, runs)
             kept += 1
         if fit[event] & 1:
-            tail[kept] = NOTHING
-            result = enters(0, event, kept, automaton, data, runs, stack, state)
-            if result == TRUE:
-                state[S_STARTED] += 1
-                reach[kept] = reach_of(event, stream)
-                if reach[kept] > event:
-                    result = begin(0, event, kept, automaton, data, runs, nodes, ends, stack, state)
-                    if result == TRUE:
-                        kept += 1
-                        took = True
+            result = start(event, kept, machine, formulas, events, runs, nodes, ends, state)
             if result > TRUE:
                 return FAULT
+            kept += result
+            took |= result == TRUE
         if chooses and state[S_ENDS] > before:
-            best = nb.int64(ends[1][before])
+            best = nb.int64(ends.nodes[before])
             for i in range(before + 1, state[S_ENDS]):
-                if is_preferred(nb.int64(ends[1][i]), best, nodes, path, other_path):
-                    best = nb.int64(ends[1][i])
-            ends[1][before] = best
+                if is_preferred(nb.int64(ends.nodes[i]), best, nodes, paths):
+                    best = nb.int64(ends.nodes[i])
+            ends.nodes[before] = best
             state[S_ENDS] = before + 1
             kept = 0
         if merges and took and kept > 1:
-            kept = merged(kept, automaton, runs, nodes, table, state)
+            kept = merged(kept, machine, runs, nodes, table, state)
         state[S_RUNS] = kept
     state[S_EVENT] = len(fit)
     return DONE

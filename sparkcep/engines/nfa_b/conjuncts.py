@@ -97,7 +97,7 @@ def _clauses(node: Expression, wanted: bool, text: str) -> list[Expression]:
         raise CepLimitError(
             f"The conjunctive normal form of {text} has more than {MAX_CONJUNCTS} conjuncts.",
             code="CONJUNCTS",
-            hint="write the condition as a conjunction of smaller ones",
+            hint="split the condition into smaller ones joined by AND",
         )
     return [Call("or", tuple(_alternatives(choice))) for choice in product(*parts)]
 

@@ -135,13 +135,11 @@ def _search(compiled: Plan, at: int, table: pa.Table, stream: Stream, max_nodes:
         pool = Pool({}, {}, {})
         compiled.programs[key] = (program(automaton, kinds, pool), pool)
     compiled_program, pool = compiled.programs[key]
-    words, nullable, nulls, _, sets, labels = values.load(columns, pool, ()).arrays
-    data = (words, nullable, nulls, np.zeros(0, np.int16), sets, labels)
     return Search(
         automaton,
         compiled_program,
-        stream.arrays(automaton.components),
-        data,
+        stream.events(automaton.components),
+        values.load(columns, pool, ()).words,
         ignores=spec.strategy == "next",
         algorithm=_ALGORITHMS.get(spec.engine, "merging"),
         chooses=chooses(compiled),

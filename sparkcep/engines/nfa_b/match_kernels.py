@@ -8,30 +8,17 @@ what leads to no match (see ``run_kernels``).
 from __future__ import annotations
 
 import numba as nb
-from numba import types
 
+from sparkcep.engines.kernel_types import I32, I64, INNER, LEAN
 from sparkcep.engines.nfa_b.codes import DONE, NOTHING, ROWS_FULL, UNION
-from sparkcep.engines.nfa_b.run_kernels import ENDS, I8, I32, I64, NODES
-from sparkcep.engines.row_match.codes import LEAN
-
-I32X2 = types.Array(nb.int32, 2, "C")
+from sparkcep.engines.nfa_b.kernel_types import ENDS, NODES, PARTS, WALK, WRITTEN
 
 W_END, W_TOP, W_DEPTH, W_COMPLETE, W_MATCHES, W_ROWS, W_SIZE = 0, 1, 2, 3, 4, 5, 6
 """Slots of a walk: the next end; branches still to be walked; the length of the path; whether it is complete but not
 written; matches and events written."""
 
-WALK = types.Tuple((I32, I32, I32, I8))
-"""Branches still to be walked: node and path length; the path, last event first: event and component."""
 
-MATCHES = types.Tuple((I32, I32X2))
-"""events [rows], match after match, in order; sizes [matches, components]."""
-
-PARTS = types.Tuple((I32, I32, I8, I32, I32, I32))
-"""Per last event: the event, how many nodes; per node: component (or UNION), event, the node before it, and the second
-one of a union: both counted from the first node of its last event (NOTHING: none)."""
-
-
-@nb.njit(nb.int64(nb.int64, ENDS, NODES, WALK, MATCHES, I64), **LEAN)
+@nb.njit(nb.int64(nb.int64, ENDS, NODES, WALK, WRITTEN, I64), **LEAN)
 def write_matches(count, ends, nodes, walk, matches, state):  # type: ignore[no-untyped-def]
     """Write the matches of the ends from ``state[W_END]`` to ``count`` until there is no room: DONE or ROWS_FULL."""
     events, components, left, right, reaches = nodes
@@ -57,10 +44,10 @@ def write_matches(count, ends, nodes, walk, matches, state):  # type: ignore[no-
         if top == 0:
             if end == count:
                 break
-            branch[0], depths[0] = ends[1][end], 0
+            branch[0], depths[0] = ends.nodes[end], 0
             top = 1
             end += 1
-        last = ends[0][end - 1]
+        last = ends.events[end - 1]
         top -= 1
         at, depth = nb.int64(branch[top]), nb.int64(depths[top])
         while at >= 0:
@@ -78,7 +65,7 @@ def write_matches(count, ends, nodes, walk, matches, state):  # type: ignore[no-
     return DONE
 
 
-@nb.njit(nb.int64(nb.int64, nb.int64, nb.int64, NODES, I32, I32, PARTS, nb.int64, nb.int64), **LEAN)
+@nb.njit(nb.int64(nb.int64, nb.int64, nb.int64, NODES, I32, I32, PARTS, nb.int64, nb.int64), **INNER)
 def _write_below(root, last, first, nodes, number, todo, parts, filled, mark):  # type: ignore[no-untyped-def]
     """The nodes below ``root`` that reach ``last``, those before others first; how many nodes are written now.
 
@@ -133,14 +120,14 @@ def write_parts(count, ends, nodes, number, todo, parts, state):  # type: ignore
     room = nb.int64(len(names))
     result = DONE
     while end < count:
-        last, first = ends[0][end], filled
+        last, first = ends.events[end], filled
         if written == len(last_events) or filled >= room // 2:
             result = ROWS_FULL
             break
         root = NOTHING
-        while end < count and ends[0][end] == last:
-            filled = _write_below(nb.int64(ends[1][end]), last, first, nodes, number, todo, parts, filled, mark)
-            this = nb.int64(number[ends[1][end]]) - mark
+        while end < count and ends.events[end] == last:
+            filled = _write_below(nb.int64(ends.nodes[end]), last, first, nodes, number, todo, parts, filled, mark)
+            this = nb.int64(number[ends.nodes[end]]) - mark
             if root >= 0 and root != this:
                 names[filled], rows[filled] = UNION, last
                 previous[filled], others[filled] = root, this

@@ -15,8 +15,9 @@ from sparkcep.engines.event_pattern.output.output import OUTPUT_EVENTS, Lists, M
 from sparkcep.engines.event_pattern.output.parts import Parts
 from sparkcep.engines.nfa_b import codes
 from sparkcep.engines.nfa_b import match_kernels as kernels
-from sparkcep.engines.nfa_b.search import Arrays, Ends
+from sparkcep.engines.nfa_b.search import Ends
 from sparkcep.engines.nfa_b.structure import Line
+from sparkcep.engines.nfa_b.structures import PartArrays, Walk, Written
 
 IntArray = NDArray[np.int32]
 
@@ -36,15 +37,11 @@ def parts(ends: Ends) -> Iterator[Parts]:
     state = np.zeros(kernels.W_SIZE, np.int64)
     status = codes.ROWS_FULL
     while status == codes.ROWS_FULL:
-        found = Parts(
-            np.empty(ends.count, np.int32),
-            np.empty(ends.count, np.int32),
-            np.empty(room, np.int8),
-            *(np.empty(room, np.int32) for _ in range(3)),
-        )
+        last, sizes = (np.empty(ends.count, np.int32) for _ in range(2))
+        rows, previous, others = (np.empty(room, np.int32) for _ in range(3))
+        found = PartArrays(last, sizes, np.empty(room, np.int8), rows, previous, others)
         number[:], state[kernels.W_DEPTH] = 0, 1
-        arrays = (found.last, found.sizes, found.components, found.rows, found.previous, found.others)
-        status = kernels.write_parts(ends.count, ends.arrays, ends.nodes, number, todo, arrays, state)
+        status = kernels.write_parts(ends.count, ends.arrays, ends.nodes, number, todo, found, state)
         count, filled = int(state[kernels.W_MATCHES]), int(state[kernels.W_ROWS])
         if count:
             yield Parts(
@@ -64,18 +61,17 @@ def _written(
     status = codes.ROWS_FULL
     while status == codes.ROWS_FULL:
         room = max(output_events, int(state[kernels.W_DEPTH]))
-        rows = np.empty(room, np.int32)
-        sizes = np.empty((output_rows, components), np.int32)
+        found = Written(np.empty(room, np.int32), np.empty((output_rows, components), np.int32))
         state[kernels.W_MATCHES] = state[kernels.W_ROWS] = 0
-        status = kernels.write_matches(ends.count, ends.arrays, ends.nodes, walk, (rows, sizes), state)
+        status = kernels.write_matches(ends.count, ends.arrays, ends.nodes, walk, found, state)
         count = int(state[kernels.W_MATCHES])
         if count:
-            yield rows[: int(state[kernels.W_ROWS])], sizes[:count]
+            yield found.events[: int(state[kernels.W_ROWS])], found.sizes[:count]
 
 
-def _walk(used: int) -> Arrays:
+def _walk(used: int) -> Walk:
     branches, depths, path = (np.empty(used + 1, np.int32) for _ in range(3))
-    return branches, depths, path, np.empty(used + 1, np.int8)
+    return Walk(branches, depths, path, np.empty(used + 1, np.int8))
 
 
 def _matches(rows: IntArray, sizes: NDArray[np.int32], line: Line) -> Matches:

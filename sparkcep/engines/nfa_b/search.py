@@ -19,8 +19,10 @@ from sparkcep.engines.nfa_b.backtrack_kernels import backtrack
 from sparkcep.engines.nfa_b.compilation import Automaton
 from sparkcep.engines.nfa_b.match_kernels import compacted
 from sparkcep.engines.nfa_b.slow import Calls
+from sparkcep.engines.nfa_b.structures import Events, Formulas, LastNodes, Machine, Merging, Mode, Nodes, Paths, Runs
 from sparkcep.engines.nfa_b.vector import Program
 from sparkcep.engines.row_match.codes import OVERFLOW
+from sparkcep.engines.row_match.structures import Code, Stack, Words
 from sparkcep.errors import CepDataError, CepInternalError, CepLimitError
 
 Algorithm = Literal["merging", "basic", "backtrack"]
@@ -34,16 +36,14 @@ MAX_NODES = 1 << 27
 MAX_RUNS = 1 << 22
 """Most runs alive at once: each is looked at for every event."""
 
-Arrays = tuple[NDArray[Any], ...]
-
 
 @dataclass(frozen=True, slots=True)
 class Ends:
     """``count`` ends of matches: ``arrays`` (event, node), over the buffer ``nodes``, of which ``used`` are in use."""
 
     count: int
-    arrays: Arrays
-    nodes: Arrays
+    arrays: LastNodes
+    nodes: Nodes
     used: int
 
 
@@ -64,8 +64,8 @@ class Search:
         self,
         automaton: Automaton,
         program: Program,
-        stream: Arrays,
-        data: Arrays,
+        events: Events,
+        words: Words,
         *,
         ignores: bool,
         algorithm: Algorithm,
@@ -73,20 +73,20 @@ class Search:
         max_nodes: int = MAX_NODES,
         calls: Calls | None = None,
     ) -> None:
-        self.automaton, self.program, self.stream, self.data = automaton, program, stream, data
+        self.automaton, self.program, self.events = automaton, program, events
         self.algorithm, self.chooses, self.max_nodes, self.calls = algorithm, chooses, max_nodes, calls
-        self.arrays = _arrays(automaton, program, calls)
+        self.machine = _machine(automaton, program, calls)
+        self.formulas = _formulas(program, words, calls)
         merges = algorithm == "merging" and not chooses
-        self.mode = (int(ignores), int(merges), int(chooses))
+        self.mode = Mode(int(ignores), int(merges), int(chooses))
         self.state = np.zeros(codes.S_SIZE, np.int64)
         self.state[codes.S_BEST] = -1
         self.runs = _runs(FIRST_RUNS, program.words)
         self.table = _table(FIRST_RUNS)
         self.nodes = _nodes(FIRST_NODES)
-        self.ends_arrays = (np.zeros(MOST_ENDS, np.int32), np.zeros(MOST_ENDS, np.int32))
-        self.stack = (np.zeros(program.depth, np.int64), np.zeros(program.depth, np.bool_))
-        length = len(stream[0]) + 1 if chooses else 0
-        self.paths = (np.zeros(length, np.int32), np.zeros(length, np.int32))
+        self.last_nodes = LastNodes(np.zeros(MOST_ENDS, np.int32), np.zeros(MOST_ENDS, np.int32))
+        length = len(events.fit) + 1 if chooses else 0
+        self.paths = Paths(np.zeros(length, np.int32), np.zeros(length, np.int32))
 
     @property
     def counters(self) -> Counters:
@@ -106,8 +106,8 @@ class Search:
             pending = int(self.state[codes.S_BEST] >= 0)
             count = int(self.state[codes.S_ENDS]) - pending
             if count and status != codes.RUNS_FULL:
-                yield Ends(count, self.ends_arrays, self.nodes, int(self.state[codes.S_NODES]))
-                for array in self.ends_arrays:
+                yield Ends(count, self.last_nodes, self.nodes, int(self.state[codes.S_NODES]))
+                for array in self.last_nodes:
                     array[:pending] = array[count : count + pending]
                 self.state[codes.S_ENDS] = pending
             if status == codes.DONE:
@@ -119,67 +119,55 @@ class Search:
 
     def _go_on(self) -> int:
         if self.calls is not None:
-            self.calls.vectors = self.runs[5]
-        shared = (self.runs, self.nodes, self.ends_arrays)
+            self.calls.vectors = self.runs.vectors
+        given = (self.machine, self.formulas, self.events, self.runs, self.nodes, self.last_nodes)
         if self.algorithm == "backtrack":
-            return int(
-                backtrack(
-                    self.arrays, self.stream, self.data, *shared, self.stack, *self.paths, self.mode, self.state,
-                )
-            )  # fmt: skip
-        return int(
-            advance(
-                self.arrays, self.stream, self.data, *shared, self.table, self.stack, *self.paths, self.mode,
-                self.state,
-            )
-        )  # fmt: skip
+            return int(backtrack(*given, self.paths, self.mode, self.state))
+        return int(advance(*given, self.table, self.paths, self.mode, self.state))
 
     def _more_runs(self) -> None:
-        size = 2 * len(self.runs[0])
+        size = 2 * len(self.runs.at)
         if size > MAX_RUNS:
             raise CepLimitError(
                 f"More than {MAX_RUNS // 2} partial matches are open at once.",
                 code="RUNS",
-                hint="add WITHIN, a narrower one, or conditions that fewer events satisfy",
+                hint="add or shorten WITHIN, or add conditions that fewer events satisfy",
             )
         bigger = _runs(size, self.program.words)
-        for new, old in zip(bigger, self.runs, strict=True):
-            new[: len(old)] = old
+        _copy(self.runs, bigger, len(self.runs.at))
         self.runs, self.table = bigger, _table(size)
         self.state[codes.S_EPOCH] = 0
-        for array in self.ends_arrays:
+        for array in self.last_nodes:
             if len(array) < 4 * size:
                 self._more_ends(4 * size)
                 break
 
     def _more_ends(self, size: int) -> None:
-        bigger = (np.zeros(size, np.int32), np.zeros(size, np.int32))
-        for new, old in zip(bigger, self.ends_arrays, strict=True):
-            new[: len(old)] = old
-        self.ends_arrays = bigger
+        bigger = LastNodes(np.zeros(size, np.int32), np.zeros(size, np.int32))
+        _copy(self.last_nodes, bigger, len(self.last_nodes.nodes))
+        self.last_nodes = bigger
 
     def _compact(self, pending: int) -> None:
         """Free what has left the window; more room where that was not half of it, or one event may need more."""
         runs, used = int(self.state[codes.S_RUNS]), int(self.state[codes.S_NODES])
-        versions = np.concatenate([self.runs[2][:runs], self.ends_arrays[1][:pending]])
+        versions = np.concatenate([self.runs.tail[:runs], self.last_nodes.nodes[:pending]])
         event = int(self.state[codes.S_EVENT]) if self.algorithm != "backtrack" else -1
         place = np.empty(used, np.int32)
         left = int(compacted(used, event, len(versions), versions, self.nodes, place))
-        self.runs[2][:runs], self.ends_arrays[1][:pending] = versions[:runs], versions[runs:]
+        self.runs.tail[:runs], self.last_nodes.nodes[:pending] = versions[:runs], versions[runs:]
         self.state[codes.S_NODES] = left
-        size = len(self.nodes[0])
+        size = len(self.nodes.events)
         while left + 8 * runs + 8 > size // 2:
             size *= 2
         if size > self.max_nodes:
             raise CepLimitError(
                 f"The match buffer holds more than {self.max_nodes} events of partial matches.",
                 code="MATCH_BUFFER",
-                hint="add WITHIN, a narrower one, or conditions that fewer events satisfy",
+                hint="add or shorten WITHIN, or add conditions that fewer events satisfy",
             )
-        if size > len(self.nodes[0]):
+        if size > len(self.nodes.events):
             bigger = _nodes(size)
-            for new, old in zip(bigger, self.nodes, strict=True):
-                new[:left] = old[:left]
+            _copy(self.nodes, bigger, left)
             self.nodes = bigger
 
     def _fault(self) -> Exception:
@@ -194,32 +182,44 @@ class Search:
         )
 
 
-def _arrays(automaton: Automaton, program: Program, calls: Calls | None) -> Arrays:
-    """The kernels' AUTOMATON."""
+def _machine(automaton: Automaton, program: Program, calls: Calls | None) -> Machine:
     components = automaton.components
     if not components:
         raise CepInternalError("an automaton without components")
-    return (
-        np.array([component.low for component in components], np.int64),
-        np.array([-1 if component.high is None else component.high for component in components], np.int64),
-        np.array([component.kleene for component in components], np.bool_),
-        program.edges,
-        program.starts,
-        program.operations if calls is None else calls.operations(program.operations),
-        program.update_starts,
-        program.updates if calls is None else calls.updates(program.updates, codes.LISTED),
-        program.masks,
+    return Machine(
+        low=np.array([component.low for component in components], np.int64),
+        high=np.array([-1 if component.high is None else component.high for component in components], np.int64),
+        kleene=np.array([component.kleene for component in components], np.bool_),
+        edges=program.edges,
+        update_starts=program.update_starts,
+        updates=program.updates if calls is None else calls.updates(program.updates, codes.LISTED),
+        masks=program.masks,
     )
 
 
-def _runs(size: int, words: int) -> Arrays:
-    return (*(np.zeros(size, np.int32) for _ in range(5)), np.zeros((size, words), np.int64))
+def _formulas(program: Program, words: Words, calls: Calls | None) -> Formulas:
+    return Formulas(
+        code=Code(program.starts, program.operations if calls is None else calls.operations(program.operations)),
+        words=words,
+        stack=Stack(np.zeros(program.depth, np.int64), np.zeros(program.depth, np.bool_)),
+        path=np.zeros(0, np.int16),
+    )
 
 
-def _table(size: int) -> Arrays:
-    return np.zeros(4 * size, np.int32), np.zeros(4 * size, np.int32)
+def _runs(size: int, words: int) -> Runs:
+    at, taken, tail, reach, since = (np.zeros(size, np.int32) for _ in range(5))
+    return Runs(at, taken, tail, reach, since, np.zeros((size, words), np.int64))
 
 
-def _nodes(size: int) -> Arrays:
+def _table(size: int) -> Merging:
+    return Merging(np.zeros(4 * size, np.int32), np.zeros(4 * size, np.int32))
+
+
+def _nodes(size: int) -> Nodes:
     events, left, right, reach = (np.zeros(size, np.int32) for _ in range(4))
-    return events, np.zeros(size, np.int8), left, right, reach
+    return Nodes(events, np.zeros(size, np.int8), left, right, reach)
+
+
+def _copy(old: tuple[NDArray[Any], ...], new: tuple[NDArray[Any], ...], rows: int) -> None:
+    for source, target in zip(old, new, strict=True):
+        target[:rows] = source[:rows]

@@ -14,13 +14,14 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from sparkcep.engines.nfa_b.structure import Component
+from sparkcep.engines.nfa_b.structures import Events
 from sparkcep.spec.event import EventPatternSpec, WithinTime
 from sparkcep.spec.row import MASK_BITS
 
 
 @dataclass(frozen=True, slots=True)
 class Stream:
-    """One entry an event; see ``run_kernels.STREAM``. ``flags``: the mask columns; ``bits``: each variable's bit."""
+    """One entry an event; see ``structures.Events``. ``flags``: the mask columns; ``bits``: each variable's bit."""
 
     flags: tuple[NDArray[np.int64], ...]
     bits: dict[str, int]
@@ -29,13 +30,13 @@ class Stream:
     time: NDArray[np.int64]
     deadline: NDArray[np.int64]
 
-    def arrays(self, components: tuple[Component, ...]) -> tuple[NDArray[Any], ...]:
-        """The kernels' STREAM for an automaton with these components."""
+    def events(self, components: tuple[Component, ...]) -> Events:
+        """What the kernels read for an automaton with these components."""
         fit = np.zeros(len(self.cut), np.int64)
         for k, component in enumerate(components):
             word, bit = divmod(self.bits[component.variable] + 1, MASK_BITS)
             fit |= (self.flags[word] >> bit & 1) << k
-        return fit, self.cut, self.partition_end, self.time, self.deadline
+        return Events(fit, self.cut, self.partition_end, self.time, self.deadline)
 
     def starts(self) -> NDArray[np.bool_]:
         """The first events of partitions."""

@@ -176,7 +176,7 @@ class Writer(ABC):
         return CepUnsupportedError(
             f"{self._text()} computes {what}",
             code="CONDITION_TYPES",
-            hint="compute what concerns one row on that row's side, so that Spark evaluates it",
+            hint="compute the part that reads only one row on that row's side of the comparison, so that Spark evaluates it",
         )
 
 

@@ -20,6 +20,7 @@ from sparkcep.engines.functions.aggregates import NONE, OF_MOMENTS, moments
 from sparkcep.engines.functions.base import Closure
 from sparkcep.engines.row_match import codes, frames
 from sparkcep.engines.row_match.registers import Layout
+from sparkcep.engines.row_match.structures import Code, Taken
 from sparkcep.engines.row_pattern.columns import Columns
 from sparkcep.errors import CepError, CepInternalError, CepLimitError
 from sparkcep.spec.expression import SparkFunction
@@ -128,16 +129,15 @@ class Calls:
 
         return compile_function(tree, leaf, kept)
 
-    def look_at(self, trail: tuple[NDArray, NDArray, NDArray]) -> None:
-        """The search's path and registers are in ``trail`` from now on."""
-        _, self.frame.path, self.frame.registers = trail
+    def look_at(self, taken: Taken) -> None:
+        """The search's path and registers are there from now on."""
+        self.frame.path, self.frame.registers = taken
 
-    def code(self, code: tuple[NDArray, NDArray]) -> tuple[NDArray, NDArray]:
+    def code(self, code: Code) -> Code:
         """Bytecode that knows where to call."""
-        start, operations = code
-        operations = operations.copy()
+        operations = code.operations.copy()
         operations[operations[:, 0] == codes.APPLY, 2] = self.addresses[0]
-        return start, operations
+        return code._replace(operations=operations)
 
     def totals(self, totals: NDArray[np.int64]) -> NDArray[np.int64]:
         """Totals that know where to call."""

@@ -5,19 +5,24 @@ from __future__ import annotations
 CURRENT, SLOT, FIRST_OR_CURRENT = 0, 1, 2
 """Where a row stands: the row under test; a slot; a slot, or, if it is the next to be filled, the row under test."""
 
-COLUMN, CLASSIFIER, TOTAL, INT_SUM, FLOAT_SUM, NUMBER = 0, 1, 2, 3, 4, 5
+COLUMN, CLASSIFIER, TOTAL, INT_SUM, FLOAT_SUM, NUMBER, APPLY = 0, 1, 2, 3, 4, 5, 6
 """Operations that push a value. COLUMN and CLASSIFIER: (where, word, index, physical, column or set of variables);
-TOTAL: (word, word that is not 0 if there is a value, or -1); INT_SUM, FLOAT_SUM: (word)."""
+TOTAL: (word, word that is not 0 if there is a value, or -1); INT_SUM, FLOAT_SUM: (word);
+APPLY: (number of a slow condition, address to call): pushes what Python says of it."""
 
-EQ, NE, LT, LE, GT, GE, EQ_NULL_SAFE, IS_NULL, NOT, AND, OR = 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16
-ADD, SUB, MUL, FLOAT_ADD, FLOAT_SUB, FLOAT_MUL, FLOAT_DIV = 17, 18, 19, 20, 21, 22, 23
-"""Operations on the top of the stack. ADD, SUB, MUL, FLOAT_*: (bits of the result). AND, OR: see SKIP_IF."""
+IS_NULL, NOT, TO_FLOAT, RESCALE, ABS, FLOAT_ABS, SKIP_IF = 7, 8, 9, 10, 11, 12, 13
+"""Operations on one value of the stack. TO_FLOAT: (depth of the operand, decimal digits after the point); RESCALE: (depth,
+power of ten to multiply with); ABS, of integers: (bits of the result);
+SKIP_IF: (value, next operation): skip the right side of AND / OR where the left side decides."""
 
-TO_FLOAT, RESCALE, SKIP_IF, APPLY, ABS, FLOAT_ABS = 24, 25, 26, 27, 28, 29
-"""TO_FLOAT: (depth of the operand, decimal digits after the point); RESCALE: (depth, power of ten to multiply with);
-SKIP_IF: (value, next operation): skip the right side of AND / OR where the left side decides.
-APPLY: (number of a slow condition, address to call): pushes what Python says of it.
-ABS, of integers: (bits of the result)."""
+EQ, NE, LT, LE, GT, GE, EQ_NULL_SAFE, AND, OR = 14, 15, 16, 17, 18, 19, 20, 21, 22
+ADD, SUB, MUL, FLOAT_ADD, FLOAT_SUB, FLOAT_MUL, FLOAT_DIV = 23, 24, 25, 26, 27, 28, 29
+"""Operations on the two values on top of the stack. ADD, SUB, MUL, FLOAT_*: (bits of the result). AND, OR: see SKIP_IF.
+
+The evaluator tells families of operations apart by their last ones: CLASSIFIER, NUMBER, FLOAT_ABS, GE, OR, MUL."""
+
+CONSTANT = 30
+"""Pushes a constant: (word, 1 if it is NULL)."""
 
 COUNT_TOTAL, INT_TOTAL, FLOAT_TOTAL, LEAST_TOTAL, GREATEST_TOTAL, LIST_TOTAL = 0, 1, 2, 3, 4, 5
 """Kinds of totals. LIST_TOTAL: the number of a list that Python keeps."""
@@ -47,7 +52,3 @@ furthest row in either; the capacity to begin with."""
 C_HITS, C_ADDED, C_UNTESTED, C_TRIALS, C_PAUSE, C_IDLE, C_SIZE = 16, 17, 18, 19, 20, 21, 22
 """Slots that tell whether remembering pays: failures recognised, and remembered, so far; remembered since one was last
 recognised, in how many start rows; how long to do without, and for how many start rows still."""
-
-LEAN = {"cache": True, "nogil": True, "error_model": "numpy", "_nrt": False}
-"""Options of the kernels. Without numba's reference counts (``_nrt``, as numba's own sorting does; nothing here allocates)
-calls between kernels are four times as fast: each would count every array it is given up and down, atomically."""

@@ -26,7 +26,8 @@ from sparkcep.engines.row_match.calls import Calls
 from sparkcep.engines.row_match.liveness import keys
 from sparkcep.engines.row_match.registers import Layout, Total, functions, lay_out, leaves
 from sparkcep.engines.row_match.search import MAX_STEPS, Plan, Slice, find_matches
-from sparkcep.engines.row_match.values import Kind, Pool, kind_of, load
+from sparkcep.engines.row_match.structures import Changes, Code
+from sparkcep.engines.row_match.values import Kind, Pool, is_wide, kind_of, load
 from sparkcep.engines.row_pattern import engine as row_pattern
 from sparkcep.engines.row_pattern.analyze import counting
 from sparkcep.engines.row_pattern.columns import Columns
@@ -49,7 +50,7 @@ class RowMatchEngine(RowPatternEngine):
 
     layout: Layout
     most_steps: int
-    plans: dict[tuple[Kind, ...], Plan] = field(default_factory=dict, compare=False)
+    plans: dict[tuple[object, ...], Plan] = field(default_factory=dict, compare=False)
 
     def analyze(self, table: pa.Table) -> Counts:
         """Partial matches by state, and how many rows the search asked each condition of. Errors: as ``run``."""
@@ -81,9 +82,11 @@ class RowMatchEngine(RowPatternEngine):
 
     def _plan(self, columns: Columns) -> Plan:
         kinds = {name: kind_of(columns.type(name)) for name in _columns(self.spec)}
-        key = tuple(kinds.values())
+        slow = _slow_columns(self.spec)
+        opaque = frozenset(name for name in slow if kinds[name].name == "opaque" or is_wide(columns.type(name)))
+        key = (*kinds.values(), opaque)
         if key not in self.plans:
-            self.plans[key] = _compile(self, kinds)
+            self.plans[key] = _compile(self, kinds, opaque)
         return self.plans[key]
 
 
@@ -117,10 +120,9 @@ def _slow_columns(spec: RowPatternSpec) -> set[str]:
     return {leaf.column for function in slow for leaf in leaves(function) if isinstance(leaf, ColumnAt)}
 
 
-def _compile(engine: RowMatchEngine, kinds: dict[str, Kind]) -> Plan:
+def _compile(engine: RowMatchEngine, kinds: dict[str, Kind], opaque: frozenset[str]) -> Plan:
     spec, layout, pool = engine.spec, engine.layout, Pool({}, {}, {})
     code = assemble(spec.defines, layout, kinds, pool)
-    opaque = frozenset(name for name in kinds if kinds[name].name == "opaque" and name in _slow_columns(spec))
     registers = np.zeros(layout.words, np.int64)
     for group in layout.slots:
         registers[group.word : group.word + group.size] = -1
@@ -128,7 +130,7 @@ def _compile(engine: RowMatchEngine, kinds: dict[str, Kind]) -> Plan:
         defines=spec.defines,
         variables=spec.variables,
         pool=pool,
-        code=(code.start, code.operations),
+        code=Code(code.start, code.operations),
         changes=_changes(layout, kinds, pool),
         keys=keys(engine.search.program, layout, spec.defines, pool, opaque),
         depth=code.depth,
@@ -139,14 +141,14 @@ def _compile(engine: RowMatchEngine, kinds: dict[str, Kind]) -> Plan:
     )
 
 
-def _changes(layout: Layout, kinds: dict[str, Kind], pool: Pool) -> tuple[NDArray, ...]:
-    """What a row of each variable does to the registers: see ``condition_kernels.CHANGES``."""
+def _changes(layout: Layout, kinds: dict[str, Kind], pool: Pool) -> Changes:
+    """What a row of each variable does to the registers."""
     slots: list[list[tuple[int, ...]]] = []
     totals: list[list[tuple[int, ...]]] = []
     for name in layout.variables:
         slots.append([(int(group.last), group.word, group.size) for group in layout.slots if name in group.members])
         totals.append([_total(total, layout, kinds, pool) for total in layout.totals if name in total.members])
-    return (*_ragged(slots, 3), *_ragged(totals, 6))
+    return Changes(*_ragged(slots, 3), *_ragged(totals, 6))
 
 
 def _total(total: Total, layout: Layout, kinds: dict[str, Kind], pool: Pool) -> tuple[int, ...]:

@@ -1,6 +1,6 @@
 """Which registers matter at each node of the program: what a key of ``memory_kernels`` holds.
 
-In: a ``Program``, the registers of its conditions. Out: the kernels' KEYS. A register matters at a node if some way on
+In: a ``Program``, the registers of its conditions. Out: ``KeyParts``. A register matters at a node if some way on
 from there reads it before it is overwritten; the fewer matter, the more searches are found to have failed before. A
 slot matters by the values that are read from its row, not by the row, so that equal values count as the same.
 """
@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from sparkcep.engines.row_match import codes
 from sparkcep.engines.row_match.registers import Layout, Slots, leaves
+from sparkcep.engines.row_match.structures import KeyParts
 from sparkcep.engines.row_match.values import Pool
 from sparkcep.engines.row_pattern.program import FIRST_ROW_NODE, Program
 from sparkcep.spec.row import Aggregate, ClassifierAt, ColumnAt, Define
@@ -31,9 +32,9 @@ Item = tuple[int, int, int, int]
 
 @dataclass(frozen=True, slots=True)
 class Keys:
-    """``arrays``: the kernels' KEYS; ``width``: the words of the longest key."""
+    """``width``: the words of the longest key."""
 
-    arrays: tuple[NDArray[np.int32], NDArray[np.int32], NDArray[np.int32], NDArray[np.int64]]
+    parts: KeyParts
     width: int
 
 
@@ -47,7 +48,7 @@ def keys(
     lists = [_items(bits, layout, pool, opaque) for bits in numbers]
     start = np.cumsum([0, *(len(items) for items in lists)]).astype(np.int32)
     items = np.array([item for items in lists for item in items], np.int64).reshape(-1, 4)
-    return Keys((_same(program), of_node, start, items), 2 + max(len(items) for items in lists))
+    return Keys(KeyParts(_same(program), of_node, start, items), 2 + max(len(items) for items in lists))
 
 
 def _same(program: Program) -> NDArray[np.int32]:

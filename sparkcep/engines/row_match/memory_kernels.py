@@ -12,8 +12,8 @@ from __future__ import annotations
 
 import numba as nb
 import numpy as np
-from numba import types
 
+from sparkcep.engines.kernel_types import I64, I64X2, INNER
 from sparkcep.engines.row_match.codes import (
     C_ADDED,
     C_CAPACITY,
@@ -30,19 +30,10 @@ from sparkcep.engines.row_match.codes import (
     C_USED,
     FILLED,
     LABEL,
-    LEAN,
     RAW,
 )
-from sparkcep.engines.row_match.condition_kernels import BOOLX2, I16, I32, I64, I64X2, is_null
-
-KEYS = types.Tuple((I32, I32, I32, I64X2))
-"""same [nodes + 2]: the node that stands for all nodes with the same targets; live [nodes + 2]: the number of its set of
-live registers; start [sets + 1], items [n, 4] (kind, word, column
-or set of variables, physical offset)."""
-
-MEMORY = types.Tuple((I64X2, I64, I64))
-"""Entries [size, 2 + items]; the epoch each was written in [size]; the key at hand [2 + items]. There are two tables of
-every capacity from the least on, doubling (``base_of``), so that a larger one never overlaps one in use."""
+from sparkcep.engines.row_match.kernel_types import KEYS, MEMORY, TAKEN, WORDS
+from sparkcep.engines.row_match.word_kernels import is_null
 
 FAIR_TRIAL = 4096
 """Failures remembered in vain, over two start rows at least, before a pause."""
@@ -51,11 +42,11 @@ LONGEST_PAUSE = 64
 """Start rows searched without remembering, before it is tried again."""
 
 
-@nb.njit(nb.int64(*[nb.int64] * 5, I64X2, I16, I32, I32, I32, I64X2, I64X2, I32, BOOLX2, BOOLX2, I64), **LEAN)
-def write_key(  # type: ignore[no-untyped-def]
-    node, row, depth, low, high, registers, path, same, live, start, items, values, nullable, nulls, sets, key
-):
+@nb.njit(nb.int64(*[nb.int64] * 5, TAKEN, KEYS, WORDS, I64), **INNER)
+def write_key(node, row, depth, low, high, taken, keys, words, key):  # type: ignore[no-untyped-def]
     """Writes what tells a search from others at ``node`` before ``row``, after ``depth`` rows; returns its length."""
+    path, registers = taken
+    same, live, start, items = keys
     size, absent = 2, 0
     for i in range(start[live[node]], start[live[node] + 1]):
         kind, held = items[i, 0], registers[depth, items[i, 1]]
@@ -68,22 +59,22 @@ def write_key(  # type: ignore[no-untyped-def]
             at = held + items[i, 3] - (row - depth)
             if held >= 0 and 0 <= at < depth:
                 label = nb.int64(path[at]) >> 1
-                if sets[items[i, 2], label]:
+                if words.sets[items[i, 2], label]:
                     key[size] = label
         else:
             at = held + items[i, 3]
-            if held < 0 or at < low or at >= high or is_null(nullable, nulls, items[i, 2], at):
+            if held < 0 or at < low or at >= high or is_null(words, items[i, 2], at):
                 absent |= 1 << (size - 2)
                 key[size] = 0
             else:
-                key[size] = values[items[i, 2], at]
+                key[size] = words.values[items[i, 2], at]
         size += 1
     key[0] = row << 31 | size << 16 | nb.int64(same[node])  # 31, 15 and 16 bits
     key[1] = absent
     return size
 
 
-@nb.njit(nb.int64(I64X2, I64, I64, nb.int64, nb.int64, nb.int64, nb.int64), **LEAN)
+@nb.njit(nb.int64(I64X2, I64, I64, nb.int64, nb.int64, nb.int64, nb.int64), **INNER)
 def place_of(entries, epochs, key, size, base, capacity, epoch):  # type: ignore[no-untyped-def]
     """Where the key is in the table at ``base``, or, if its entry there is not of ``epoch``, where it belongs."""
     mixed = np.uint64(0x9E3779B97F4A7C15)
@@ -103,13 +94,13 @@ def place_of(entries, epochs, key, size, base, capacity, epoch):  # type: ignore
     return base + at
 
 
-@nb.njit(nb.int64(nb.int64, nb.int64, nb.int64), **LEAN)
+@nb.njit(nb.int64(nb.int64, nb.int64, nb.int64), **INNER)
 def base_of(capacity, second, least):  # type: ignore[no-untyped-def]
     """Where a table begins: two of each size, smaller ones first."""
     return 2 * (capacity - least) + second * capacity
 
 
-@nb.njit(nb.void(I64), **LEAN)
+@nb.njit(nb.void(I64), **INNER)
 def forget(state):  # type: ignore[no-untyped-def]
     """Empties the memory."""
     state[C_CAPACITY] = state[C_LEAST]
@@ -119,7 +110,7 @@ def forget(state):  # type: ignore[no-untyped-def]
     state[C_FURTHEST] = -1
 
 
-@nb.njit(nb.void(I64X2, I64, nb.int64, I64), **LEAN)
+@nb.njit(nb.void(I64X2, I64, nb.int64, I64), **INNER)
 def make_room(entries, epochs, begin, state):  # type: ignore[no-untyped-def]
     """Goes on in the other table of this size if that is the limit, or if half of the entries are of rows before
     ``begin``, where no search will come again; else moves the others to a table twice as large."""
@@ -146,9 +137,10 @@ def make_room(entries, epochs, begin, state):  # type: ignore[no-untyped-def]
             epochs[at] = epoch + 1
 
 
-@nb.njit(nb.void(I64X2, I64, I64, nb.int64, nb.int64, nb.int64, I64), **LEAN)
-def remember(entries, epochs, key, size, row, begin, state):  # type: ignore[no-untyped-def]
+@nb.njit(nb.void(MEMORY, nb.int64, nb.int64, nb.int64, I64), **INNER)
+def remember(memory, size, row, begin, state):  # type: ignore[no-untyped-def]
     """Remembers the key at hand, of a failure before ``row``, in a search that began at row ``begin``."""
+    entries, epochs, key = memory
     if 4 * state[C_USED] >= 3 * state[C_CAPACITY]:
         make_room(entries, epochs, begin, state)
     base = base_of(state[C_CAPACITY], state[C_SECOND], state[C_LEAST])
@@ -162,9 +154,10 @@ def remember(entries, epochs, key, size, row, begin, state):  # type: ignore[no-
     state[C_FURTHEST] = max(state[C_FURTHEST], row)
 
 
-@nb.njit(nb.boolean(I64X2, I64, I64, nb.int64, nb.int64, nb.int64, I64), **LEAN)
-def known(entries, epochs, key, size, row, begin, state):  # type: ignore[no-untyped-def]
+@nb.njit(nb.boolean(MEMORY, nb.int64, nb.int64, nb.int64, I64), **INNER)
+def known(memory, size, row, begin, state):  # type: ignore[no-untyped-def]
     """True if the key at hand is remembered; then it will be for longer."""
+    entries, epochs, key = memory
     capacity, second, least = state[C_CAPACITY], state[C_SECOND], state[C_LEAST]
     at = place_of(entries, epochs, key, size, base_of(capacity, second, least), capacity, state[C_EPOCH])
     if epochs[at] == state[C_EPOCH]:
@@ -176,11 +169,11 @@ def known(entries, epochs, key, size, row, begin, state):  # type: ignore[no-unt
     if epochs[at] != state[C_OLD_EPOCH]:
         return False
     state[C_HITS] += 1
-    remember(entries, epochs, key, size, row, begin, state)
+    remember(memory, size, row, begin, state)
     return True
 
 
-@nb.njit(nb.void(nb.int64, nb.int64, I64), **LEAN)
+@nb.njit(nb.void(nb.int64, nb.int64, I64), **INNER)
 def weigh(hits, added, state):  # type: ignore[no-untyped-def]
     """After a start row (``hits``, ``added``: counts before it): pauses if what the last ones remembered was of no use.
 

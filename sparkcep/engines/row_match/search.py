@@ -6,7 +6,7 @@ match is longer than expected, and turns the kernel's faults into errors.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -15,10 +15,10 @@ from numpy.typing import NDArray
 from sparkcep.engines.row_match import codes
 from sparkcep.engines.row_match.calls import Calls
 from sparkcep.engines.row_match.liveness import Keys
+from sparkcep.engines.row_match.structures import Changes, Code, Conditions, Limits, Memory, Stack, Taken, Workspace
 from sparkcep.engines.row_match.values import Data, Pool
 from sparkcep.engines.row_pattern.find import LEAST_NODES, Search, SkipError, viable_nodes
-from sparkcep.engines.row_pattern.matches import BATCH_MATCHES, BATCH_NODES, Matches
-from sparkcep.engines.row_pattern.program import FIRST_ROW_NODE
+from sparkcep.engines.row_pattern.matches import BATCH_MATCHES, BATCH_NODES, Matches, room, written
 from sparkcep.errors import CepDataError, CepError, CepLimitError
 from sparkcep.spec.expression import SparkFunction
 from sparkcep.spec.row import Aggregate, Define
@@ -43,15 +43,15 @@ FIRST_ROOM = 1 << 10
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """Conditions compiled for the columns of one schema. ``code``, ``changes``, ``keys``: see the kernels; ``depth``: of
+    """Conditions compiled for the columns of one schema. ``depth``: of
     the stack; ``registers`` [words]: their values before the first row; ``numbered``: MATCH_NUMBER() is read;
     ``slow`` and ``lists``: what Python evaluates and gathers."""
 
     defines: tuple[Define, ...]
     variables: tuple[str, ...]
     pool: Pool
-    code: tuple[NDArray, NDArray]
-    changes: tuple[NDArray, ...]
+    code: Code
+    changes: Changes
     keys: Keys
     depth: int
     registers: NDArray[np.int64]
@@ -88,27 +88,23 @@ def find_matches(
     from sparkcep.engines.row_pattern import kernels
 
     program, rows = search.program, part.masks.shape[1]
-    tables = (FIRST_ROW_NODE + program.positions, program.list_start, program.list_items, program.codes)
     viable = viable_nodes(program, part.masks)
     state = _state()
-    stack = (np.zeros(plan.depth, np.int64), np.zeros(plan.depth, np.bool_))
-    memory, variables = _memory(plan.keys.width), len(plan.variables)
+    variables, calls = len(plan.variables), part.calls
     failures = np.zeros(variables + (0 if asked is None else 2 * asked.size), np.int64)
-    longest, room = FIRST_ROOM, min(BATCH_NODES, max(rows + 1, LEAST_NODES))
-    code, calls = plan.code if part.calls is None else part.calls.code(plan.code), part.calls
-    changes = _changes(plan, part)
-    trail = _trail(longest, program.nodes, plan.registers, calls)
-    row_steps = STEPS_A_TARGET * (1 + len(program.list_items))
+    longest, nodes = FIRST_ROOM, min(BATCH_NODES, max(rows + 1, LEAST_NODES))
+    conditions = _conditions(plan, part)
+    work = _workspace(plan, longest, program.nodes, calls)
+    limits = Limits(most_steps, STEPS_A_TARGET * (1 + len(program.list_items)), plan.numbered)
     while True:
-        buffers = _buffers(room, min(BATCH_MATCHES, room))
+        path, found = room(nodes, min(BATCH_MATCHES, nodes))
         status = search_kernels.search(
-            part.starts, viable, tables, code, changes, plan.keys.arrays, part.data.arrays,
-            stack, memory, trail, failures, most_steps, row_steps, plan.numbered,
-            search.skip, search.skip_to, search.initial, search.unmatched, state, *buffers,
+            part.starts, viable, program.targets, search.rules, conditions, part.data.words, limits,
+            work, failures, state, path, found,
         )  # fmt: skip
-        found = int(state[codes.C_MATCHES])
-        if found:
-            yield _matches(buffers, found, int(state[codes.C_NODES]))
+        matches = int(state[codes.C_MATCHES])
+        if matches:
+            yield written(path, found, int(state[codes.C_NODES]), matches)
         if calls is not None and calls.error is not None:
             raise _call_error(calls.error, state, plan, part)
         if status == kernels.DONE:
@@ -117,9 +113,9 @@ def find_matches(
             return
         if status == codes.MATCH_GROWS:
             longest *= 4
-            trail = _trail(longest, program.nodes, plan.registers, calls)
+            work = _longer(work, plan, longest, program.nodes, calls)
         elif status == kernels.FULL:
-            room = max(room, int(state[codes.C_NEED]))
+            nodes = max(nodes, int(state[codes.C_NEED]))
         else:
             raise _error(status, state, failures, plan, part, most_steps, skip_error)
 
@@ -131,54 +127,38 @@ def _state() -> NDArray[np.int64]:
     return state
 
 
-def _memory(width: int) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
+def _memory(width: int) -> Memory:
     """Two tables of each size: 4 * most in all."""
     most = 1 << (MEMORY_BYTES // (4 * 8 * (width + 1))).bit_length() - 1
     size = 4 * max(most, LEAST_MEMORY)
-    return np.empty((size, width), np.int64), np.zeros(size, np.int64), np.zeros(width, np.int64)
+    return Memory(np.empty((size, width), np.int64), np.zeros(size, np.int64), np.zeros(width, np.int64))
 
 
-def _trail(
-    longest: int, nodes: int, registers: NDArray[np.int64], calls: Calls | None
-) -> tuple[NDArray, NDArray, NDArray]:
-    held = np.empty((longest + 1, len(registers)), np.int64)
-    held[0] = registers
-    trail = np.empty((longest + nodes + 1, 4), np.int32), np.empty(longest, np.int16), held
+def _workspace(plan: Plan, longest: int, nodes: int, calls: Calls | None) -> Workspace:
+    stack = Stack(np.zeros(plan.depth, np.int64), np.zeros(plan.depth, np.bool_))
+    none = Taken(np.empty(0, np.int16), np.empty((0, 0), np.int64))
+    work = Workspace(np.empty((0, 4), np.int32), none, stack, _memory(plan.keys.width))
+    return _longer(work, plan, longest, nodes, calls)
+
+
+def _longer(work: Workspace, plan: Plan, longest: int, nodes: int, calls: Calls | None) -> Workspace:
+    """With room for a match of so many rows."""
+    taken = Taken(np.empty(longest, np.int16), np.empty((longest + 1, len(plan.registers)), np.int64))
+    taken.registers[0] = plan.registers
     if calls is not None:
-        calls.look_at(trail)
-    return trail
+        calls.look_at(taken)
+    return work._replace(frames=np.empty((longest + nodes + 1, 4), np.int32), taken=taken)
 
 
-def _changes(plan: Plan, part: Slice) -> tuple[NDArray, ...]:
-    """The totals of this slice need not look at filters that all of its rows pass."""
-    slot_start, slots, total_start, totals = plan.changes
-    totals = totals.copy()
+def _conditions(plan: Plan, part: Slice) -> Conditions:
+    """The totals of this slice need not look at filters that all of its rows pass; what calls Python knows where to call."""
+    code, totals = plan.code, plan.changes.totals.copy()
     for total in totals:
         if total[3] >= 0 and part.data.always[total[3]]:
             total[3] = -1
-    return slot_start, slots, total_start, totals if part.calls is None else part.calls.totals(totals)
-
-
-def _buffers(nodes: int, matches: int) -> tuple[NDArray, ...]:
-    """node_row, node_code, node_back; match_node, match_number, match_low, match_high."""
-    node = (np.empty(nodes, np.int32), np.empty(nodes, np.int16), np.empty(nodes, np.int32))
-    return (*node, np.empty(matches + 1, np.int32), *(np.empty(matches, np.int32) for _ in range(3)))
-
-
-def _matches(buffers: Sequence[NDArray], found: int, nodes: int) -> Matches:
-    row, code, back, match_node, number, low, high = buffers
-    first = match_node[:found]
-    return Matches(
-        row=row[:nodes],
-        code=code[:nodes],
-        back=back[:nodes],
-        final=match_node[1 : found + 1] - np.int32(1),
-        first=first,
-        start=row[first],
-        number=number[:found],
-        low=low[:found],
-        high=high[:found],
-    )
+    if part.calls is not None:
+        code, totals = part.calls.code(code), part.calls.totals(totals)
+    return Conditions(code, plan.changes._replace(totals=totals), plan.keys.parts)
 
 
 def _error(

@@ -1,13 +1,13 @@
 """Input columns as words of 64 bits, the values that conditions compute with.
 
-In: ``Columns`` of a slice. Out: the kernels' DATA. Integers, dates, timestamps, durations and booleans are themselves;
+In: ``Columns`` of a slice. Out: ``Words``. Integers, dates, timestamps, durations and booleans are themselves;
 floats become keys that sort like them (NaN above all, -0.0 = 0.0); decimals become unscaled integers; strings (and
 variables' names) become their ranks among all strings of the slice, in the order of their bytes, binaries likewise.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -15,6 +15,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
+from sparkcep.engines.row_match.structures import Words
 from sparkcep.engines.row_pattern.columns import MAX_NARROW_DECIMAL, Columns
 from sparkcep.errors import CepLimitError
 
@@ -60,10 +61,11 @@ class Pool:
 
 @dataclass(frozen=True, slots=True)
 class Data:
-    """``arrays``: the kernels' DATA; ``always`` [filters]: True where every row counts."""
+    """``always`` [filters]: True where every row counts. ``strings``: by kind, the values of the ranks."""
 
-    arrays: tuple[NDArray, ...]
+    words: Words
     always: NDArray[np.bool_]
+    strings: Mapping[str, pa.Array]
 
 
 def kind_of(data_type: pa.DataType) -> Kind:
@@ -87,28 +89,33 @@ def kind_of(data_type: pa.DataType) -> Kind:
     return Kind("opaque")
 
 
+def is_wide(data_type: pa.DataType) -> bool:
+    """Whether a decimal may have more digits than a word holds."""
+    return bool(pa.types.is_decimal(data_type)) and data_type.precision > MAX_NARROW_DECIMAL
+
+
 def load(columns: Columns, pool: Pool, variables: Sequence[str]) -> Data:
     """The words of a slice. Raises CepLimitError for a decimal of more than 18 digits."""
     rows = columns.table.num_rows
     kinds = {name: kind_of(columns.type(name)) for name in pool.columns}
     words = np.zeros((len(pool.columns), rows), np.int64)
     strings, binaries = ([name for name in kinds if kinds[name].name == family] for family in RANKED)
-    labels = _rank(columns, pool, strings, words, pa.array(variables, pa.large_string()))
-    _rank(columns, pool, binaries, words, pa.array([], pa.large_binary()))
+    labels, texts = _rank(columns, pool, strings, words, pa.array(variables, pa.large_string()))
+    _, bytes_ = _rank(columns, pool, binaries, words, pa.array([], pa.large_binary()))
     for name, number in pool.columns.items():
         if kinds[name].name not in RANKED:
             words[number] = _words(columns, name, kinds[name])
     nullable, nulls = _nulls(columns, pool, rows)
     counted, always = _counted(columns, pool, rows)
     sets = np.array([[name in members for name in variables] for members in pool.sets], np.bool_)
-    arrays = (words, nullable, nulls, counted, sets.reshape(len(pool.sets), len(variables)), labels)
-    return Data(arrays, always)
+    found = Words(words, nullable, nulls, counted, sets.reshape(len(pool.sets), len(variables)), labels)
+    return Data(found, always, {"string": texts, "binary": bytes_})
 
 
 def _words(columns: Columns, name: str, kind: Kind) -> NDArray[np.int64]:
     if kind.name in ("opaque", "null"):
         return np.zeros(columns.table.num_rows, np.int64)
-    if kind.name == "decimal" and columns.type(name).precision > MAX_NARROW_DECIMAL:
+    if is_wide(columns.type(name)):
         return _wide_decimal(columns, name)
     return columns.order_keys(name, False)
 
@@ -129,15 +136,15 @@ def _wide_decimal(columns: Columns, name: str) -> NDArray[np.int64]:
 
 def _rank(
     columns: Columns, pool: Pool, names: Sequence[str], words: NDArray[np.int64], constants: pa.Array
-) -> NDArray[np.int64]:
-    """Fills in the ranks of the columns' values; returns those of the constants."""
+) -> tuple[NDArray[np.int64], pa.Array]:
+    """Fills in the ranks of the columns' values; returns those of the constants, and the values of all ranks."""
     arrays = [columns.table.column(name).cast(constants.type) for name in names]
     chunks = [chunk for array in arrays for chunk in array.chunks]
     values = pc.unique(pa.chunked_array([*chunks, constants], constants.type)).drop_null()
     ordered = values.take(pc.sort_indices(values))
     for name, array in zip(names, arrays, strict=True):
         words[pool.columns[name]] = pc.index_in(array, ordered).fill_null(0).to_numpy()
-    return pc.index_in(constants, ordered).to_numpy(zero_copy_only=False).astype(np.int64)
+    return pc.index_in(constants, ordered).to_numpy(zero_copy_only=False).astype(np.int64), ordered
 
 
 def _nulls(columns: Columns, pool: Pool, rows: int) -> tuple[NDArray[np.int32], NDArray[np.bool_]]:

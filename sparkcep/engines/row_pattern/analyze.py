@@ -20,7 +20,7 @@ from sparkcep.engines.row_pattern.program import Program
 from sparkcep.spec.row import MatchNumber, Output, RowPatternSpec
 
 MOST_STATES = 60
-"""States beyond which those of a variable are counted together."""
+"""With more states than this, the states of a variable are counted together."""
 
 
 def counting(spec: RowPatternSpec) -> RowPatternSpec:
@@ -46,10 +46,7 @@ def states(spec: RowPatternSpec, program: Program, table: pa.Table, counts: Coun
     counts.add("input", "", table.num_rows, int(np.count_nonzero(masks[0] & 1)))
     tried, taken = np.zeros(program.positions, np.int64), np.zeros(program.positions, np.int64)
     ends = np.zeros(1, np.int64)
-    reach_kernels.reach(
-        np.ascontiguousarray(masks), program.mask_column, program.mask_bit, program.nodes,
-        program.list_start, program.list_items, spec.initial, tried, taken, ends,
-    )  # fmt: skip
+    reach_kernels.reach(np.ascontiguousarray(masks), program.tests, program.targets, spec.initial, tried, taken, ends)
     for name, came, stayed in zip(position_names(spec), tried.tolist(), taken.tolist(), strict=True):
         counts.add("state", name, came, stayed)
     counts.add("complete", "", int(ends[0]))

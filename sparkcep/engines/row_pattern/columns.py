@@ -41,7 +41,7 @@ class Columns:
         self.counted = lru_cache(maxsize=None)(self._counted)
         self.column = lru_cache(maxsize=None)(self._column)
 
-    def take(self, name: str, rows: NDArray[np.int32]) -> pa.Array | pa.ChunkedArray:
+    def take(self, name: str, rows: NDArray[np.int32] | NDArray[np.int64]) -> pa.Array | pa.ChunkedArray:
         """The column's values at ``rows``; NULL where the row is -1."""
         missing = rows < 0
         indices = pa.array(rows, mask=missing) if missing.any() else pa.array(rows)

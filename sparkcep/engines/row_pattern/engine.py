@@ -26,14 +26,16 @@ from sparkcep.engines.row_pattern.matches import BATCH_MATCHES, Matches, OutputR
 from sparkcep.engines.row_pattern.navigation import classifier_at, column_at, current_row, match_number
 from sparkcep.engines.row_pattern.overlap import find_overlapping, suits
 from sparkcep.engines.row_pattern.program import compile_pattern
+from sparkcep.engines.row_pattern.structures import Rules
 from sparkcep.errors import CepDataError, CepInternalError
 from sparkcep.spec.row import Aggregate, ClassifierAt, ColumnAt, CurrentRow, MatchNumber, RowPatternSpec, Source
 
 SLICE_BYTES = 4 << 20
-"""Bit sets computed at a time, where partitions are small enough (about half a million rows of a usual pattern)."""
+"""The size of the bit sets computed at a time, if partitions are small enough (about half a million rows for a typical pattern).
+"""
 
 OUTPUT_ELEMENTS = 1 << 20
-"""Array elements (ARRAY_AGG) in an output table, but for a single longer array."""
+"""The most array elements (ARRAY_AGG) in an output table, unless a single array is longer."""
 
 _SKIPS = {"past_last_row": 0, "next_row": 1, "first": 2, "last": 3}
 
@@ -135,14 +137,13 @@ class RowPatternEngine:
 def compile(spec: RowPatternSpec) -> RowPatternEngine:
     """The engine for ``spec``. Raises CepLimitError if the pattern unrolls to too many steps."""
     labels = Labels.of(spec.variables)
-    search = Search(
-        program=compile_pattern(spec),
+    rules = Rules(
         skip=_SKIPS[spec.skip.to],
         skip_to=labels.members(spec.skip.variables),
         initial=spec.initial,
         unmatched=spec.rows_per_match == "all_with_unmatched",
     )
-    return RowPatternEngine(spec, search, labels)
+    return RowPatternEngine(spec, Search(compile_pattern(spec), rules), labels)
 
 
 def _slices(bounds: NDArray[np.int64], words: int) -> Iterator[tuple[int, int]]:

@@ -12,28 +12,25 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from sparkcep.engines.row_pattern.matches import BATCH_MATCHES, BATCH_NODES, Matches
-from sparkcep.engines.row_pattern.program import FIRST_ROW_NODE, Program
+from sparkcep.engines.row_pattern.matches import BATCH_MATCHES, BATCH_NODES, Matches, room, written
+from sparkcep.engines.row_pattern.program import Program
+from sparkcep.engines.row_pattern.structures import Rules
 from sparkcep.errors import CepError, CepLimitError
 
 MAX_VIABLE_BYTES = 4 << 30
-"""Bit sets of one partition: rows x words of 8 bytes."""
+"""The limit for the bit sets of one partition: rows x words of 8 bytes."""
 
 
 @dataclass(frozen=True, slots=True)
 class Search:
-    """How to search for matches. ``skip``: one of the kernels' SKIP numbers; ``skip_to`` [codes]: the variables that SKIP TO FIRST / LAST names;
-    ``unmatched``: whether rows outside of all matches are wanted."""
+    """How to search for matches."""
 
     program: Program
-    skip: int
-    skip_to: NDArray[np.bool_]
-    initial: bool
-    unmatched: bool
+    rules: Rules
 
 
 LEAST_NODES = 1 << 12
-"""Matched rows held at a time, at least, where overlapping matches may be many more than the rows."""
+"""The least room for matched rows when overlapping matches may far outnumber the rows."""
 
 SkipError = Callable[[int, int, bool], CepError]
 """(row where the match starts, its number, True if SKIP TO would return to that row) → the error to raise."""
@@ -64,11 +61,10 @@ def viable_nodes(program: Program, masks: NDArray[np.int64]) -> NDArray[np.uint6
         )
     out = np.empty((rows + 1, program.words), np.uint64)
     out[rows] = program.end
-    where = (masks, program.mask_column, program.mask_bit)
     if program.narrow:
-        kernels.viable_narrow(*where, program.follow, out)
+        kernels.viable_narrow(masks, program.tests, program.follow, out)
     else:
-        kernels.viable_wide(*where, program.list_start, program.list_items, out)
+        kernels.viable_wide(masks, program.tests, program.targets, out)
     return out
 
 
@@ -76,50 +72,19 @@ def find(search: Search, masks: NDArray[np.int64], starts: NDArray[np.int64], er
     """The matches of a slice in order. ``starts``: each partition's first row, and the number of rows."""
     from sparkcep.engines.row_pattern import kernels
 
-    program, rows = search.program, masks.shape[1]
-    viable = viable_nodes(program, masks)
+    rows, targets = masks.shape[1], search.program.targets
+    viable = viable_nodes(search.program, masks)
     state = np.zeros(kernels.S_SIZE, np.int64)
-    room = min(BATCH_NODES, max(rows + 1, LEAST_NODES))
+    nodes = min(BATCH_NODES, max(rows + 1, LEAST_NODES))
     while True:
-        buffers = _Buffers.of(room, min(BATCH_MATCHES, room))
-        status = kernels.walk(
-            starts, viable, FIRST_ROW_NODE + program.positions, program.list_start, program.list_items,
-            program.codes, search.skip, search.skip_to, search.initial, search.unmatched, state, *buffers.arrays,
-        )  # fmt: skip
+        path, found = room(nodes, min(BATCH_MATCHES, nodes))
+        status = kernels.walk(starts, viable, targets, search.rules, state, path, found)
         if status in (kernels.SKIP_ABSENT, kernels.SKIP_TO_START):
             raise error(int(state[kernels.S_ROW]), int(state[kernels.S_NUMBER]), status == kernels.SKIP_TO_START)
-        found = int(state[kernels.S_MATCHES])
-        if found:
-            yield buffers.matches(found, int(state[kernels.S_NODES]))
+        matches = int(state[kernels.S_MATCHES])
+        if matches:
+            yield written(path, found, int(state[kernels.S_NODES]), matches)
         if status == kernels.DONE:
             return
-        if not found:
-            room *= 4
-
-
-@dataclass(frozen=True, slots=True)
-class _Buffers:
-    """The output buffers of ``walk``: node_row, node_code, node_back; match_node, match_number, match_low, match_high."""
-
-    arrays: tuple[NDArray, ...]
-
-    @classmethod
-    def of(cls, nodes: int, matches: int) -> _Buffers:
-        node = (np.empty(nodes, np.int32), np.empty(nodes, np.int16), np.empty(nodes, np.int32))
-        match = (np.empty(matches + 1, np.int32), *(np.empty(matches, np.int32) for _ in range(3)))
-        return cls((*node, *match))
-
-    def matches(self, found: int, nodes: int) -> Matches:
-        row, code, back, match_node, number, low, high = self.arrays
-        first = match_node[:found]
-        return Matches(
-            row=row[:nodes],
-            code=code[:nodes],
-            back=back[:nodes],
-            final=match_node[1 : found + 1] - np.int32(1),
-            first=first,
-            start=row[first],
-            number=number[:found],
-            low=low[:found],
-            high=high[:found],
-        )
+        if not matches:
+            nodes *= 4

@@ -8,19 +8,17 @@ rows x rows. A measure's value for a whole match is then found at its first node
 from __future__ import annotations
 
 import numba as nb
-import numpy as np
 
+from sparkcep.engines.kernel_types import I16, I32, I64, LEAN
+from sparkcep.engines.row_pattern.kernel_types import FOREST, FOUND, RULES, TARGETS
 from sparkcep.engines.row_pattern.kernels import (
     DONE,
     FULL,
-    I16,
-    I32,
-    I64,
     SETS,
-    SKIP_ABSENT,
     SKIP_FIRST,
-    SKIP_TO_START,
     choose,
+    skipped,
+    write_match,
 )
 
 F_ROW, F_PARTITION, F_ACTIVE, F_NODES, F_SIZE = 0, 1, 2, 3, 4
@@ -30,26 +28,18 @@ J_ROW, J_PARTITION, J_NUMBER, J_MATCHES, J_SIZE = 0, 1, 2, 3, 4
 """Slots of the state that ``jump`` resumes from: next row, its partition, matches so far in it, matches written."""
 
 
-@nb.njit(
-    nb.int64(I64, SETS, nb.int64, I32, I32, I16, nb.boolean, nb.int64, I64, I64, I32, I32, I32, I32, I16, I32),
-    cache=True,
-    nogil=True,
-)
-def grow(  # type: ignore[no-untyped-def]
-    starts, viable, first_split, list_start, list_items, codes, initial, code_empty,
-    state, slot, active, start_node, node_row, node_state, node_code, node_next,
-):  # fmt: skip
+@nb.njit(nb.int64(I64, SETS, TARGETS, RULES, I64, I64, I32, I32, FOREST), **LEAN)
+def grow(starts, viable, targets, rules, state, slot, active, start_node, forest):  # type: ignore[no-untyped-def]
     """Adds the nodes of the matches that start at each row, row by row, until the arrays may not hold another row's.
 
     ``slot`` [program nodes]: the last forest node of each program node. ``active``: forest nodes of the row before.
-    ``start_node`` [rows]: where the match that would start at the row begins, or -1. ``node_next``: the node of the
-    next row in the same match, or -1. Returns DONE or FULL.
+    ``start_node`` [rows]: where the match that would start at the row begins, or -1. Returns DONE or FULL.
     """
-    rows, root = viable.shape[0] - 1, len(list_start) - 3
+    rows, root = viable.shape[0] - 1, len(targets.codes)
     row, part, open_nodes, nodes = state[F_ROW], state[F_PARTITION], state[F_ACTIVE], state[F_NODES]
     status = DONE
     while row < rows:
-        if nodes + len(codes) + 1 > len(node_row):
+        if nodes + len(targets.codes) + 1 > len(forest.row):
             status = FULL
             break
         if part + 1 < len(starts) - 1 and row == starts[part + 1]:
@@ -59,9 +49,9 @@ def grow(  # type: ignore[no-untyped-def]
         for k in range(open_nodes + 1):
             if k < open_nodes:
                 at = rows if row == low else row
-                node = choose(viable, at, node_state[active[k]], first_split, list_start, list_items)
-            elif row == low or not initial:
-                node = choose(viable, row, root + (row == low), first_split, list_start, list_items)
+                node = choose(viable, at, nb.int64(forest.state[active[k]]), targets)
+            elif row == low or not rules.initial:
+                node = choose(viable, row, root + (row == low), targets)
             else:
                 node = -1
             link = -1
@@ -73,18 +63,18 @@ def grow(  # type: ignore[no-untyped-def]
             elif node >= 0 and k == open_nodes:
                 link = nodes  # an empty match: a node of its own
             if link == nodes:
-                node_row[nodes] = row
-                node_state[nodes] = node
-                node_code[nodes] = codes[node] if node >= 2 else code_empty
-                node_next[nodes] = -1
+                forest.row[nodes] = row
+                forest.state[nodes] = node
+                forest.code[nodes] = targets.codes[node] if node >= 2 else len(rules.skip_to) - 2
+                forest.after[nodes] = -1
                 nodes += 1
             if k < open_nodes:
-                node_next[active[k]] = link
+                forest.after[active[k]] = link
             else:
                 start_node[row] = link
         open_nodes = 0
         for n in range(created, nodes):
-            if node_state[n] >= 2:
+            if forest.state[n] >= 2:
                 active[open_nodes] = n
                 open_nodes += 1
         row += 1
@@ -92,10 +82,8 @@ def grow(  # type: ignore[no-untyped-def]
     return status
 
 
-@nb.njit(nb.int64(I64, I32, I16, nb.int64, nb.int64, I32, I64, I32, I32, I32, I32), cache=True, nogil=True)
-def jump(  # type: ignore[no-untyped-def]
-    starts, start_node, node_code, code_empty, skip, target, state, match_node, match_number, match_low, match_high
-):
+@nb.njit(nb.int64(I64, I32, I16, RULES, I32, I64, FOUND), **LEAN)
+def jump(starts, start_node, node_code, rules, target, state, found):  # type: ignore[no-untyped-def]
     """Which of the possible matches are found, by AFTER MATCH SKIP; resumable like ``walk``.
 
     ``target`` [nodes]: the row to skip to after the match that begins at the node, or -1.
@@ -108,21 +96,18 @@ def jump(  # type: ignore[no-untyped-def]
             if node < 0:
                 row += 1
                 continue
-            if matches == len(match_node):
+            if matches == len(found.node):
                 status = FULL
                 break
             after = row + 1
-            if skip >= SKIP_FIRST and node_code[node] != code_empty:
-                after = np.int64(target[node])
-                if after <= row:
+            if rules.skip >= SKIP_FIRST and node_code[node] != len(rules.skip_to) - 2:
+                after = nb.int64(target[node])
+                status = skipped(rules, row, after)
+                if status != DONE:
                     number += 1
-                    status = SKIP_ABSENT if after < 0 else SKIP_TO_START
                     break
-            match_node[matches] = node
-            match_low[matches] = starts[part]
-            match_high[matches] = starts[part + 1]
             number += 1
-            match_number[matches] = number
+            write_match(found, matches, node, number, starts[part], starts[part + 1])
             matches += 1
             row = after
         if status == DONE:

@@ -30,10 +30,10 @@ from sparkcep.pattern.row import (
 )
 
 MAX_NODES = 50_000
-"""Nodes of one pattern after unrolling. Every row keeps one bit a node: beyond this a task's memory is at risk."""
+"""The most nodes of a pattern after unrolling. Every row keeps one bit per node: beyond this a task's memory is at risk."""
 
 MAX_PERMUTED = 7
-"""Items of a PERMUTE that are more than plain variables: n! orders are written out (PERMUTE of variables is 2^n)."""
+"""The most items of a PERMUTE that are more than plain variables: all n! orders are expanded (PERMUTE of variables is 2^n)."""
 
 ACCEPT = 0
 """The node where a match is complete."""

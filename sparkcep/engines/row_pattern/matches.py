@@ -12,11 +12,13 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
+from sparkcep.engines.row_pattern.structures import Found, Path
+
 BATCH_MATCHES = 1 << 16
-"""Matches found before they are put out; also the most rows of an output table."""
+"""The number of matches found before they are output; also the most rows of an output table."""
 
 BATCH_NODES = 1 << 18
-"""Matched rows held at a time (a longer match alone gets the room it needs)."""
+"""The matched rows held at a time (a single longer match gets the room it needs)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,6 +44,29 @@ class Matches:
     high: NDArray[np.int32]
     forest: bool = False
     cache: dict[Hashable, NDArray] = field(default_factory=dict)
+
+
+def room(nodes: int, matches: int) -> tuple[Path, Found]:
+    """Room for so many nodes and matches."""
+    path = Path(np.empty(nodes, np.int32), np.empty(nodes, np.int16), np.empty(nodes, np.int32))
+    number, low, high = (np.empty(matches, np.int32) for _ in range(3))
+    return path, Found(np.empty(matches + 1, np.int32), number, low, high)
+
+
+def written(path: Path, found: Found, nodes: int, matches: int) -> Matches:
+    """The first so many nodes and matches."""
+    first = found.node[:matches]
+    return Matches(
+        row=path.row[:nodes],
+        code=path.code[:nodes],
+        back=path.back[:nodes],
+        final=found.node[1 : matches + 1] - np.int32(1),
+        first=first,
+        start=path.row[first],
+        number=found.number[:matches],
+        low=found.low[:matches],
+        high=found.high[:matches],
+    )
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,14 +15,14 @@ from numpy.typing import NDArray
 from sparkcep.engines.row_pattern.aggregates import tells_apart
 from sparkcep.engines.row_pattern.find import Search, SkipError, find, viable_nodes
 from sparkcep.engines.row_pattern.matches import BATCH_MATCHES, Matches
-from sparkcep.engines.row_pattern.program import FIRST_ROW_NODE
+from sparkcep.engines.row_pattern.structures import Forest, Found
 from sparkcep.spec.row import Aggregate, ClassifierAt, RowPatternSpec
 
 GROWTH = 2
-"""Room at first for that many forest nodes a row; the arrays double when full."""
+"""The initial room, in forest nodes per row; the arrays double when full."""
 
 MAX_FOREST_NODES = 1 << 25
-"""Nodes of one forest (14 bytes each, and 4 to 16 a measure), or MAX_NODES_A_ROW times the rows if that is more."""
+"""The most nodes of one forest (14 bytes each, plus 4 to 16 per measure), or MAX_NODES_A_ROW times the rows if that is more."""
 
 MAX_NODES_A_ROW = 4
 
@@ -44,7 +44,7 @@ def find_overlapping(
     search: Search, masks: NDArray[np.int64], starts: NDArray[np.int64], error: SkipError
 ) -> Iterator[Matches]:
     """The matches of a slice in order, like ``find.find``, the fallback if the forest exceeds its limit."""
-    from sparkcep.engines.row_pattern import forest_kernels as kernels
+    from sparkcep.engines.row_pattern import forest_kernels, kernels
 
     grown = _grown(search, masks, starts)
     if grown is None:
@@ -52,19 +52,18 @@ def find_overlapping(
         return
     forest, start_node = grown
     target = _targets(search, forest)
-    state = np.zeros(kernels.J_SIZE, np.int64)
+    state = np.zeros(forest_kernels.J_SIZE, np.int64)
     status = kernels.FULL
     while status == kernels.FULL:
-        node, number, low, high = (np.empty(min(BATCH_MATCHES, len(start_node)), np.int32) for _ in range(4))
-        status = kernels.jump(
-            starts, start_node, forest.code, len(search.skip_to) - 2, search.skip, target,
-            state, node, number, low, high,
-        )  # fmt: skip
+        found = _found(min(BATCH_MATCHES, len(start_node)))
+        status = forest_kernels.jump(starts, start_node, forest.code, search.rules, target, state, found)
         if status in (kernels.SKIP_ABSENT, kernels.SKIP_TO_START):
-            raise error(int(state[kernels.J_ROW]), int(state[kernels.J_NUMBER]), status == kernels.SKIP_TO_START)
-        found = int(state[kernels.J_MATCHES])
-        if found:
-            yield _batch(forest, node[:found], number[:found], low[:found], high[:found])
+            raise error(
+                int(state[forest_kernels.J_ROW]), int(state[forest_kernels.J_NUMBER]), status == kernels.SKIP_TO_START
+            )
+        matches = int(state[forest_kernels.J_MATCHES])
+        if matches:
+            yield _batch(forest, *(array[:matches] for array in found))
 
 
 def _batch(
@@ -97,19 +96,16 @@ def _grown(
     state = np.zeros(kernels.F_SIZE, np.int64)
     slot = np.full(program.nodes, -1, np.int64)
     active, start_node = np.empty(program.nodes + 1, np.int32), np.empty(rows, np.int32)
-    arrays = _sized(rows * GROWTH + program.nodes + 1)
+    grown = _sized(rows * GROWTH + program.nodes + 1)
     while True:
-        status = kernels.grow(
-            starts, viable, FIRST_ROW_NODE + program.positions, program.list_start, program.list_items, program.codes,
-            search.initial, len(search.skip_to) - 2, state, slot, active, start_node, *arrays,
-        )  # fmt: skip
+        status = kernels.grow(starts, viable, program.targets, search.rules, state, slot, active, start_node, grown)
         if status == kernels.DONE:
             break
-        if len(arrays[0]) > max(MAX_FOREST_NODES, MAX_NODES_A_ROW * rows):
+        if len(grown.row) > max(MAX_FOREST_NODES, MAX_NODES_A_ROW * rows):
             return None
-        arrays = tuple(np.concatenate([array, np.empty_like(array)]) for array in arrays)
+        grown = Forest(*(np.concatenate([array, np.empty_like(array)]) for array in grown))
     nodes = int(state[kernels.F_NODES])
-    row, _, code, after = (array[:nodes] for array in arrays)
+    row, _, code, after = (array[:nodes] for array in grown)
     back = np.where(after < 0, np.int32(-1), np.int32(nodes - 1) - after)[::-1]
     start_node = np.where(start_node < 0, np.int32(-1), np.int32(nodes - 1) - start_node)
     none = np.empty(0, np.int32)
@@ -122,22 +118,28 @@ def _grown(
     return forest, start_node
 
 
-def _sized(nodes: int) -> tuple[NDArray[np.int32] | NDArray[np.int16], ...]:
-    """node_row, node_state, node_code, node_next."""
-    return np.empty(nodes, np.int32), np.empty(nodes, np.int32), np.empty(nodes, np.int16), np.empty(nodes, np.int32)
+def _sized(nodes: int) -> Forest:
+    row, state, after = (np.empty(nodes, np.int32) for _ in range(3))
+    return Forest(row, state, np.empty(nodes, np.int16), after)
+
+
+def _found(matches: int) -> Found:
+    node, number, low, high = (np.empty(matches, np.int32) for _ in range(4))
+    return Found(node, number, low, high)
 
 
 def _targets(search: Search, forest: Matches) -> NDArray[np.int32]:
     """[nodes]: the row that SKIP TO FIRST / LAST leads to from a match that begins at the node, or -1."""
     from sparkcep.engines.row_pattern import forest_kernels, kernels, path_kernels
 
-    if search.skip < forest_kernels.SKIP_FIRST:
+    rules = search.rules
+    if rules.skip < forest_kernels.SKIP_FIRST:
         return np.empty(0, np.int32)
     node = np.empty(len(forest.row), np.int32)
-    if search.skip == kernels.SKIP_FIRST:
-        path_kernels.nearest(forest.back, forest.code, search.skip_to, node)
+    if rules.skip == kernels.SKIP_FIRST:
+        path_kernels.nearest(forest.back, forest.code, rules.skip_to, node)
     else:
-        used = search.skip_to[forest.code]
+        used = rules.skip_to[forest.code]
         count = np.empty(len(used), np.int64)
         path_kernels.counts(forest.back, used, count)
         path_kernels.ordinal(forest.back, used, count, 1, node)

@@ -11,11 +11,10 @@ from __future__ import annotations
 import numba as nb
 import numpy as np
 
-from sparkcep.engines.row_pattern.kernels import BOOL, I16, I32, I64
+from sparkcep.engines.kernel_types import BOOL, F64, I16, I32, I64
 
 KEYS = nb.types.Array(nb.int64, 1, "C", readonly=True)
 FLOATS = nb.types.Array(nb.float64, 1, "C", readonly=True)
-F64 = nb.types.Array(nb.float64, 1, "C")
 
 
 @nb.njit(nb.void(I16, BOOL, I32, I32, nb.int64, nb.int64, I32), cache=True, nogil=True)

@@ -26,6 +26,7 @@ from sparkcep.engines.row_pattern.graph import (
     build_graph,
     row_nodes,
 )
+from sparkcep.engines.row_pattern.structures import Targets, Tests
 from sparkcep.spec.row import MASK_BITS, RowPatternSpec
 
 WORD_BITS = 64
@@ -57,6 +58,16 @@ class Program:
     def nodes(self) -> int:
         """N."""
         return len(self.codes)
+
+    @property
+    def targets(self) -> Targets:
+        """What follows what, for the kernels."""
+        return Targets(FIRST_ROW_NODE + self.positions, self.list_start, self.list_items, self.codes)
+
+    @property
+    def tests(self) -> Tests:
+        """Where the masks say what a row may be, for the kernels."""
+        return Tests(self.mask_column, self.mask_bit)
 
     @property
     def words(self) -> int:

@@ -8,53 +8,51 @@ from __future__ import annotations
 import numba as nb
 import numpy as np
 
-from sparkcep.engines.row_pattern.kernels import BOOL, I32, I64, MASKS
+from sparkcep.engines.kernel_types import BOOL, I64, INNER, MASKS
+from sparkcep.engines.row_pattern.kernel_types import TARGETS, TESTS
 
 
-@nb.njit(nb.void(BOOL, nb.int64, nb.int64, nb.int64, I32, I32, I64), cache=True, nogil=True)
-def spread(at, node, nodes, positions, list_start, list_items, stack):  # type: ignore[no-untyped-def]
+@nb.njit(nb.void(BOOL, nb.int64, TARGETS, I64), **INNER)
+def spread(at, node, targets, stack):  # type: ignore[no-untyped-def]
     """Marks in ``at`` what follows ``node``: nodes that take a row, 0 and 1 where a match is complete, and the splits between."""
     stack[0] = node
     depth = 1
     while depth > 0:
         depth -= 1
         here = stack[depth]
-        for k in range(list_start[here], list_start[here + 1]):
-            target = np.int64(list_items[k])
+        for k in range(targets.start[here], targets.start[here + 1]):
+            target = np.int64(targets.items[k])
             if not at[target]:
                 at[target] = True
-                if target >= positions + 2:
+                if target >= targets.first_split:
                     stack[depth] = target
                     depth += 1
 
 
-@nb.njit(
-    nb.void(MASKS, I32, I64, nb.int64, I32, I32, nb.boolean, I64, I64, I64),
-    cache=True,
-    nogil=True,
-)
-def reach(masks, column, bit, nodes, list_start, list_items, initial, tried, taken, ends):  # type: ignore[no-untyped-def]
+@nb.njit(nb.void(MASKS, TESTS, TARGETS, nb.boolean, I64, I64, I64), cache=True, nogil=True)
+def reach(masks, tests, targets, initial, tried, taken, ends):  # type: ignore[no-untyped-def]
     """Adds to ``tried[p]`` the rows at which some partial match stands before position p, to ``taken[p]`` those whose mask
     lets it go on, and to ``ends[0]`` the rows with which some match is complete.
 
-    Partial matches begin at every row (``initial``: at the first of a partition alone). ``nodes``: how many the program has.
+    Partial matches begin at every row (``initial``: at the first of a partition alone).
     """
-    rows, positions = masks.shape[1], len(column)
+    column, bit = tests
+    rows, positions, nodes = masks.shape[1], len(column), len(targets.codes)
     at, after = np.zeros(nodes + 2, nb.boolean), np.zeros(nodes + 2, nb.boolean)
-    stack = np.empty(len(list_items) + nodes + 4, nb.int64)
+    stack = np.empty(len(targets.items) + nodes + 4, nb.int64)
     for r in range(rows):
         first = masks[0, r] & 1 != 0
         if first:
             at[:] = False
         if first or not initial:
-            spread(at, nodes + np.int64(first), nodes, positions, list_start, list_items, stack)
+            spread(at, nodes + np.int64(first), targets, stack)
         after[:] = False
         for p in range(positions):
             if at[p + 2]:
                 tried[p] += 1
                 if masks[column[p], r] >> bit[p] & 1:
                     taken[p] += 1
-                    spread(after, np.int64(p + 2), nodes, positions, list_start, list_items, stack)
+                    spread(after, np.int64(p + 2), targets, stack)
         last = r + 1 == rows or masks[0, r + 1] & 1 != 0
         if after[0] or (last and after[1]):
             ends[0] += 1

@@ -91,7 +91,7 @@ def test_corpus(case: EventCase) -> None:
 @settings(max_examples=200, deadline=None)
 @given(random_cases(), st.sampled_from(["count", "sum", "min", "max"]))
 def test_changes_equal_the_references(case: EventCase, function: str) -> None:
-    """One partition, of several classes where there is an equivalence; conditions that look at one event."""
+    """One partition, with several classes if there is an equivalence; conditions on single events only."""
     where = tuple(text for text in case.where if equivalence(text) or len(set(re.findall(r"\bv\d+", text))) == 1)
     case = replace(case, partition=(), where=where)
     pattern = event_pattern(case.pattern)
@@ -118,7 +118,7 @@ def test_overflow_is_an_error_and_decimals_are_exact() -> None:
 
 
 def test_a_long_stream_against_one_window_at_a_time() -> None:
-    """Windows of constant content: the count is that of one window, whatever has passed before."""
+    """Windows of constant content: the count is always that of one window, whatever came before."""
     found = changed(EventCase("case", "SEQ(A a, A b, A c)", stream("A " * 3000), within=20), COUNT)
     assert found[-1] == (19, comb(20, 3))
     assert len(found) == 18
@@ -126,7 +126,7 @@ def test_a_long_stream_against_one_window_at_a_time() -> None:
 
 @pytest.mark.parametrize("seed", range(8))
 def test_open_ends_and_classes_in_long_streams(seed: int) -> None:
-    """Pairs, listed: streams so long that every queue is turned over many times."""
+    """Compared with an enumeration of pairs, on streams so long that every queue turns over many times."""
     choose = random.Random(seed)
     first, last, within = seed % 4 > 0, seed % 2 == 0, choose.choice([3, 8, 20, 60])
     items = [*(["NOT C n"] if first else []), "A a", "B b", *(["NOT D m"] if last else [])]
@@ -163,7 +163,7 @@ def allowed_pairs(
 
 
 def test_sums_of_doubles_change_only_with_their_values() -> None:
-    """At 45 the first events leave the window, which are in no match, and the sum is made in another order."""
+    """At 45 the first events, which are in no match, leave the window, and the sum is computed in another order."""
     kinds = "B" * 10 + "AB" * 15 + "D" * 14
     events = [{"id": f"e{i}", "type": kind, "ts": i, "x": i * 7 % 11 * 0.1} for i, kind in enumerate(kinds)]
     found = changed(EventCase("case", "SEQ(A a, B b)", tuple(events), within=45), MatchAggregate("sum", "a", "x"))

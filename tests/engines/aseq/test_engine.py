@@ -1,4 +1,4 @@
-"""A-Seq beyond what the reference can list: long streams, windows, overflow, the paper's examples."""
+"""A-Seq beyond what the reference can enumerate: long streams, windows, overflow, the paper's examples."""
 
 from __future__ import annotations
 
@@ -133,7 +133,7 @@ def test_overflow_is_exact(within: int | None) -> None:
 
 
 def test_no_false_alarm() -> None:
-    """Prefix counts, and products inside the windows, far past 2^63, of which no match is made."""
+    """Prefix counts, and products inside the windows, far past 2^63 that contribute to no match."""
     tail = same(25)[:-1] + ", B b)"
     events = stream("A " * 200 + "C B " + "A " * 200 + "B " + "A " * 30 + "B")
     for within in (None, 100, 1000):
@@ -188,7 +188,7 @@ def test_extremes_of_every_type(values: list[Any], kind: pa.DataType, expected: 
 
 
 def test_sums_of_decimals() -> None:
-    """-1.25 twice (with each b behind it), 0.01 once: as SUM has it, and in units of the last digit."""
+    """-1.25 twice (once for each b after it), 0.01 once: as the type of SUM, and in units of the last digit."""
     case = EventCase("case", "SEQ(A a, B b)", stream("A B A B"))
     spec = aggregate_spec(case, [MatchAggregate("sum", "a", "y"), MatchAggregate("sum", "a", "y", "unscaled")])
     (table,) = event_tables(case)

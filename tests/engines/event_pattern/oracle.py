@@ -1,6 +1,6 @@
 """A brute-force matcher: every assignment of events to variables is tried against the semantics as written.
 
-It shares nothing with the engine: no normal form, no order of evaluation; NOT looks at each event in turn.
+It shares nothing with the engine: no normal form, no evaluation order; NOT checks each event in turn.
 """
 
 from __future__ import annotations
@@ -109,7 +109,7 @@ def _span(clause: Clause, first: Row, last: Row) -> bool:
 
 
 def _true(condition: Expression, binding: Binding) -> bool:
-    """A conjunct over a variable that took no event is not asked for."""
+    """A conjunct over a variable that took no event is not evaluated."""
     return any(name not in binding for name in variables(condition)) or _value(condition, binding) is True
 
 

@@ -1,4 +1,4 @@
-"""Kleene closures: what the corpus does not say: empty against NULL, limits, memory, pruning, mixed conditions, errors."""
+"""Kleene closures beyond the corpus: empty versus NULL, limits, memory, pruning, mixed conditions, errors."""
 
 from __future__ import annotations
 
@@ -86,7 +86,7 @@ def test_the_limit_names_the_closure() -> None:
 
 
 def test_memory_is_bounded_while_a_thousand_sizes_grow() -> None:
-    """Without smaller chunks for longer closures: a thousand chunks of 2 MB a column."""
+    """Without smaller chunks for longer closures there would be a thousand chunks of 2 MB per column."""
     clause = Clause(Element("b", ("B",), 990, None))
     tracemalloc.start()
     assert next(compile(clause.spec()).run(many(1000), chunk=1 << 16)).num_rows
@@ -148,7 +148,7 @@ def test_a_sum_that_leaves_bigint_is_an_error() -> None:
 
 
 def test_not_of_a_closure_with_a_condition() -> None:
-    """No two B's that rise may lie between."""
+    """No two rising Bs may lie in between."""
     rising = where(Call("gt", (BI, ElementOf("b", "x", "previous"))))
     clause = Clause(Seq((A, Not(Element("b", ("B",), 2, None)), C)), predicates=rising)
     assert found(clause, xs("a1 b1 b2 c1", 0, 2, 1, 0), XS) == ["a=a1 c=c1"]

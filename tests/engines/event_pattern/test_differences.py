@@ -1,4 +1,4 @@
-"""Sums and differences as range predicates: searched, they find what evaluating pair by pair finds, and raise what it raises."""
+"""Sums and differences as range predicates: a search finds, and raises, the same as evaluation pair by pair."""
 
 from __future__ import annotations
 
@@ -168,7 +168,7 @@ def test_classes() -> None:
 
 
 def test_a_possible_overflow_is_evaluated() -> None:
-    """Only the pair that WHERE admits otherwise raises; the values that could not be subtracted are far from all others."""
+    """Only a pair that WHERE admits otherwise raises; values whose subtraction would overflow are far from all others."""
     clause = Clause(Seq((A, B)), predicates=where(call("lt", apart("b.x", "a.x"), "b.c")))
     rows = stream("a1 b1", x=[-(2**62), 2**62], c=[5, 5])
     with pytest.raises(CepDataError, match="ARITHMETIC_OVERFLOW"):

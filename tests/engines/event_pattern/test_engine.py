@@ -1,4 +1,4 @@
-"""The engine's own promises: counts of the stock workload, order and size of the output, laziness, limits, refusals."""
+"""The engine's guarantees: counts of the stock workload, order and size of the output, laziness, limits, refusals."""
 
 from __future__ import annotations
 

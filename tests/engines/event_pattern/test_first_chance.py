@@ -1,4 +1,4 @@
-"""When negated events are looked for: the same matches both ways, and the cheaper way where the choice is the engine's."""
+"""When negated events are checked: the same matches either way, and the cheaper way if the engine chooses."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ CLAUSE = Clause(
 
 
 def counted(negation: Negation, engine: Engine, *, refuting: bool, selective: bool) -> tuple[int, Counters]:
-    """A, N, C and D in turns at random. ``refuting``: every n refutes; ``selective``: no d fits."""
+    """A random sequence of A, N, C and D. ``refuting``: every n refutes; ``selective``: no d fits."""
     count = 2000
     random = np.random.default_rng(7)
     kind = random.integers(0, 4, count)

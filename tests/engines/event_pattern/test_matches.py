@@ -1,4 +1,4 @@
-"""Exact matches of small streams: the numbered examples of the semantics, then one rule a case."""
+"""Exact matches of small streams: the numbered examples of the semantics, then one rule per case."""
 
 from __future__ import annotations
 
@@ -94,7 +94,7 @@ def test_more_than_62_variables() -> None:
 
 
 def test_deadlines_that_fall() -> None:
-    """``ts + 1 month`` where a clock goes back: a1's window reaches further than a2's, which starts later."""
+    """``ts + 1 month`` across a clock change backwards: a1's window ends later than a2's, which starts later."""
     rows = stream("a1@0 a2@1 b1@3 b2@4")
     for row, deadline in zip(rows, [5, 4, 9, 9], strict=True):
         row["deadline"] = deadline

@@ -41,8 +41,8 @@ def test_the_planner_measures_what_frequencies_hide() -> None:
 
 
 def test_pairs_to_evaluate_are_part_of_the_cost() -> None:
-    """One A to ten B and thirty C, near each other by conditions that no search answers. From C and B to A the fewest partial matches
-    are made, but all pairs of the frequent types are evaluated."""
+    """One A to ten Bs and thirty Cs, related by conditions that cannot be searched. The order C, B, A creates the fewest partial matches, but
+    evaluates all pairs of the frequent types."""
     random, count = np.random.default_rng(4), 60_000
     kind = random.integers(0, 41, count)
     masks = np.where(kind < 1, 2, np.where(kind < 11, 4, 8))

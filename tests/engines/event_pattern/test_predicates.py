@@ -222,7 +222,7 @@ def _between(value: str, low: str, high: str) -> Call:
     ids=["three events", "two events", "negated", "a bound that is negated"],
 )
 def test_between_events(condition: Call) -> None:
-    """A BETWEEN of positive events is searched as two ranges; over a negated event it stays whole: both halves tell whether it counts."""
+    """A BETWEEN of positive events is searched as two ranges; over a negated event it stays whole: both halves decide whether it counts."""
     clause = Clause(Seq((A, Not(Element("n", ("N",))), B, C)), predicates=where(condition))
     x, y = [1, 5, 2, 4, 3, 6, 2, None, 3, 5, 2], [4, 7, 0, 0, 0, 0, 3, 0, 0, 0, 0]
     rows = stream("a1 a2 b1 b2 n1 n2 a3 b3 c1 c2 c3", x=x, y=y)

@@ -107,12 +107,26 @@ def test_event_pattern_text_is_a_fixed_point(text: str) -> None:
     assert str(parse_event_pattern(text)) == text
 
 
+EMPTY_BRANCHES = [
+    ("A|", "A | ()"),
+    ("|A", "() | A"),
+    ("(A|) B", "(A | ()) B"),
+    ("A | | B", "A | () | B"),
+    ("PERMUTE(A|, B)", "PERMUTE(A | (), B)"),
+    ("{- | A -}", "{- () | A -}"),
+]
+
+
+@pytest.mark.parametrize(("text", "expected"), EMPTY_BRANCHES)
+def test_a_branch_may_be_empty(text: str, expected: str) -> None:
+    assert str(parse_row_pattern(text)) == expected
+
+
 BAD_ROW_PATTERNS = [
     "",
-    "A|",
-    "|A",
     "A||B",
-    "(A|)",
+    "A|||B",
+    "PERMUTE(A,)",
     "A**",
     "A+?+",
     "A{3,2}",

@@ -71,13 +71,13 @@ assert [tuple(row)[:2] for row in spark.sql("SHOW PATTERNS").collect()] == [
     ("pairs", "MATCH PATTERN"),
 ]
 assert rows("SELECT a.ts, b.ts FROM t MATCH PATTERN pairs AS m", {"least": 8}) == [(1, 4), (3, 4)]
-assert rows("SELECT a.ts, b.ts FROM t MATCH PATTERN (SEQ(PATTERN first, B b) ORDER BY ts WITHIN 1)") == [(1, 2), (3, 4)]
+assert rows("SELECT a.ts, b.ts FROM t MATCH PATTERN (SEQ(PATTERN first, B b) ORDER BY ts WITHIN 2)") == [(1, 2), (3, 4)]
 spark.sql(
-    "ALTER PATTERN pairs REPLACE AS (SEQ(A a, B b) ORDER BY ts WITHIN 1) EFFECTIVE FROM ?",
+    "ALTER PATTERN pairs REPLACE AS (SEQ(A a, B b) ORDER BY ts WITHIN 2) EFFECTIVE FROM ?",
     [datetime.datetime(2020, 1, 1)],
 )
 assert rows("SELECT a.ts, b.ts FROM t MATCH PATTERN pairs") == [(1, 2), (3, 4)]
-assert ("Body", "SEQ(A a, B b) ORDER BY ts WITHIN 1") in rows("DESCRIBE PATTERN pairs")
+assert ("Body", "SEQ(A a, B b) ORDER BY ts WITHIN 2") in rows("DESCRIBE PATTERN pairs")
 spark.sql("DROP PATTERN pairs")
 assert len(rows("SHOW PATTERNS")) == 1
 
@@ -113,6 +113,7 @@ assert str(plot) == "time line of 2 matches"
 assert plot._repr_png_().startswith(b"\x89PNG")
 assert sorted(row.ts for row in shell.user_ns["found"].collect()) == [1, 3]
 
+spark.readStream.format("rate").load().createOrReplaceTempView("rates")
 SLOW = "MATCH_RECOGNIZE (ORDER BY ts MEASURES LAST(ts) AS t PATTERN (a b) DEFINE b AS array_join(array_agg(CLASSIFIER()), '') = 'ab')"
 for sql, kind in (
     (f"SELECT * FROM t {ROW.format('nope.x')}", CepAnalysisError),
@@ -121,6 +122,7 @@ for sql, kind in (
     ("SELECT * FROM t MATCH PATTERN pairs", CepAnalysisError),
     ("SELECT * FROM t MATCH AUTOMATON (START s FINAL s)", CepUnsupportedError),
     (f"SELECT * FROM t {SLOW}", CepUnsupportedError),
+    ("SELECT * FROM rates MATCH_RECOGNIZE (ORDER BY timestamp PATTERN (a b))", CepUnsupportedError),
     (f"CREATE OR REPLACE VIEW lasting AS SELECT * FROM t {ROW.format(0)}", CepUnsupportedError),
     (f"CREATE GLOBAL TEMPORARY VIEW lasting AS SELECT * FROM t {ROW.format(0)}", CepUnsupportedError),
     (f"CREATE VIEW lasting AS SELECT {COUNT.format(9)} AS n FROM t", CepUnsupportedError),

@@ -26,7 +26,7 @@ from sparkcep.spec.event import Predicate
 from sparkcep.spec.expression import Call, ColumnOf, Operator
 
 CODE_BITS = 62
-"""A block's number and a code share a word of so many bits (see ``ranges.Sorted``)."""
+"""A block number and a code share a word of this many bits (see ``ranges.Sorted``)."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -27,22 +27,22 @@ from sparkcep.engines.event_pattern.values.closures import Frame, length, rows_o
 from sparkcep.engines.event_pattern.values.values import Payload
 
 KERNEL_PAIRS = 1 << 16
-"""Fewer pairs are filtered by NumPy: the kernels need numba, which a fresh worker imports in 0.3 s."""
+"""Below this many pairs NumPy filters: the kernels need numba, which takes a fresh worker 0.3 s to import."""
 
 SORTED_AFTER = 64
-"""A buffer is sorted when so many times its slots have been scanned, which costs as much as sorting it."""
+"""A buffer is sorted once this multiple of its slots has been scanned, which costs as much as sorting it."""
 
 SELECTIVE = 0.25
-"""Sorted only for an interval that admits less than this share."""
+"""Sort only for an interval with a selectivity below this."""
 
 BLOCK, FANOUT = 1 << 7, 1 << 3
-"""Slots of the smallest sorted block, and how many of a level make one of the next."""
+"""The slots of the smallest sorted block, and how many blocks of a level make one of the next."""
 
 MOST_TESTS = 1 << 26
-"""A kernel returns after so many tests (and one range), so that limits are looked at."""
+"""A kernel returns after this many tests (and at least one range), so that limits are checked."""
 
 EXAMINED_SHIFT = 6
-"""So many (2^) tested slots cost as much as a partial match and count as one against the limit."""
+"""2^this many tested slots cost as much as a partial match and count as one against the limit."""
 
 
 @dataclass(frozen=True, slots=True)

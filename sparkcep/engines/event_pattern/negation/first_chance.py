@@ -22,10 +22,10 @@ from sparkcep.errors import CepLimitError
 from sparkcep.spec.event import Negation
 
 SAMPLE = 128
-"""Partial matches that both ways are tried on."""
+"""The sample of partial matches on which both strategies are measured."""
 
 TRIAL = 1 << 15
-"""Pairs that a trial may try: a sample that leads to more is worth sparing."""
+"""The budget of pairs of a trial: what leads to more is worth refuting early."""
 
 
 @dataclass(slots=True)

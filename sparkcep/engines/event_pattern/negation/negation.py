@@ -36,15 +36,15 @@ from sparkcep.engines.event_pattern.values.values import Payload
 from sparkcep.spec.expression import variables
 
 ORIGIN = "<origin>"
-"""Column of a frame: which match is being refuted."""
+"""Column of a frame: the index of the match being refuted."""
 
 
 GROUP_SHIFT = 6
-"""Matches are refuted by groups in sets of ``chunk`` / 64."""
+"""Group negations process matches in sets of ``chunk >> GROUP_SHIFT``."""
 
 
 FIRST_LOOK, LOOKS = 1 << 4, 1 << 2
-"""Events of each match's range that are looked at first, and how many times more each time."""
+"""The number of events tried first in each match's range, and the factor by which it grows."""
 
 
 @dataclass(frozen=True, slots=True)

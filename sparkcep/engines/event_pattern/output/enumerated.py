@@ -81,7 +81,7 @@ def parts(matches: Iterable[Matches], variables: Sequence[str]) -> Iterator[Part
                 raise CepLimitError(
                     f"COMPRESSED MATCHES of this clause need more than {MOST_STEPS} events of partial matches.",
                     code="MATCH_BUFFER",
-                    hint="add WITHIN, a narrower one, or conditions that fewer events satisfy",
+                    hint="add or shorten WITHIN, or add conditions that fewer events satisfy",
                 )
     for last in sorted(tries):
         yield _part(last, _shared(tries.pop(last), len(variables)))

@@ -22,13 +22,13 @@ from sparkcep.pattern.event import elements
 from sparkcep.spec.event import BufferStruct, EventPatternSpec, EventStruct, FirstEvent, Output, flat_name
 
 Rows = NDArray[np.signedinteger[Any]]
-"""Rows of the table, or sizes."""
+"""Table rows, or sizes."""
 
 OUTPUT_ROWS = 1 << 16
 """Rows of one output table: small enough to bound memory for wide structs, large enough to hide the cost per table."""
 
 OUTPUT_EVENTS = 1 << 20
-"""Most closure elements of one output table (one match may have more)."""
+"""The most closure elements of one output table (a single match may have more)."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,7 +16,7 @@ from sparkcep.errors import CepAnalysisError, CepLimitError
 from sparkcep.pattern.event import Element, EventItem, EventPattern, Not, Or, Seq
 
 MAX_BRANCHES = 1024
-"""Most branches of one pattern: AND and SEQ multiply the alternatives of the ORs below them."""
+"""The most branches of one pattern: AND and SEQ multiply the alternatives of the ORs below them."""
 
 
 @dataclass(frozen=True, slots=True)

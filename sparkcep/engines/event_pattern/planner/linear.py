@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from sparkcep.spec.expression import Call, ColumnOf, ElementOf, Expression, Operator, terms, variables, walk
 
 Signed = tuple[int, Expression]
-"""1 or -1, and what is added or subtracted."""
+"""A sign (1 or -1) and a term."""
 
 MIRRORED: Mapping[Operator, Operator] = {"lt": "gt", "le": "ge", "gt": "lt", "ge": "le"}
 

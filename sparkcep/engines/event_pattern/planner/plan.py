@@ -31,7 +31,7 @@ class NegatedEvent:
     equalities: tuple[Equality, ...]
     filters: tuple[Predicate, ...]
     unordered: tuple[str, ...]
-    """Positive variables whose own event could lie in the interval: it does not count as the negated one."""
+    """Positive variables whose own event could lie in the interval; it does not count as the negated event."""
     group: BranchPlan | None = None
     """The plan of a negated group; its predicates may name positive variables."""
 

@@ -68,7 +68,7 @@ def _check_negation(node: Not) -> None:
             f"NOT first, last or in AND inside NOT: {node}.",
             code="NESTED_NOT",
             span=node.span,
-            hint="a NOT inside a NOT stands between two events: NOT SEQ(A a, NOT B b, C c)",
+            hint="a NOT inside a NOT must be between two events: NOT SEQ(A a, NOT B b, C c)",
         )
 
 
@@ -76,7 +76,7 @@ def _check_open_ends(branch: Branch, within: WithinTime | WithinEvents | None) -
     open_ends = [n.variable for part in branch.alternatives for n in part if not (n.before and n.after)]
     if open_ends and within is None:
         raise CepAnalysisError(
-            f"NOT {open_ends[0]} stands first, last or in AND, where only WITHIN says how far it reaches.",
+            f"NOT {open_ends[0]} comes first, last or in AND, where only WITHIN bounds how far it reaches.",
             code="NEGATION_WITHOUT_WITHIN",
             hint="Add WITHIN.",
         )
@@ -119,7 +119,7 @@ def _check_closures(predicate: Predicate, kleene: set[str]) -> None:
             raise CepAnalysisError(
                 f"{term} in {predicate.text}: "
                 + (
-                    "b[i] and aggregates are of Kleene variables."
+                    "b[i] and aggregates require a Kleene variable."
                     if isinstance(term, ElementOf | AggregateOf)
                     else f"{term.variable} is a closure of events."
                 ),

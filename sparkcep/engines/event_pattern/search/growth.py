@@ -28,10 +28,10 @@ from sparkcep.spec.event import Predicate
 from sparkcep.spec.expression import walked
 
 CEILING = "<ceiling>"
-"""Column of a frame: no candidate from there on may enter the closure."""
+"""Column of a frame: the exclusive upper bound of candidates that may enter the closure."""
 
 LOW, HIGH = "<low>", "<high>"
-"""Columns of a frame that bound what its partial matches may take, instead of partition and window."""
+"""Columns of a frame that bound the candidates of its partial matches, instead of partition and window."""
 
 Found = tuple[Frame, bool]
 """Partial matches, and whether a predicate's value was an error on one of them."""

@@ -34,28 +34,28 @@ from sparkcep.spec.event import Engine, Predicate
 from sparkcep.spec.expression import variables
 
 SAMPLE = 512
-"""Events per variable that selectivities are measured on."""
+"""The sample of events per variable on which selectivities are measured."""
 
 PAIRS = 1 << 12
-"""Pairs of events per two variables that their predicates are measured on."""
+"""The sample of event pairs per pair of variables on which their predicates are measured."""
 
 TRIED = 1.0
-"""What evaluating predicates on a pair costs, in partial matches."""
+"""The cost of evaluating predicates on a pair, in units of partial matches."""
 
 SEARCHED = 0.02
-"""The same where a pair is compared by ranges alone."""
+"""The same for a pair that is compared by ranges only."""
 
 MIN_EVENTS = 1 << 12
 """With fewer events than this, measuring costs more than any order saves: frequency decides."""
 
 CHEAP = 0.5
-"""Where ascending frequency can hardly make more partial matches than this times the events, nothing is measured."""
+"""Nothing is measured if ascending frequency is not expected to create more partial matches than this times the events."""
 
 MEASURING = 60_000
-"""Partial matches that cost as much as measuring two variables against each other."""
+"""The cost of measuring two variables against each other, in partial matches."""
 
 MAX_SEARCHED = 8
-"""Up to so many single-event variables all orders are compared (256 sets); with more, the cheapest next is taken."""
+"""Up to this many single-event variables all orders are compared (256 sets); beyond, the cheapest next one is taken greedily."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -151,7 +151,7 @@ def _cheapest(
 
 
 Grown = Callable[[tuple[str, ...], float, str], tuple[float, float]]
-"""(partial matches, their cost) when a variable is taken after others that have so many partial matches."""
+"""(bound variables, their number of partial matches, the next variable) → (partial matches with it, the cost of finding them)."""
 
 
 def _all_orders(names: list[str], grown: Grown) -> tuple[tuple[str, ...], float]:

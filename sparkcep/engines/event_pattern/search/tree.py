@@ -31,10 +31,10 @@ from sparkcep.engines.event_pattern.values.closures import Frame, gathered, leng
 from sparkcep.spec.expression import variables
 
 MIN_BLOCK = 1 << 13
-"""Candidates of a block at least: fewer cost more than a better order saves."""
+"""The least candidates of a block: below this, overhead exceeds what a better order saves."""
 
 WINDOWS = 4
-"""Windows of a block at least: what the blocks' neighbours share is looked at twice."""
+"""The least windows of a block: what adjacent blocks share is processed twice."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -57,7 +57,7 @@ def arithmetic(operator: ArithmeticOperator, left: Lowered, right: Lowered, node
         raise CepUnsupportedError(
             f"{node} computes with {names[0]} and {names[1]} values.",
             code="ARITHMETIC",
-            hint="Compute what concerns one event on that event's side, so that Spark evaluates it.",
+            hint="Compute the part that reads only one event on that event's side of the comparison, so that Spark evaluates it.",
         )
     if result.name == "decimal":
         return _decimal(operator, left, right, result, fault, node)

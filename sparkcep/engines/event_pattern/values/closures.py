@@ -20,7 +20,7 @@ from sparkcep.engines.event_pattern.events import BoolArray, IntArray
 from sparkcep.spec.expression import ElementOf, Term
 
 Rows = IntArray | BoolArray
-"""What a column is gathered by: positions, or a mask."""
+"""The index to gather a column by: positions, or a mask."""
 
 
 class Closures:

@@ -73,7 +73,7 @@ _LOST: Mapping[Operator, tuple[tuple[Trend, Operator], ...]] = {
     "ge": (("down", "lt"),),
     "eq": (("up", "gt"), ("down", "lt")),
 }
-"""Comparison → (how the left side moves against the right, what then ends it)."""
+"""Comparison → (the trend of the left side relative to the right, the comparison that then refutes it for good)."""
 
 
 def _doomed_comparison(condition: Call, signs: Signs) -> Expression | None:

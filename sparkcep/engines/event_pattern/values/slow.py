@@ -23,10 +23,10 @@ from sparkcep.errors import CepDataError
 from sparkcep.spec.expression import SparkFunction, Term, terms
 
 FAILED = 3
-"""The fault of a value that is an error; which, is kept with the function."""
+"""The fault code of a value that is an error; the error itself is kept with the function."""
 
 MOST_KEPT = 1 << 16
-"""Answers that a function remembers: values come again from pair to pair."""
+"""The cache size of a function: values recur from pair to pair."""
 
 
 @dataclass(slots=True)

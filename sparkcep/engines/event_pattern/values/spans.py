@@ -17,10 +17,10 @@ from sparkcep.engines.event_pattern.values.values import MAX_PRECISION, Kind, Nu
 from sparkcep.spec.expression import Call, Expression, Operator
 
 LIMIT = 1 << 61
-"""Whole numbers whose sums and differences still fit 64 bits."""
+"""The bound of integers whose sums and differences still fit 64 bits."""
 
 EPSILON = 2.0**-52
-"""One operation on doubles is off by at most this share of its result."""
+"""The relative rounding error of one operation on doubles is at most this."""
 
 Values = tuple[Numbers, BoolArray]
 """Values, and which of them are NULL."""

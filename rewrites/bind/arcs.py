@@ -1,0 +1,297 @@
+"""Conditions and assignments of arcs, divided: what looks at one event is Spark's, what reads registers becomes data for the engine.
+
+``price < first_price`` → ``lt(column price, register first_price)``; ``type = 'A'`` → a bit. Typed as
+Spark types it; what the engine has no operators for takes the slow path.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+from pyspark.errors import PySparkException
+from pyspark.sql.types import BooleanType, DataType, DecimalType, DoubleType, IntegralType, NullType
+from sqlglot import exp
+
+from rewrites.bind.conditions import Columns
+from rewrites.bind.names import has_query
+from rewrites.bind.operands import EXACT_DIGITS, NotForTheEngine, Operand, OperandBuilder
+from rewrites.bind.relation import Relation, spark_message, suggestion
+from rewrites.bind.stand_in import StandIn, has_parameter, is_constant, is_name
+from rewrites.dialect import column_path, span_of
+from rewrites.dialect.clause import Expr
+from rewrites.dialect.nodes import Classifier, MatchNumber, MatchSequenceNumber, Navigation
+from rewrites.sql.source import Source, lambda_names
+from sparkcep.errors import CepAnalysisError, CepUnsupportedError
+from sparkcep.spec.automaton import Assignment, EventValue, RegisterValue, Value
+from sparkcep.spec.expression import Call, Constant
+
+EVENT = "event"
+"""Where a leaf's value comes from: the event at hand."""
+
+_NUMBER = re.compile(r"-?\d+(\.\d+)?([eE]-?\d+)?")
+_CAST = re.compile(r"CAST\((.*) AS ([a-z0-9_(),]+)\)", re.DOTALL)
+_STRING = re.compile(r"'([^'\\]*)'|\"([^\"\\]*)\"")
+_DIGITS = {"tinyint": 3, "smallint": 5, "int": 10, "bigint": 20}
+_ROWS = (exp.Window, Navigation, Classifier, MatchNumber, MatchSequenceNumber)
+
+
+@dataclass(frozen=True, slots=True)
+class ArcTranslator(OperandBuilder):
+    """The expressions of one arc. ``event``: it takes one, whose columns may be read; ``guard``: SQL that is true of the events it may take."""
+
+    source: Source
+    relation: Relation
+    registers: Mapping[str, tuple[str, DataType]]
+    columns: Columns
+    event: bool
+    what: str
+    guard: str | None = None
+
+    def condition(self, node: exp.Expression) -> Value:
+        """A conjunct that reads registers, or stands where there is no event."""
+        try:
+            operand = self.boolean(node)
+        except NotForTheEngine:
+            operand = self.slow(node, None)
+        return self.emit(operand)
+
+    def assignment(self, register: str, data_type: DataType, value: Expr) -> Assignment:
+        """``SET register = value``, brought to the register's type as an INSERT brings it."""
+        text = self.source.text(value.span)
+        try:
+            operand = self.boolean(value.node) if isinstance(data_type, BooleanType) else self.value(value.node)
+            operand = self._fitted(operand, data_type)
+        except NotForTheEngine:
+            operand = self.slow(value.node, data_type)
+        return Assignment(register, self.emit(operand), f"{register} = {text}")
+
+    def register(self, node: exp.Expression) -> tuple[str, DataType] | None:
+        """The register that ``node`` names."""
+        path = column_path(node)
+        if path is None or len(path) > 1 or path[0].value.lower() in lambda_names(node):
+            return None
+        return self.registers.get(path[0].value.lower())
+
+    def reads_registers(self, node: exp.Expression) -> bool:
+        """Whether a register stands anywhere in ``node``."""
+        return any(self.register(part) is not None for part in node.walk())
+
+    def check(self, node: exp.Expression) -> None:
+        """Refuse what looks at other rows, and columns where there is no event."""
+        for part in node.walk():
+            if isinstance(part, _ROWS):
+                raise CepUnsupportedError(
+                    f"{self.what} looks at other rows",
+                    code="ARC_ROWS",
+                    span=span_of(part),
+                    hint="an arc sees one event and the registers: keep the value in a register, or compute LAG in a subquery",
+                )
+            path = column_path(part) if not self.event and not isinstance(part.parent, exp.Dot) else None
+            if path is not None and self.register(part) is None and self.relation.column(path[-1].value):
+                raise CepAnalysisError(
+                    f"{self.what} reads the column {path[-1].value}, but it takes no event",
+                    code="ARC_COLUMN",
+                    span=span_of(part),
+                    hint=f"it sees the registers alone: {', '.join(name for name, _ in self.registers.values()) or 'there are none'}",
+                )
+
+    def is_leaf(self, node: exp.Expression) -> bool:
+        """A register, or an expression over one event, or over nothing."""
+        return self.register(node) is not None or not self.reads_registers(node)
+
+    def leaf(self, node: exp.Expression) -> Operand:
+        """The value of a register or of the event."""
+        found = self.register(node)
+        if found is not None:
+            return Operand(found[1], source=RegisterValue(found[0]), carried=True)
+        text = self.source.text(span_of(node))
+        (data_type,) = self.relation.types_of([(text, span_of(node))])
+        return Operand(data_type, None if is_constant(node) else EVENT, text)
+
+    def value(self, node: exp.Expression) -> Operand:
+        """As in ``OperandBuilder``, with division of doubles and the sign of numbers."""
+        node = node.unnest()
+        if not self.is_leaf(node):
+            if isinstance(node, exp.Div):
+                sides = [self._double(self.value(side)) for side in (node.left, node.right)]
+                return Operand(DoubleType(), operator="div", arguments=tuple(sides))
+            if isinstance(node, exp.Neg):
+                operand = self.value(node.this)
+                if isinstance(operand.data_type, IntegralType | DoubleType):
+                    zero = Operand(operand.data_type, None, f"CAST(0 AS {operand.data_type.simpleString()})")
+                    return Operand(operand.data_type, operator="sub", arguments=(zero, operand))
+        return OperandBuilder.value(self, node)
+
+    def emit(self, operand: Operand) -> Value:
+        """An operand as data; columns that it needs are added to the input."""
+        if operand.operator is not None:
+            return Call(operand.operator, tuple(self.emit(argument) for argument in operand.arguments))
+        if operand.source is not None:
+            source: Value = operand.source
+            return source
+        constant = literal(operand.text, operand.data_type) if operand.at is None else None
+        return constant if constant is not None else self._column(operand)
+
+    def _column(self, operand: Operand) -> EventValue:
+        plain = self.relation.column(operand.text.strip("()`"))
+        if plain is not None:
+            return EventValue(plain)
+        guarded = operand.at is not None and self.guard is not None
+        text = f"CASE WHEN {self.guard} THEN {operand.text} END" if guarded else operand.text
+        return EventValue(self.columns.name(text, operand.data_type))
+
+    def _double(self, operand: Operand) -> Operand:
+        if not isinstance(operand.data_type, DoubleType | IntegralType):
+            raise NotForTheEngine
+        if operand.operator is not None or operand.source is not None or isinstance(operand.data_type, DoubleType):
+            return operand
+        return replace(operand, data_type=DoubleType(), text=f"CAST({operand.text} AS double)")
+
+    def _fitted(self, operand: Operand, target: DataType) -> Operand:
+        """The operand in a register's type. Raises NotForTheEngine where the engine has no operation for that."""
+        kind = operand.data_type
+        if kind == target:
+            return operand
+        if isinstance(kind, NullType):
+            return Operand(target, None, "NULL")
+        if operand.operator is None and operand.source is None:
+            self._storable(kind, target, operand)
+            return replace(operand, data_type=target, text=f"CAST({operand.text} AS {target.simpleString()})")
+        if isinstance(kind, IntegralType) and isinstance(target, IntegralType | DoubleType):
+            return operand
+        if isinstance(target, DecimalType) and target.precision <= EXACT_DIGITS:
+            whole, scale = (kind.precision - kind.scale, kind.scale) if isinstance(kind, DecimalType) else (99, 0)
+            whole = _DIGITS.get(kind.simpleString(), whole)
+            if target.precision - target.scale >= whole and target.scale >= scale:
+                return operand
+        raise NotForTheEngine
+
+    def _storable(self, kind: DataType, target: DataType, operand: Operand) -> None:
+        """Spark's complaint, where an INSERT of the value would be refused."""
+        if not storable(kind, target):
+            raise NotForTheEngine
+
+    def slow(self, node: exp.Expression, target: DataType | None) -> Operand:
+        """A condition (``target`` None) or a new value as a tree of Spark's functions."""
+        values = StandIn(self.relation.expression)
+        pieces = _Pieces(self, values)
+        if target is None:
+            return values.condition(
+                pieces.text(node), node, f"the condition of {self.what}", lambda why="": self._refusal(node, why)
+            )
+        self._check_storable(pieces, node, target)
+        text = f"CAST({pieces.text(node)} AS {target.simpleString()})"
+        return values.value(text, node, target, lambda why="": self._refusal(node, why))
+
+    def _check_storable(self, pieces: _Pieces, node: exp.Expression, target: DataType) -> None:
+        """The type of a value, over a stand-in with the registers as columns."""
+        text = pieces.text(node)
+        columns = ", ".join(f"CAST(NULL AS {kind.simpleString()}) AS {name}" for name, kind in pieces.values.columns())
+        try:
+            (field,) = self.relation.describe(f"SELECT {text}\n AS `r` FROM (SELECT {columns or '1'})")
+        except PySparkException as error:
+            raise CepAnalysisError(spark_message(error), code="EXPRESSION", span=span_of(node)) from None
+        if not storable(field.dataType, target):
+            raise CepAnalysisError(
+                f"{self.what} assigns {field.dataType.simpleString()} to a register of the type {target.simpleString()}",
+                code="REGISTER_TYPE",
+                span=span_of(node),
+                hint=f"write CAST(… AS {target.simpleString()})",
+            )
+
+    def _refusal(self, node: exp.Expression, why: str) -> CepUnsupportedError:
+        return CepUnsupportedError(
+            f"{self.what} computes this from registers",
+            code="ARC_EXPRESSION",
+            span=span_of(node),
+            hint=f"{why + '; ' if why else ''}compute in a subquery what looks at the event alone, or use comparison, +, -, *, /, ABS, IS NULL, "
+            "AND, OR and NOT",
+        )
+
+
+@dataclass(slots=True)
+class _Pieces:
+    """Cuts an expression into registers and columns (of the stand-in) and what is left of it."""
+
+    translator: ArcTranslator
+    values: StandIn
+
+    def text(self, node: exp.Expression) -> str:
+        """``node`` over the stand-in's columns."""
+        if is_constant(node):
+            return self.translator.source.text(span_of(node))
+        if self._is_leaf(node):
+            operand = self.translator.leaf(node)
+            source: Any = operand.source or self.translator.emit(replace(operand, at=EVENT))
+            return self.values.column(source, operand.data_type)
+        if isinstance(node, exp.Query) or has_query(node):
+            raise self.translator._refusal(node, "a subquery beside registers")
+        edits = [(span_of(child), self.text(child)) for child in node.iter_expressions() if not is_name(child)]
+        return self.translator.source.splice(span_of(node), edits)
+
+    def _is_leaf(self, node: exp.Expression) -> bool:
+        if isinstance(
+            node, exp.Lambda | exp.Star | exp.DataType | exp.Var | exp.Ordered | exp.Order | exp.Kwarg | exp.Alias
+        ):
+            return False
+        return not has_parameter(node) and self.translator.is_leaf(node)
+
+
+def literal(text: str, data_type: DataType) -> Constant | None:
+    """A number, string, boolean or NULL as data; None for any other expression, which travels as a column."""
+    kind, text = data_type.simpleString(), text.strip()
+    while (cast := _CAST.fullmatch(text)) and cast[2] == kind:
+        text = cast[1].strip()
+    if text.upper() == "NULL":
+        return Constant(None, kind)
+    if text.upper() in ("TRUE", "FALSE") and kind == "boolean":
+        return Constant(text.upper() == "TRUE", kind)
+    found = _STRING.fullmatch(text)
+    if found and kind == "string":
+        return Constant(found[1] if found[1] is not None else found[2], kind)
+    if not _NUMBER.fullmatch(text):
+        return None
+    if kind in _DIGITS:
+        return Constant(int(text), kind) if text.lstrip("-").isdigit() else None
+    if kind == "double":
+        return Constant(float(text), kind)
+    return _decimal(text, data_type) if isinstance(data_type, DecimalType) else None
+
+
+def _decimal(text: str, data_type: DecimalType) -> Constant | None:
+    digits, _, fraction = text.lstrip("-").partition(".")
+    fits = (
+        digits.isdigit() and len(fraction) <= data_type.scale and len(digits) <= data_type.precision - data_type.scale
+    )
+    if "e" in text.lower() or not fits or data_type.precision > EXACT_DIGITS:
+        return None
+    return Constant(text, data_type.simpleString())
+
+
+def storable(kind: DataType, target: DataType) -> bool:
+    """Whether an INSERT stores a value of one type in a column of another (ANSI store assignment, without nested types)."""
+    if kind == target or isinstance(kind, NullType):
+        return True
+    families = [_family(one) for one in (kind, target)]
+    return (
+        families[0] == families[1] != "" or (families[1] == "string" and families[0] != "") or set(families) == {"time"}
+    )
+
+
+def _family(data_type: DataType) -> str:
+    name = data_type.simpleString().split("(")[0]
+    if name in ("tinyint", "smallint", "int", "bigint", "float", "double", "decimal"):
+        return "number"
+    if name in ("date", "timestamp", "timestamp_ntz"):
+        return "time"
+    return name if name in ("string", "boolean", "binary") or name.startswith("interval") else ""
+
+
+def known_register(name: str, registers: Mapping[str, tuple[str, DataType]]) -> str:
+    """A hint for a register that there is not."""
+    return (
+        suggestion(name, [spelled for spelled, _ in registers.values()]) if registers else "declare it: REGISTERS ( … )"
+    )

@@ -1,0 +1,61 @@
+"""Columns of a query around the clause, in a correlated subquery: measures may name them, what an engine evaluates may not.
+
+``n.limit`` in ``FROM names n, LATERAL (SELECT * FROM t MATCH_RECOGNIZE (… MEASURES LAST(a.x) + n.limit AS m …))`` stays as it is: Spark
+computes the measure, and plans the correlation. In a condition, a navigation or an aggregate the value would decide the matches.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from sqlglot import exp
+
+from rewrites.bind.aggregates import is_aggregate
+from rewrites.bind.names import Variables, outside_queries
+from rewrites.bind.relation import Relation
+from rewrites.dialect import column_path, span_of
+from rewrites.dialect.clause import MatchRecognizeClause, Name
+from rewrites.dialect.nodes import Navigation
+from rewrites.sql.source import lambda_names
+from sparkcep.errors import CepUnsupportedError
+
+
+def refuse_outer_references(
+    clause: MatchRecognizeClause, variables: Variables, relation: Relation, outer: frozenset[str]
+) -> None:
+    """Raise CepUnsupportedError at a column of an outer query where Spark cannot be asked for it."""
+    if not outer:
+        return
+    for define in clause.defines:
+        _refuse(outside_queries(define.condition.node), "in DEFINE", variables, relation, outer)
+    for measure in clause.measures:
+        for part in outside_queries(measure.expr.node):
+            if isinstance(part, Navigation) or is_aggregate(part):
+                _refuse(outside_queries(part), "inside a navigation or an aggregate", variables, relation, outer)
+
+
+def is_outer(path: tuple[Name, ...], variables: Variables, relation: Relation, outer: frozenset[str]) -> bool:
+    """Whether a qualified name is about a query around the clause, whose names are ``outer``."""
+    name = path[0].value
+    known = variables.members(name) is not None or relation.column(name) is not None
+    return len(path) > 1 and not known and name.lower() in outer
+
+
+def _refuse(
+    parts: Iterable[exp.Expression], where: str, variables: Variables, relation: Relation, outer: frozenset[str]
+) -> None:
+    for part in parts:
+        path = column_path(part)
+        if (
+            path is None
+            or path[0].value.lower() in lambda_names(part)
+            or not is_outer(path, variables, relation, outer)
+        ):
+            continue
+        name = ".".join(step.value for step in path)
+        raise CepUnsupportedError(
+            f"{name}, a column of the query around, {where}",
+            code="OUTER_REFERENCE",
+            span=span_of(part),
+            hint="join that query's table to the clause's input, PARTITION BY its columns, and compare them behind the clause",
+        )

@@ -1,0 +1,126 @@
+"""BoundAutomaton → SQL.
+
+``SELECT keys, times, registers FROM cep_match(TABLE(SELECT columns, masks FROM (SELECT *, ROW_NUMBER() OVER w FROM (SELECT *, masks FROM
+input))), spec)``: one exchange and one sort, whole partitions in order behind them.
+"""
+
+from __future__ import annotations
+
+from pyspark.sql.types import DataType, StringType
+from sqlglot import exp
+
+from rewrites.bind.automaton import BoundAutomaton
+from rewrites.emit.masks import ROW_NUMBER, checked, mask_columns
+from rewrites.sql.builder import match_call, named, over, quoted, raw, select, text_of
+from rewrites.sql.transport import carried_schema, decoded_columns, encoded
+from sparkcep.spec.automaton import AutomatonSpec, EventValue, FinalState, Output, RegisterValue, leaves, values
+from sparkcep.spec.event import FirstEvent, LastEvent, WithinTime
+
+TIME, DEADLINE, ENDS = "__cep_time", "__cep_deadline", "__cep_ends"
+EVENT_TIME = "__cep_o0"
+
+
+def automaton_spec(bound: BoundAutomaton) -> AutomatonSpec:
+    """The MatchSpec of a bound clause."""
+    outputs = _outputs(bound)
+    return AutomatonSpec(
+        states=bound.states.names,
+        finals=bound.states.finals,
+        arcs=bound.arcs,
+        masks=tuple(name for _, name in mask_columns(bound.tests)),
+        outputs=tuple(output for output, _ in outputs),
+        schema=carried_schema((output.name, data_type) for output, data_type in outputs).json(),
+        registers=bound.registers,
+        within=None if bound.window is None else WithinTime(TIME, DEADLINE),
+        partition=tuple(_key_column(bound, i) for i in range(len(bound.keys))),
+        text=bound.text,
+    )
+
+
+def automaton_query(
+    bound: BoundAutomaton, spec: AutomatonSpec, function: str | None = None, *, keep_null_time: bool = True
+) -> str:
+    """The query that stands in the clause's place, in parentheses. ``keep_null_time``: a NULL event time is an error, else dropped."""
+    rows = match_call(engine_input(bound, spec, keep_null_time=keep_null_time), spec, function)
+    found = decoded_columns(rows, ((output.name, data_type) for output, data_type in _outputs(bound)))
+    return f"({text_of(exp.select(*_results(bound)).from_(found))})"
+
+
+def engine_input(bound: BoundAutomaton, spec: AutomatonSpec, *, keep_null_time: bool) -> exp.Select:
+    """The rows that an engine reads: columns and masks, partition after partition, in order."""
+    types = bound.column_types | {EVENT_TIME: bound.time_type, ENDS: bound.ends_type}
+    types |= {_key_column(bound, i): key.data_type for i, key in enumerate(bound.keys)}
+    columns = [
+        named(encoded(quoted(name), types[name]) if name in types else quoted(name), name) for name in _needed(spec)
+    ]
+    start = f" + CASE WHEN {quoted(ROW_NUMBER)} = 1 THEN 1 ELSE 0 END"
+    columns += [named(f"{quoted(name)}{'' if i else start}", name) for i, name in enumerate(spec.masks)]
+    return select(columns, _windowed(bound, keep_null_time))
+
+
+def _windowed(bound: BoundAutomaton, keep_null_time: bool) -> exp.Select:
+    partition = [quoted(_key_column(bound, i)) for i in range(len(bound.keys))]
+    order = [f"{quoted(f'__cep_o{i}')}{direction}" for i, (_, direction) in enumerate(bound.order)]
+    return select(
+        [exp.Star(), named(over("ROW_NUMBER()", partition, order), ROW_NUMBER)], _events(bound, keep_null_time)
+    )
+
+
+def _events(bound: BoundAutomaton, keep_null_time: bool) -> exp.Select:
+    """The input with bits, times and the columns that arcs read."""
+    columns: list[exp.Expression] = [exp.Star()]
+    for text, name in mask_columns(bound.tests, start="FALSE"):
+        columns.append(named(checked(text, bound.time, bound.window, keep_null_time=keep_null_time), name))
+    columns += [named(key.text, _key_column(bound, i)) for i, key in enumerate(bound.keys) if key.column is None]
+    columns += [named(text, f"__cep_o{i}") for i, (text, _) in enumerate(bound.order)]
+    if bound.window is not None:
+        columns += [named(bound.window.time, TIME), named(bound.window.deadline, DEADLINE), named(bound.ends, ENDS)]
+    columns += [named(text, name) for text, name in bound.columns.items()]
+    query = select(columns, bound.relation.text).where(*map(raw, bound.key_filters))
+    return query if keep_null_time else query.where(raw(f"({bound.time}) IS NOT NULL"))
+
+
+def _key_column(bound: BoundAutomaton, i: int) -> str:
+    return bound.keys[i].column or f"__cep_k{i}"
+
+
+def _needed(spec: AutomatonSpec) -> list[str]:
+    """Columns that the engine reads, the masks apart."""
+    columns = [*spec.partition]
+    if spec.within is not None:
+        columns += [spec.within.time, spec.within.deadline]
+    found = (leaf for arc in spec.arcs for value in values(arc) for leaf in leaves(value))
+    columns += [leaf.column for leaf in found if isinstance(leaf, EventValue)]
+    columns += [register.column for register in spec.registers if register.column is not None]
+    sources = (output.source for output in spec.outputs)
+    columns += [source.column for source in sources if isinstance(source, FirstEvent | LastEvent)]
+    return list(dict.fromkeys(columns))
+
+
+def _outputs(bound: BoundAutomaton) -> list[tuple[Output, DataType]]:
+    """The engine's columns with the types that they have for the user."""
+    time = bound.time_column or EVENT_TIME
+    keys = ((_key_column(bound, i), key.name, key.data_type) for i, key in enumerate(bound.keys))
+    found = [(Output(name, FirstEvent(column)), data_type) for column, name, data_type in keys]
+    found += [
+        (Output("match_start", FirstEvent(time)), bound.time_type),
+        (Output("match_end", LastEvent(time)), bound.time_type),
+    ]
+    if bound.window is not None:
+        found.append((Output("lifetime_end", FirstEvent(ENDS)), bound.ends_type))
+    found.append((Output("final_state", FinalState()), StringType()))
+    registers = bound.register_types.items()
+    return found + [(Output(name, RegisterValue(name)), data_type) for name, data_type in registers]
+
+
+def _results(bound: BoundAutomaton) -> list[exp.Expression]:
+    """PARTITION BY columns, times, final state, registers."""
+    ends = quoted("lifetime_end") if bound.window is not None else bound.ends
+    return [
+        *(raw(quoted(key.name)) for key in bound.keys),
+        *(raw(quoted(name)) for name in ("match_start", "match_end")),
+        named(quoted("match_end"), "lifetime_start"),
+        named(ends, "lifetime_end"),
+        raw(quoted("final_state")),
+        *(raw(quoted(name)) for name in bound.register_types),
+    ]

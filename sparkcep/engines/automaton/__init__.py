@@ -1,0 +1,1 @@
+"""Augmented finite automata with registers: MATCH AUTOMATON. See ``engine``."""

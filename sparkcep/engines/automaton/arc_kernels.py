@@ -1,0 +1,146 @@
+"""Numba kernels: what an arc asks of a run and does to its registers, and whether a run is there already."""
+
+from __future__ import annotations
+
+import numba as nb
+
+from sparkcep.engines.automaton.codes import (
+    ADD_CONSTANT,
+    BIT,
+    CALL,
+    CONDITION,
+    COPY_COLUMN,
+    FEW,
+    M_BITS,
+    M_CONSTANT,
+    M_FLAG,
+    M_KIND,
+    M_OPERAND,
+    M_WORD,
+    MOVE,
+    MOVE_END,
+    NUMBER,
+    P_EPOCH,
+    P_HASHED,
+    WORD,
+)
+from sparkcep.engines.row_match.codes import CALL_FAILED, OVERFLOW, TRUE
+from sparkcep.engines.row_match.condition_kernels import holds
+from sparkcep.engines.row_match.structures import Taken, Tested
+from sparkcep.engines.row_match.word_kernels import call_python
+
+
+@nb.njit(inline="always")
+def waits(i, row, g):  # type: ignore[no-untyped-def]
+    """Whether the bit of arc i is set in the row."""
+    arcs = g.graph.arcs
+    return arcs[i, BIT] < 0 or (g.events.masks[arcs[i, WORD], row] >> arcs[i, BIT]) & 1 == 1
+
+
+@nb.njit(inline="always")
+def said(condition, i, row, run, g):  # type: ignore[no-untyped-def]
+    """What the bytecode of that number says of the run and the row; its value is left on the stack."""
+    tested = Tested(g.graph.arcs[i, NUMBER], row, run - 1, 0, g.words.values.shape[1], 0)
+    return holds(condition, g.code, tested, Taken(g.path, g.runs.registers), g.words, g.stack)
+
+
+@nb.njit(inline="always")
+def fence(i, row, run, g):  # type: ignore[no-untyped-def]
+    """What the arc's condition says of the run and the row: TRUE, FALSE (or NULL), or a fault."""
+    condition = g.graph.arcs[i, CONDITION]
+    return TRUE if condition < 0 else said(condition, i, row, run, g)
+
+
+@nb.njit(inline="always")
+def added(m, run, new, g):  # type: ignore[no-untyped-def]
+    """ADD_CONSTANT."""
+    moves, registers = g.graph.moves, g.runs.registers
+    value, constant, bits = registers[run, moves[m, M_OPERAND]], moves[m, M_CONSTANT], moves[m, M_BITS]
+    result = value + constant
+    if ((value ^ result) & (constant ^ result)) < 0 or (bits < 64 and result >> (bits - 1) != result >> 63):
+        return OVERFLOW
+    registers[new, moves[m, M_WORD]] = result
+    return TRUE
+
+
+@nb.njit(inline="always")
+def computed(m, i, row, run, new, g):  # type: ignore[no-untyped-def]
+    """A register's new value by bytecode or by Python."""
+    moves, registers = g.graph.moves, g.runs.registers
+    if moves[m, M_KIND] == CALL:
+        number = g.graph.arcs[i, NUMBER]
+        answer = call_python(g.outside.address[0], moves[m, M_OPERAND], number, row, run - 1, 0, 0, 0)
+        if answer > 2:
+            return CALL_FAILED
+        value, missing = g.outside.answer[0], answer == 2
+    else:
+        status = said(moves[m, M_OPERAND], i, row, run, g)
+        if status > TRUE:
+            return status
+        value, missing = g.stack.word[0], g.stack.null[0]
+    registers[new, moves[m, M_WORD]] = 0 if missing else value
+    if moves[m, M_FLAG] >= 0:
+        registers[new, moves[m, M_FLAG]] = 0 if missing else 1
+    return TRUE
+
+
+@nb.njit(inline="always")
+def transfer(i, row, run, new, g):  # type: ignore[no-untyped-def]
+    """The registers of run ``new``: those of ``run`` after the arc. TRUE, or a fault."""
+    moves, registers, status = g.graph.moves, g.runs.registers, TRUE
+    for w in range(registers.shape[1]):
+        registers[new, w] = registers[run, w]
+    for m in range(g.graph.arcs[i, MOVE], g.graph.arcs[i, MOVE_END]):
+        kind = moves[m, M_KIND]
+        if kind == ADD_CONSTANT:
+            status = added(m, run, new, g)
+        elif kind == COPY_COLUMN:
+            registers[new, moves[m, M_WORD]] = g.words.values[moves[m, M_OPERAND], row]
+        else:
+            status = computed(m, i, row, run, new, g)
+        if status != TRUE:
+            return status
+    return TRUE
+
+
+@nb.njit(inline="always")
+def same(one, other, runs):  # type: ignore[no-untyped-def]
+    """Whether two runs of one start are the same description."""
+    if runs.state[one] != runs.state[other]:
+        return False
+    for w in range(runs.registers.shape[1]):  # noqa: SIM110
+        if runs.registers[one, w] != runs.registers[other, w]:
+            return False
+    return True
+
+
+@nb.njit(inline="always")
+def place(run, epoch, g):  # type: ignore[no-untyped-def]
+    """The slot of the memory that holds a run equal to ``run``, or the free one where it belongs."""
+    registers, mask = g.runs.registers, len(g.memory.slots) - 1
+    h = g.runs.state[run] * -7046029254386353131
+    for w in range(registers.shape[1]):
+        h = (h ^ registers[run, w]) * -4417276706812531889
+        h ^= h >> 29
+    at = (h ^ (h >> 32)) & mask
+    while g.memory.stamps[at] == epoch and not same(g.memory.slots[at], run, g.runs):
+        at = (at + 1) & mask
+    return at
+
+
+@nb.njit(inline="always")
+def is_known(run, side, first, end, g):  # type: ignore[no-untyped-def]
+    """Whether a run equal to ``run`` stands in ``lists[side]`` between ``first`` and ``end``, the group of one start."""
+    lists, memory, position = g.runs.lists, g.memory, g.position
+    if end - first <= FEW:
+        for k in range(first, end):  # noqa: SIM110
+            if same(lists[side, k], run, g.runs):
+                return True
+        return False
+    epoch = position[P_EPOCH]
+    while position[P_HASHED] < end - first:
+        other = lists[side, first + position[P_HASHED]]
+        at = place(other, epoch, g)
+        memory.slots[at], memory.stamps[at] = other, epoch
+        position[P_HASHED] += 1
+    return memory.stamps[place(run, epoch, g)] == epoch

@@ -1,0 +1,129 @@
+"""The log of runs: room for it, and the loop around the kernel.
+
+In: a graph, events, conditions. Out: batches of matches. A batch begins with an empty log; what is over is forgotten when room is short.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sparkcep.engines.automaton import codes
+from sparkcep.engines.automaton.structures import Events, Found, Given, Graph, Memory, Outside, Runs, Tally
+from sparkcep.engines.row_match.structures import Code, Stack, Words
+
+FIRST_ROOM = 1 << 12
+"""Runs for which there is room at first; a power of two."""
+
+BATCH_MATCHES = 1 << 16
+"""Matches in a table, as long as one event does not make more."""
+
+MOST_RUNS = 4_000_000
+"""Runs alive at one time. More are, as a rule, runs that multiply with every event: memory would run out next."""
+
+Refusal = Callable[[int, "Log"], Exception]
+
+
+@dataclass(slots=True)
+class Log:
+    """Runs and where the kernel stands among them. ``position``: see ``codes``."""
+
+    runs: Runs
+    memory: Memory
+    position: NDArray[np.int64]
+
+    @classmethod
+    def empty(cls, defaults: NDArray[np.int64], most: int) -> Log:
+        """A log without runs; ``defaults``: the words of the registers before the first event."""
+        position = np.zeros(codes.P_SIZE, np.int64)
+        position[codes.P_USED], position[codes.P_SOONEST], position[codes.P_MOST] = 1, codes.NEVER, most
+        log = cls(_runs(FIRST_ROOM, len(defaults)), _memory(FIRST_ROOM), position)
+        log.runs.registers[0] = defaults
+        return log
+
+    def lengthen(self) -> None:
+        """Room for twice as many runs."""
+        room = len(self.runs.start)
+        longer = _runs(room * 2, self.runs.registers.shape[1])
+        for old, new in zip(self.runs, longer, strict=True):
+            if old.shape[0] == 3:
+                new[:, :room] = old
+            else:
+                new[:room] = old
+        self.runs, self.memory = longer, _memory(room * 2)
+
+
+@dataclass(frozen=True, slots=True)
+class Program:
+    """All that the kernel is given beside events and log."""
+
+    graph: Graph
+    code: Code
+    words: Words
+    stack: Stack
+    outside: Outside
+    tally: Tally
+
+
+def advance(
+    program: Program, events: Events, log: Log, until: int, refusal: Refusal, look: Callable[[Runs], None]
+) -> Iterator[Found]:
+    """The matches that end before row ``until`` (one more than there are: the input ends there), batch by batch.
+
+    ``refusal``: the error for a status of the kernel. ``look`` is told where the runs are, whenever they move.
+    """
+    from sparkcep.engines.automaton import run_kernels
+
+    saved = np.zeros(2 * len(program.tally.asked), np.int64)
+    found = _found(BATCH_MATCHES, log.runs.registers.shape[1])
+    stopped = -1
+    while True:
+        look(log.runs)
+        given = _given(program, events, log, found)
+        status = int(run_kernels.advance(given, until, saved))
+        count, row = int(log.position[codes.P_FOUND]), int(log.position[codes.P_ROW])
+        if count:
+            yield Found(*(part[:count] for part in found))
+            log.position[codes.P_FOUND] = 0
+        if status == codes.DONE:
+            return
+        if status == codes.ROOM:
+            run_kernels.forget(given)
+            if row == stopped or int(log.position[codes.P_USED]) * 2 > len(log.runs.start):
+                log.lengthen()
+            stopped = row
+        elif status == codes.FOUND:
+            found = _found(len(found.start) * (1 if count else 2), log.runs.registers.shape[1])
+        else:
+            raise refusal(status, log)
+
+
+def _given(program: Program, events: Events, log: Log, found: Found) -> Given:
+    return Given(
+        program.graph, events, log.runs, found, log.memory, program.tally, program.outside,
+        program.code, program.words, program.stack, np.empty(0, np.int16), log.position,
+    )  # fmt: skip
+
+
+def tally(states: int, arcs: int) -> Tally:
+    """Counters; ``arcs`` 0: arcs are not counted."""
+    return Tally(
+        np.zeros(states, np.int64), np.zeros(states, np.int64), np.zeros(arcs, np.int64), np.zeros(arcs, np.int64)
+    )
+
+
+def _runs(room: int, width: int) -> Runs:
+    start, ends, state, born, died = (np.zeros(room, np.int64) for _ in range(5))
+    return Runs(start, ends, state, born, died, np.zeros((room, width), np.int64), np.zeros((3, room), np.int64))
+
+
+def _memory(room: int) -> Memory:
+    return Memory(np.zeros(2 * room, np.int64), np.zeros(2 * room, np.int64))
+
+
+def _found(room: int, width: int) -> Found:
+    start, end, state = (np.empty(room, np.int64) for _ in range(3))
+    return Found(start, end, state, np.empty((room, width), np.int64))

@@ -1,0 +1,77 @@
+"""Matches → tables of the spec's outputs: words become values again."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from numpy.typing import NDArray
+
+from sparkcep.engines.automaton.registers import Held
+from sparkcep.engines.automaton.slow import Handles
+from sparkcep.engines.automaton.structures import Found
+from sparkcep.engines.row_match.values import RANKED
+from sparkcep.engines.row_pattern.columns import Columns
+from sparkcep.spec.automaton import AutomatonSpec, FinalState, RegisterValue
+from sparkcep.spec.event import FirstEvent, LastEvent
+
+_SIGN = np.int64(0x7FFFFFFFFFFFFFFF)
+
+
+def table(
+    spec: AutomatonSpec,
+    found: Found,
+    held: dict[str, Held],
+    columns: Columns,
+    handles: Handles,
+    strings: Mapping[str, pa.Array],
+) -> pa.Table:
+    """The outputs of some matches. ``strings``: by kind, the values by rank."""
+    arrays = []
+    for output in spec.outputs:
+        match output.source:
+            case FirstEvent(column=name):
+                arrays.append(columns.take(name, found.start))
+            case LastEvent(column=name):
+                arrays.append(columns.take(name, found.end))
+            case FinalState():
+                arrays.append(pa.array(spec.states, pa.string()).take(pa.array(found.state)))
+            case RegisterValue(register=name):
+                arrays.append(values(held[name], found.registers, handles, strings))
+    return pa.table(arrays, names=[output.name for output in spec.outputs])
+
+
+def values(held: Held, registers: NDArray[np.int64], handles: Handles, strings: Mapping[str, pa.Array]) -> pa.Array:
+    """The values of one register in runs [n, words]."""
+    words = np.ascontiguousarray(registers[:, held.word])
+    missing = registers[:, held.flag] == 0 if held.flag >= 0 else np.zeros(len(words), np.bool_)
+    if held.handle:
+        known = handles.values
+        found = [None if gone else known[word] for word, gone in zip(words.tolist(), missing.tolist(), strict=True)]
+        return _of_python(found, held.data_type)
+    if held.kind.name in RANKED:
+        return strings[held.kind.name].take(pa.array(words, mask=missing)).cast(held.data_type)
+    return pc.if_else(pa.array(~missing), _numbers(words, held), pa.scalar(None, held.data_type))
+
+
+def _numbers(words: NDArray[np.int64], held: Held) -> pa.Array:
+    kind = held.data_type
+    if pa.types.is_floating(kind):
+        return pa.array(np.where(words < 0, words ^ _SIGN, words).view(np.float64)).cast(kind)
+    if pa.types.is_boolean(kind):
+        return pa.array(words != 0)
+    if pa.types.is_decimal(kind):
+        both = np.stack([words, words >> 63], axis=1)
+        return pa.Array.from_buffers(kind, len(words), [None, pa.py_buffer(both)])
+    if pa.types.is_temporal(kind):
+        return pa.array(words.astype(np.int32) if kind.bit_width == 32 else words).view(kind)
+    return pa.array(words).cast(kind)
+
+
+def _of_python(found: list[object], kind: pa.DataType) -> pa.Array:
+    """Values as the functions make them: dates and times are numbers."""
+    if pa.types.is_temporal(kind):
+        return pa.array(found, pa.int32() if kind.bit_width == 32 else pa.int64()).view(kind)
+    return pa.array(found, kind)

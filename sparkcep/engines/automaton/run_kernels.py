@@ -1,0 +1,356 @@
+"""Numba kernels: runs that meet events. ``advance`` is the engine: a batch begins without runs, a stream with those it saved.
+
+In: ``structures``. Out: the log of runs, longer, and matches. An event meets the runs alive start by start, so that duplicates of a start (equal
+state, equal registers) are neighbours and become one: they stand in a list from ``first`` to ``end``, the group. Where all that an event does is
+to leave the runs of every state as they are (ignorable arcs), none of them is looked at.
+"""
+
+from __future__ import annotations
+
+import numba as nb
+
+from sparkcep.engines.automaton.arc_kernels import fence, is_known, transfer, waits
+from sparkcep.engines.automaton.codes import (
+    CONDITION,
+    DIE,
+    DONE,
+    EPSILON,
+    EVENT,
+    FAULT,
+    FINAL,
+    FOUND,
+    IGNORABLE,
+    LEAP,
+    LEAPS,
+    LIVES,
+    MOST_LEAPS,
+    NEVER,
+    NUMBER,
+    P_ALIVE,
+    P_ARC,
+    P_EPOCH,
+    P_FOUND,
+    P_HASHED,
+    P_MOST,
+    P_PEAK,
+    P_ROW,
+    P_SIDE,
+    P_SOONEST,
+    P_STATUS,
+    P_USED,
+    ROOM,
+    RUNS,
+    STAY,
+    TARGET,
+    WINDOW,
+    WORK,
+)
+from sparkcep.engines.automaton.kernel_types import GIVEN
+from sparkcep.engines.kernel import kernel
+from sparkcep.engines.kernel_types import I64, INNER
+from sparkcep.engines.row_match.codes import TRUE
+
+L = nb.int64
+
+
+@nb.njit(inline="always")
+def act(row, g):  # type: ignore[no-untyped-def]
+    """What the event does to the runs of each state. Where arcs are counted, every run is asked."""
+    graph, action = g.graph, g.tally.action
+    for q in range(len(action)):
+        found = DIE
+        for i in range(graph.first[EVENT, q], graph.first[EVENT, q + 1]):
+            if waits(i, row, g):
+                plain = graph.arcs[i, IGNORABLE] and graph.arcs[i, CONDITION] < 0
+                found = max(found, STAY if plain else WORK)
+        if len(g.tally.asked) > 0 or (found == STAY and (graph.traits[q, FINAL] or graph.traits[q, LEAPS])):
+            found = WORK
+        action[q] = found
+
+
+@nb.njit(inline="always")
+def count(i, taken, g):  # type: ignore[no-untyped-def]
+    """Arc i was asked, and taken or not."""
+    if len(g.tally.asked) > 0:
+        number = g.graph.arcs[i, NUMBER]
+        g.tally.asked[number] += 1
+        g.tally.taken[number] += taken
+
+
+@nb.njit(inline="always")
+def failed(status, i, g):  # type: ignore[no-untyped-def]
+    """-1, for callers to hand on."""
+    g.position[P_STATUS], g.position[P_ARC] = status, g.graph.arcs[i, NUMBER]
+    return -1
+
+
+@nb.njit(L(L, L, L, L, L, L, GIVEN), **INNER)
+def step(i, row, run, side, first, end, g):  # type: ignore[no-untyped-def]
+    """The run taken over the arc, at the end of the group if it is new. The group's new end, -1: see P_STATUS."""
+    runs, position = g.runs, g.position
+    status = fence(i, row, run, g)
+    count(i, status == TRUE, g)
+    if status != TRUE:
+        return failed(FAULT + status, i, g) if status > TRUE else end
+    new = position[P_USED]
+    if new + 1 >= len(runs.start) or end + 1 >= len(runs.start):
+        return failed(ROOM, i, g)
+    status = transfer(i, row, run, new, g)
+    if status != TRUE:
+        return failed(FAULT + status, i, g)
+    runs.state[new] = g.graph.arcs[i, TARGET]
+    if is_known(new, side, first, end, g):
+        return end
+    runs.start[new], runs.ends[new], runs.born[new], runs.died[new] = runs.start[run], runs.ends[run], row, NEVER
+    runs.lists[side, end] = new
+    position[P_USED] += 1
+    return end + 1
+
+
+@nb.njit(L(L, L, L, L, L, L, GIVEN), **INNER)
+def leap(last, row, side, first, new, end, g):  # type: ignore[no-untyped-def]
+    """The group with all that arcs without an event lead to: ε-arcs of the runs from ``new`` on; with ``last`` WINDOW arcs at the window's
+    end, of all."""
+    first_arc, runs = g.graph.first, g.runs
+    at, before = first, end
+    while at < end:
+        run = runs.lists[side, at]
+        q = runs.state[run]
+        for kind in range(EPSILON if at >= new else WINDOW, last + 1):
+            seen = row if kind == EPSILON else runs.start[run]
+            for i in range(first_arc[kind, q], first_arc[kind, q + 1]):
+                if waits(i, seen, g):
+                    end = step(i, row, run, side, first, end, g)
+                    if end < 0:
+                        return -1
+                else:
+                    count(i, False, g)
+                if end - before > MOST_LEAPS:
+                    return failed(LEAP, i, g)
+        at += 1
+    return end
+
+
+@nb.njit(inline="always")
+def accept(row, side, first, end, g):  # type: ignore[no-untyped-def]
+    """The runs that stand in final states are matches that end at ``row``. False: no room for them."""
+    runs, found, at = g.runs, g.found, g.position[P_FOUND]
+    for k in range(first, end):
+        run = runs.lists[side, k]
+        if g.graph.traits[runs.state[run], FINAL]:
+            if at >= len(found.start):
+                g.position[P_STATUS] = FOUND
+                return False
+            found.start[at], found.end[at], found.state[at] = runs.start[run], row, runs.state[run]
+            for w in range(runs.registers.shape[1]):
+                found.registers[at, w] = runs.registers[run, w]
+            at += 1
+    g.position[P_FOUND] = at
+    return True
+
+
+@nb.njit(inline="always")
+def kept(row, side, first, end, g):  # type: ignore[no-untyped-def]
+    """The end of the group without the runs that nothing can take on."""
+    runs, at = g.runs, first
+    for k in range(first, end):
+        run = runs.lists[side, k]
+        q = runs.state[run]
+        if g.graph.traits[q, LIVES]:
+            runs.lists[side, at] = run
+            at += 1
+            g.tally.alive[q] += 1
+            g.position[P_SOONEST] = min(g.position[P_SOONEST], runs.ends[run])
+        else:
+            runs.died[run] = row
+    return at
+
+
+@nb.njit(inline="always")
+def meet(run, begins, row, side, first, end, g):  # type: ignore[no-untyped-def]
+    """One run meets the event: the group's new end, -1: see P_STATUS. ``begins``: it has taken no event so far."""
+    graph, q = g.graph, g.runs.state[run]
+    action = g.tally.action[q]
+    stays = action == STAY and not begins
+    if action == WORK or (action == STAY and begins):
+        for i in range(graph.first[EVENT, q], graph.first[EVENT, q + 1]):
+            if not waits(i, row, g):
+                count(i, False, g)
+            elif graph.arcs[i, IGNORABLE] and not begins:
+                status = fence(i, row, run, g)
+                if status > TRUE:
+                    return failed(FAULT + status, i, g)
+                count(i, status == TRUE, g)
+                stays |= status == TRUE
+            else:
+                end = step(i, row, run, side, first, end, g)
+                if end < 0:
+                    return -1
+    if stays and not (end > first and is_known(run, side, first, end, g)):
+        g.runs.lists[side, end] = run
+        return end + 1
+    g.runs.died[run] = row
+    return end
+
+
+@nb.njit(L(L, L, L, L, L, L, GIVEN), **INNER)
+def group(source, low, high, row, side, first, g):  # type: ignore[no-untyped-def]
+    """The runs of one start (``lists[source]``, ``low`` … ``high`` - 1) meet an event. They stand in ``lists[side]`` from ``first`` on; their end,
+    or -1: see P_STATUS."""
+    g.position[P_EPOCH] += 1
+    g.position[P_HASHED] = 0
+    end, leaps = first, False
+    for k in range(low, high):
+        end = meet(g.runs.lists[source, k], source == 2, row, side, first, end, g)
+        if end < 0:
+            return -1
+    for k in range(first, end):
+        leaps |= g.graph.traits[g.runs.state[g.runs.lists[side, k]], LEAPS]
+    if leaps:
+        end = leap(EPSILON, row, side, first, first, end, g)
+    if end < 0 or not accept(row, side, first, end, g):
+        return -1
+    return kept(row, side, first, end, g)
+
+
+@nb.njit(L(L, L, L, L, L, L, GIVEN), **INNER)
+def over(source, low, high, row, side, first, g):  # type: ignore[no-untyped-def]
+    """The window of the runs of one start has passed before ``row``: arcs at its end fire. ``first``, or -1: see P_STATUS."""
+    runs, position, used = g.runs, g.position, g.position[P_USED]
+    position[P_EPOCH] += 1
+    position[P_HASHED] = 0
+    new = first + high - low
+    for k in range(low, high):
+        runs.lists[side, first + k - low] = runs.lists[source, k]
+        runs.died[runs.lists[source, k]] = row
+    if g.graph.first[WINDOW, 0] < len(g.graph.arcs):
+        end = leap(WINDOW, row - 1, side, first, new, new, g)
+        if end < 0 or not accept(row - 1, side, new, end, g):
+            return -1
+        position[P_USED] = used
+    return first
+
+
+@nb.njit(L(L, L, GIVEN), **INNER)
+def walk(row, time, g):  # type: ignore[no-untyped-def]
+    """All runs alive meet the event, or the end of their windows. How many are alive then (in the other list), or -1: see P_STATUS."""
+    runs, side, alive = g.runs, g.position[P_SIDE], g.position[P_ALIVE]
+    g.position[P_SOONEST] = NEVER
+    g.tally.alive[:] = 0
+    low = end = 0
+    while low < alive:
+        start = runs.start[runs.lists[side, low]]
+        high = low + 1
+        while high < alive and runs.start[runs.lists[side, high]] == start:
+            high += 1
+        if runs.ends[runs.lists[side, low]] <= time:
+            end = over(side, low, high, row, 1 - side, end, g)
+        else:
+            end = group(side, low, high, row, 1 - side, end, g)
+        if end < 0:
+            return -1
+        low = high
+    return end
+
+
+@nb.njit(inline="always")
+def begin(row, side, alive, g):  # type: ignore[no-untyped-def]
+    """The runs that begin with the event, behind the ``alive`` ones of ``lists[side]``. How many are alive then, or -1: see P_STATUS."""
+    runs, q, end = g.runs, g.runs.state[0], 1
+    leaps = g.graph.traits[q, LEAPS]
+    if g.tally.action[q] == DIE and not leaps:
+        return alive
+    runs.start[0], runs.ends[0] = row, g.events.deadline[row] if len(g.events.deadline) > 0 else NEVER
+    runs.lists[2, 0] = 0
+    if leaps:
+        g.position[P_EPOCH] += 1
+        g.position[P_HASHED] = 0
+        end = leap(EPSILON, row, 2, 0, 0, 1, g)
+        if end < 0:
+            return -1
+    return group(2, 0, end, row, side, alive, g)
+
+
+@nb.njit(inline="always")
+def is_idle(tally):  # type: ignore[no-untyped-def]
+    """Whether the event leaves all runs as they are."""
+    for q in range(len(tally.action)):  # noqa: SIM110
+        if tally.alive[q] > 0 and tally.action[q] != STAY:
+            return False
+    return True
+
+
+@nb.njit(inline="always")
+def take(row, g):  # type: ignore[no-untyped-def]
+    """One event; behind the last one the windows of all runs pass. DONE, or why it failed."""
+    position, rows = g.position, g.events.masks.shape[1]
+    closes = row == rows or g.events.masks[0, row] & 1 == 1
+    side, alive, time = position[P_SIDE], position[P_ALIVE], NEVER
+    if not closes:
+        time = g.events.time[row] if len(g.events.time) > 0 else 0
+    if row < rows:
+        act(row, g)
+    if alive > 0 and (closes or time >= position[P_SOONEST] or not is_idle(g.tally)):
+        alive, side = walk(row, time, g), 1 - side
+    if alive >= 0 and row < rows:
+        alive = begin(row, side, alive, g)
+    if alive < 0:
+        return position[P_STATUS]
+    position[P_SIDE], position[P_ALIVE] = side, alive
+    position[P_PEAK] = max(position[P_PEAK], alive)
+    return RUNS if alive > position[P_MOST] else DONE
+
+
+@nb.njit(inline="always")
+def undo(used, found, soonest, g):  # type: ignore[no-untyped-def]
+    """The state as it was before an event that found no room."""
+    runs, position = g.runs, g.position
+    position[P_USED], position[P_FOUND], position[P_SOONEST] = used, found, soonest
+    g.tally.alive[:] = 0
+    for k in range(position[P_ALIVE]):
+        g.tally.alive[runs.state[runs.lists[position[P_SIDE], k]]] += 1
+
+
+@kernel(L(GIVEN, L, I64))
+def advance(g, until, saved):  # type: ignore[no-untyped-def]
+    """Events from P_ROW up to ``until`` (one more than there are: the input ends behind them). DONE; or why it stopped, with the state as it
+    was before the event at P_ROW, which a further call takes up. ``saved`` [2 * arcs]: room for the counts of arcs."""
+    position, asked, taken = g.position, g.tally.asked, g.tally.taken
+    arcs = len(asked)
+    while position[P_ROW] < until:
+        used, found, soonest = position[P_USED], position[P_FOUND], position[P_SOONEST]
+        for a in range(arcs):
+            saved[a], saved[arcs + a] = asked[a], taken[a]
+        status = take(position[P_ROW], g)
+        if status == RUNS:
+            return status
+        if status != DONE:
+            for a in range(arcs):
+                asked[a], taken[a] = saved[a], saved[arcs + a]
+            undo(used, found, soonest, g)
+            return status
+        position[P_ROW] += 1
+    return DONE
+
+
+@kernel(nb.void(GIVEN))
+def forget(g):  # type: ignore[no-untyped-def]
+    """The log without the runs that are over."""
+    runs, position = g.runs, g.position
+    lists, side, alive, spare = runs.lists, position[P_SIDE], position[P_ALIVE], 1 - position[P_SIDE]
+    for run in range(position[P_USED]):
+        lists[spare, run] = 0
+    for k in range(alive):
+        lists[spare, lists[side, k]] = 1
+    used = 1
+    for run in range(1, position[P_USED]):
+        if lists[spare, run] == 1:
+            runs.start[used], runs.ends[used], runs.state[used] = runs.start[run], runs.ends[run], runs.state[run]
+            runs.born[used], runs.died[used] = runs.born[run], runs.died[run]
+            for w in range(runs.registers.shape[1]):
+                runs.registers[used, w] = runs.registers[run, w]
+            lists[spare, run] = used
+            used += 1
+    for k in range(alive):
+        lists[side, k] = lists[spare, lists[side, k]]
+    position[P_USED] = used

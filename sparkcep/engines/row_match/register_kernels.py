@@ -1,0 +1,81 @@
+"""Numba kernels: what mapping a row does to the registers.
+
+A total has three words: the number (of a SUM of integers the low word, of one of floats its bits), the high word, and whether there is one.
+"""
+
+from __future__ import annotations
+
+import numba as nb
+
+from sparkcep.engines.kernel_types import I64X2, INNER
+from sparkcep.engines.row_match.codes import COUNT_TOTAL, FLOAT_TOTAL, INT_TOTAL, LEAST_TOTAL, LIST_TOTAL
+from sparkcep.engines.row_match.kernel_types import CHANGES, WORDS
+from sparkcep.engines.row_match.word_kernels import bits_of, call_python, float_of, keyed_float, sum_and_carry
+
+
+@nb.njit(inline="always")
+def add_integer(registers, at, word, value):  # type: ignore[no-untyped-def]
+    """Adds to a sum of 128 bits."""
+    total, carry = sum_and_carry(registers[at, word], value)
+    registers[at, word] = total
+    registers[at, word + 1] += (value >> 63) + carry
+
+
+@nb.njit(inline="always")
+def add_float(registers, at, word, value):  # type: ignore[no-untyped-def]
+    """Adds to a sum of floats."""
+    registers[at, word] = bits_of(float_of(registers[at, word]) + value)
+
+
+@nb.njit(inline="always")
+def keep(registers, at, word, value, least):  # type: ignore[no-untyped-def]
+    """The least value so far, or the greatest."""
+    held = registers[at, word]
+    if registers[at, word + 2] == 0 or (value < held if least else value > held):
+        registers[at, word] = value
+
+
+@nb.njit(nb.void(nb.int64, nb.int64, nb.int64, I64X2, CHANGES, WORDS), **INNER)
+def count_in(variable, row, depth, registers, changes, words):  # type: ignore[no-untyped-def]
+    """``registers[depth + 1]``: as ``registers[depth]``, with ``row`` in the totals of ``variable``."""
+    start, totals = changes.total_start, changes.totals
+    after = depth + 1
+    for w in range(registers.shape[1]):
+        registers[after, w] = registers[depth, w]
+    for i in range(start[variable], start[variable + 1]):
+        kind, word, column, use = totals[i, 0], totals[i, 1], totals[i, 2], totals[i, 3]
+        if use >= 0 and not words.counted[use, row]:
+            continue
+        if kind == COUNT_TOTAL:
+            registers[after, word] += 1
+            continue
+        if kind == LIST_TOTAL:
+            held = registers[after, word]
+            registers[after, word] = call_python(totals[i, 5], totals[i, 4], held, row, variable, depth, 0, 0)
+            continue
+        value = words.values[column, row]
+        if kind == INT_TOTAL:
+            add_integer(registers, after, word, value)
+        elif kind == FLOAT_TOTAL:
+            add_float(registers, after, word, keyed_float(value))
+        else:
+            keep(registers, after, word, value, kind == LEAST_TOTAL)
+        registers[after, word + 2] = 1
+
+
+@nb.njit(nb.void(nb.int64, nb.int64, nb.int64, I64X2, CHANGES), **INNER)
+def fill_slots(variable, row, depth, registers, changes):  # type: ignore[no-untyped-def]
+    """Puts ``row`` into the slots of ``variable`` in ``registers[depth + 1]``."""
+    start, slots = changes.slot_start, changes.slots
+    after = depth + 1
+    for i in range(start[variable], start[variable + 1]):
+        last, word, size = slots[i, 0], slots[i, 1], slots[i, 2]
+        if last:
+            for w in range(word + size - 1, word, -1):
+                registers[after, w] = registers[after, w - 1]
+            registers[after, word] = row
+        else:
+            for w in range(word, word + size):
+                if registers[after, w] < 0:
+                    registers[after, w] = row
+                    break

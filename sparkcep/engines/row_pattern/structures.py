@@ -1,0 +1,65 @@
+"""What the kernels of row patterns are given, named. Arrays only: no kernel is imported here, and no numba."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+Ints = NDArray[np.int32]
+
+
+class Tests(NamedTuple):
+    """Where the rows' masks say that the variable of a row-taking node holds [nodes that take rows]. (The masks themselves are often
+    read-only, which numba lets pass beside a structure, not inside one.)"""
+
+    column: Ints
+    bit: NDArray[np.int64]
+
+
+class Targets(NamedTuple):
+    """The nodes of a ``Program``: those from ``first_split`` on take no row. The targets of node n, most preferred first, are ``items`` from
+    ``start[n]`` to ``start[n + 1]`` - 1; the last two lists are the roots. ``codes`` [nodes]: 2 * variable + excluded."""
+
+    first_split: int
+    start: Ints
+    items: Ints
+    codes: NDArray[np.int16]
+
+
+class Rules(NamedTuple):
+    """Which matches are wanted. ``skip``: one of the kernels' SKIP numbers; ``skip_to`` [codes]: the variables that SKIP TO FIRST / LAST
+    names; ``initial``: those that start a partition only; ``unmatched``: rows outside of all matches too."""
+
+    skip: int
+    skip_to: NDArray[np.bool_]
+    initial: bool
+    unmatched: bool
+
+
+class Path(NamedTuple):
+    """Room for the rows of matches. Per node: its row, its code, the node before it in the same match, or -1. An empty match has one node
+    with the code len(skip_to) - 2, a row outside of all matches one with the code len(skip_to) - 1."""
+
+    row: Ints
+    code: NDArray[np.int16]
+    back: Ints
+
+
+class Found(NamedTuple):
+    """Room for matches. Per match: its first node (and where the nodes end), its number; its partition's rows."""
+
+    node: Ints
+    number: Ints
+    low: Ints
+    high: Ints
+
+
+class Forest(NamedTuple):
+    """Room for the nodes of a forest: the row that each takes, the program's node, its code, the forest's node of the next row, or -1."""
+
+    row: Ints
+    state: Ints
+    code: NDArray[np.int16]
+    after: Ints
