@@ -117,6 +117,11 @@ class ClassicDescribe:
         with quiet:
             return [json.loads(row) for row in self._dataset(query).toJSON().collectAsList()]
 
+    def files(self, table: str) -> frozenset[str]:
+        """The files that a table is read from; none where it is not one of files. No job runs."""
+        with quiet:
+            return frozenset(self._dataset(f"SELECT * FROM {table}").inputFiles())
+
     def _dataset(self, query: str) -> Any:
         """The analysed query. PySpark leaves exceptions that it has no class for (a collation's name, a bare lambda) to Py4J."""
         if query not in self.last:
