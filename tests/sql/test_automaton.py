@@ -29,7 +29,11 @@ def query(case: AutomatonCase) -> str:
     rows = ", ".join(f"({', '.join(literal(event.get(name)) for name in names)})" for event in case.events)
     table = f"SELECT * FROM VALUES {rows} AS t({', '.join(names)})"
     partition = f"PARTITION BY {', '.join(case.partition)}" if case.partition else ""
-    registers = f"REGISTERS ({case.registers}, first_id STRING, last_id STRING)" if case.registers else "REGISTERS (first_id STRING, last_id STRING)"
+    registers = (
+        f"REGISTERS ({case.registers}, first_id STRING, last_id STRING)"
+        if case.registers
+        else "REGISTERS (first_id STRING, last_id STRING)"
+    )
     within = f"WITHIN {case.within}" if case.within is not None else ""
     arcs = " ".join(f"ARC {_marked(arc)}" for arc in case.arcs)
     shown = [part.split()[0] for part in case.registers.split(",") if part]
@@ -61,7 +65,9 @@ def test_corpus(found: dict[str, list[dict[str, object]]], name: str) -> None:
     lines = [tuple(row.values()) for row in found[name]]
     assert_rows([line[:-2] for line in lines], case.matches)
     if case.lifetimes:
-        assert sorted(tuple(map(float, line[-2:])) for line in lines) == sorted(tuple(map(float, pair)) for pair in case.lifetimes)
+        assert sorted(tuple(map(float, line[-2:])) for line in lines) == sorted(
+            tuple(map(float, pair)) for pair in case.lifetimes
+        )
 
 
 TYPES = """SELECT * FROM VALUES
@@ -128,7 +134,11 @@ def test_registers_of_every_type(spark: SparkSession) -> None:
         Case("alias", f"SELECT m.user, m.total FROM clicks {DOUBLE_BUY} AS m WHERE m.total > 50", [("u1", 55)]),
         Case("key filter", f"SELECT total FROM clicks {DOUBLE_BUY} m WHERE m.user = 'u2'", []),
         Case("cte", f"WITH c AS (SELECT * FROM clicks WHERE user = 'u1') SELECT count(*) FROM c {DOUBLE_BUY}", [(2,)]),
-        Case("join", f"SELECT u.name, m.total FROM users u JOIN clicks {DOUBLE_BUY} m ON u.user = m.user", [("Ann", 40), ("Ann", 55)]),
+        Case(
+            "join",
+            f"SELECT u.name, m.total FROM users u JOIN clicks {DOUBLE_BUY} m ON u.user = m.user",
+            [("Ann", 40), ("Ann", 55)],
+        ),
         Case(
             "parameters",
             """SELECT n FROM clicks MATCH AUTOMATON (PARTITION BY user ORDER BY ts REGISTERS (n INT DEFAULT 0) START s FINAL f
@@ -179,7 +189,9 @@ def test_views_and_dataframes(spark: SparkSession) -> None:
 
 @pytest.mark.spark
 def test_without_within_nothing_ends(spark: SparkSession) -> None:
-    rows = spark.sql("SELECT match_end, lifetime_end FROM clicks MATCH AUTOMATON (ORDER BY ts, user START s FINAL f ARC s -> f WHEN type = 'Cart')")
+    rows = spark.sql(
+        "SELECT match_end, lifetime_end FROM clicks MATCH AUTOMATON (ORDER BY ts, user START s FINAL f ARC s -> f WHEN type = 'Cart')"
+    )
     assert_rows(rows.collect(), [(2, None)])
 
 
@@ -203,7 +215,13 @@ def test_explain(spark: SparkSession) -> None:
     assert any("m -> m: ignorable" in line for line in plan)
     assert any(line.startswith("              m → m (type <> 'Buy'), f (") for line in plan)
     drawn = sparkcep.explain(f"SELECT * FROM clicks {DOUBLE_BUY}").automata[0].edges
-    assert [(edge.source, edge.target) for edge in drawn] == [("start", "s"), ("s", "m"), ("m", "m"), ("m", "f"), ("f", "match")]
+    assert [(edge.source, edge.target) for edge in drawn] == [
+        ("start", "s"),
+        ("s", "m"),
+        ("m", "m"),
+        ("m", "f"),
+        ("f", "match"),
+    ]
 
 
 @pytest.mark.spark
