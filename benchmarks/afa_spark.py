@@ -55,7 +55,12 @@ def main() -> None:
     parser.add_argument("--rows", type=int, default=2_000_000)
     parser.add_argument("--turns", type=int, default=3)
     options = parser.parse_args()
-    settings = {"spark.ui.enabled": "false", "spark.log.level": "OFF", "spark.sql.shuffle.partitions": "2"}
+    settings = {
+        "spark.ui.enabled": "false",
+        "spark.log.level": "OFF",
+        "spark.ui.showConsoleProgress": "false",
+        "spark.sql.shuffle.partitions": "2",
+    }
     spark = sparkcep.session("afa", "local[2]", **settings)
     ticks(spark, options.rows)
     taken = [(seconds(spark, Q2), seconds(spark, LAG)) for _ in range(options.turns + 1)][1:]
