@@ -175,6 +175,16 @@ def test_errors_name_both_places(session: SparkSession) -> None:
     ]
 
 
+def test_what_spark_cannot_parse(session: SparkSession) -> None:
+    """Spark's own syntax errors are about the user's text, also where a name stands in it."""
+    with pytest.raises(PySparkException) as raised:
+        session.sql("SELECT * FROM e MATCH_RECOGNIZE fall WHERE x >")
+    assert "SELECT * FROM e MATCH_RECOGNIZE fall WHERE x >" in str(raised.value)
+    with pytest.raises(CepAnalysisError, match="EFFECTIVE FROM needs a timestamp") as refused:
+        session.sql("ALTER PATTERN fall REPLACE AS (ORDER BY ts PATTERN (a)) EFFECTIVE FROM tomorrow")
+    assert str(refused.value).splitlines()[2].endswith(" " * 20 + "^" * len("tomorrow"))
+
+
 def test_explain_shows_the_body(session: SparkSession) -> None:
     lines = [row.plan for row in session.sql("EXPLAIN PATTERN SELECT * FROM e MATCH_RECOGNIZE fall").collect()]
     start = lines.index("== with the named patterns in their places ==")
