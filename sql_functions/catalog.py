@@ -171,7 +171,8 @@ class ConnectDescribe:
 
     def __call__(self, query: str) -> StructType:
         """The output columns."""
-        return self.sql(query).schema  # type: ignore[no-any-return]
+        with quiet:
+            return self.sql(query).schema  # type: ignore[no-any-return]
 
     def streaming(self, query: str) -> bool:
         """Whether rows of the query's result come from a stream."""
@@ -179,7 +180,8 @@ class ConnectDescribe:
 
     def value(self, query: str) -> Any:
         """The one column of the one row: a constant."""
-        return self.sql(query).collect()[0][0]
+        with quiet:
+            return self.sql(query).collect()[0][0]
 
 
 def connect_describe(sql: Callable[[str], Any]) -> Describe:
