@@ -124,7 +124,7 @@ def test_a_change_holds_from_its_time_on(session: SparkSession) -> None:
 def test_arcs_come_and_go(session: SparkSession) -> None:
     query = "SELECT match_end FROM e MATCH AUTOMATON walk"
     session.sql(
-        "CREATE PATTERN walk AS (ORDER BY ts START s FINAL f ARC s -> m WHEN type = 'A' ARC m -> f NAMED at_b WHEN type = 'B' WITHIN 3)"
+        "CREATE PATTERN walk AS (ORDER BY ts START s FINAL f ARC s -> m WHEN type = 'A' ARC m -> m WHEN type <> 'B' ARC m -> f NAMED at_b WHEN type = 'B' WITHIN 3)"
     )
     assert rows(session, query) == [(3,), (6,)]
     session.sql("ALTER PATTERN walk ADD ARC m -> f NAMED at_c WHEN type = 'C'")
