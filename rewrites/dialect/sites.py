@@ -103,8 +103,7 @@ def _site(tokens: Tokens, i: int) -> Site | None:
     kind, behind = clause_kind(tokens, i)
     if kind is None or behind >= len(tokens.items):
         return None
-    piped = is_piped(tokens, i)
-    start = query_start(tokens, i - 2) if piped else table_start(tokens, i)
+    start = clause_start(tokens, i)
     if tokens.items[behind].key != "(":
         if start is not None:
             refused.check_named(tokens, i, behind, kind, NO_ALIAS)
@@ -114,7 +113,12 @@ def _site(tokens: Tokens, i: int) -> Site | None:
     if start is None:
         _check_place(tokens, i, behind)
         return None
-    return _built(tokens, kind, start, i, behind, pipe=piped)
+    return _built(tokens, kind, start, i, behind, pipe=is_piped(tokens, i))
+
+
+def clause_start(tokens: Tokens, i: int) -> int | None:
+    """The item where the input of the clause at item ``i`` begins; None where nothing before it can be its input."""
+    return query_start(tokens, i - 2) if is_piped(tokens, i) else table_start(tokens, i)
 
 
 def clause_kind(tokens: Tokens, i: int) -> tuple[ClauseKind | None, int]:

@@ -82,24 +82,32 @@ def _analysed(expanded: Expanded, describe: Describe, options: Options) -> Rewri
 
 
 def without_clauses(text: str) -> str | None:
-    """``text`` with blanks for its clauses, so that all places stay the same; None for EXPLAIN PATTERN, which Spark does not know."""
-    if explain_prefix(text) is not None:
+    """``text`` with blanks for its clauses, so that all places stay the same; None for the statements that Spark does not know."""
+    if explain_prefix(text) is not None or is_pattern_statement(text):
         return None
+    for use in uses(text):
+        text = _blank(text, use.span)
     for site in find_sites(text):
-        start, end = site.keyword.start, site.span.end
-        text = text[:start] + re.sub(r"[^\n]", " ", text[start:end]) + text[end:]
+        text = _blank(text, Span(site.keyword.start, site.span.end))
     return text
 
 
 def not_parsed(text: str, message: str) -> CepSyntaxError:
     """Spark cannot parse an expression of a clause: ``message`` is what it says."""
-    sites = find_sites(text)
+    places, around = [use.span for use in uses(text)], text
+    for place in places:
+        around = _blank(around, place)
+    places += [site.keyword for site in find_sites(around)]
     return CepSyntaxError(
         f"Spark cannot parse what stands in the clause: {message}",
         code="SPARK",
         sql=text,
-        span=sites[-1].keyword if sites else Span(0, len(text)),
+        span=max(places, key=lambda place: place.start, default=Span(0, len(text))),
     )
+
+
+def _blank(text: str, span: Span) -> str:
+    return text[: span.start] + re.sub(r"[^\n]", " ", text[span.start : span.end]) + text[span.end :]
 
 
 def _rewritten(expanded: Expanded, describe: Describe, options: Options) -> str:
