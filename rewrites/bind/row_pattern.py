@@ -22,7 +22,7 @@ from rewrites.bind.outer_references import refuse_outer_references
 from rewrites.bind.relation import Relation, suggestion
 from rewrites.bind.result_names import check_result_names
 from rewrites.bind.spark_names import with_spark_names
-from rewrites.bind.windows import with_windows
+from rewrites.bind.window_functions import with_windows
 from rewrites.bind.within import NOT_POSITIVE, bind_window
 from rewrites.dialect import column_path
 from rewrites.dialect.clause import Expr, MatchRecognizeClause, Name, OrderItem, PartitionItem, Within
