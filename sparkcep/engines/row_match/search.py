@@ -15,13 +15,16 @@ from numpy.typing import NDArray
 from sparkcep.engines.row_match import codes
 from sparkcep.engines.row_match.calls import Calls
 from sparkcep.engines.row_match.liveness import Keys
+from sparkcep.engines.row_match.registers import leaves
 from sparkcep.engines.row_match.values import Data, Pool
 from sparkcep.engines.row_pattern.find import LEAST_NODES, Search, SkipError, viable_nodes
+from sparkcep.engines.row_pattern.frames import FrameProgram
 from sparkcep.engines.row_pattern.matches import BATCH_MATCHES, BATCH_NODES, Matches
 from sparkcep.engines.row_pattern.program import FIRST_ROW_NODE
+from sparkcep.engines.row_pattern.windows import FrameRows, kernel_frames, of_rows
 from sparkcep.errors import CepDataError, CepError, CepLimitError
 from sparkcep.spec.expression import SparkFunction
-from sparkcep.spec.row import Aggregate, Define
+from sparkcep.spec.row import Aggregate, ColumnAt, Define
 
 MAX_STEPS = 20_000_000
 """Rows tried against a variable for one start row, above what is linear in the partition: a few seconds. Searches that
@@ -62,12 +65,14 @@ class Plan:
 
 @dataclass(frozen=True, slots=True)
 class Slice:
-    """Whole partitions: their mask columns, first rows (and the number of rows), words, and callbacks where there are any."""
+    """Whole partitions: their mask columns, first rows (and the number of rows), words, and callbacks where there are any; in windows
+    their frames."""
 
     masks: NDArray[np.int64]
     starts: NDArray[np.int64]
     data: Data
     calls: Calls | None = None
+    frames: tuple[FrameProgram, FrameRows] | None = None
 
 
 def find_matches(
@@ -84,7 +89,7 @@ def find_matches(
     Raises CepDataError for a condition that overflows or divides by zero, and where AFTER MATCH SKIP TO has nowhere to go;
     CepLimitError where a start row needs more than about ``most_steps`` steps.
     """
-    from sparkcep.engines.row_match import search_kernels
+    from sparkcep.engines.row_match import search_kernels, window_kernels
     from sparkcep.engines.row_pattern import kernels
 
     program, rows = search.program, part.masks.shape[1]
@@ -99,16 +104,27 @@ def find_matches(
     changes = _changes(plan, part)
     trail = _trail(longest, program.nodes, plan.registers, calls)
     row_steps = STEPS_A_TARGET * (1 + len(program.list_items))
+    frames = None if part.frames is None else kernel_frames(*part.frames, program, viable)
+    state[codes.C_NEAR] = 0 if part.frames is None else max(part.frames[0].prev, most_behind(plan.defines))
     while True:
         buffers = _buffers(room, min(BATCH_MATCHES, room))
-        status = search_kernels.search(
-            part.starts, viable, tables, code, changes, plan.keys.arrays, part.data.arrays,
-            stack, memory, trail, failures, most_steps, row_steps, plan.numbered,
-            search.skip, search.skip_to, search.initial, search.unmatched, state, *buffers,
-        )  # fmt: skip
+        begin = int(state[codes.C_ROW])
+        if part.frames is None:
+            status = search_kernels.search(
+                part.starts, viable, tables, code, changes, plan.keys.arrays, part.data.arrays,
+                stack, memory, trail, failures, most_steps, row_steps, plan.numbered,
+                search.skip, search.skip_to, search.initial, search.unmatched, state, *buffers,
+            )  # fmt: skip
+        else:
+            status = window_kernels.search_frames(
+                part.starts, frames, viable, tables, code, changes, plan.keys.arrays, part.data.arrays,
+                stack, memory, trail, failures, most_steps, row_steps,
+                search.skip, search.skip_to, part.frames[0].frame.seek, state, *buffers,
+            )  # fmt: skip
         found = int(state[codes.C_MATCHES])
         if found:
-            yield _matches(buffers, found, int(state[codes.C_NODES]))
+            matches = _matches(buffers, found, int(state[codes.C_NODES]))
+            yield matches if part.frames is None else of_rows(matches, begin)
         if calls is not None and calls.error is not None:
             raise _call_error(calls.error, state, plan, part)
         if status == kernels.DONE:
@@ -122,6 +138,14 @@ def find_matches(
             room = max(room, int(state[codes.C_NEED]))
         else:
             raise _error(status, state, failures, plan, part, most_steps, skip_error)
+
+
+def most_behind(defines: tuple[Define, ...]) -> int:
+    """How many rows back a condition looks from any row, at most."""
+    physical = (
+        leaf.at.physical for define in defines for leaf in leaves(define.condition) if isinstance(leaf, ColumnAt)
+    )
+    return max((-offset for offset in physical), default=0)
 
 
 def _state() -> NDArray[np.int64]:

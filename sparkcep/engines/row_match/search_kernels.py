@@ -21,6 +21,7 @@ from sparkcep.engines.row_match.codes import (
     C_HITS,
     C_IDLE,
     C_MATCHES,
+    C_NEAR,
     C_NEED,
     C_NODES,
     C_NUMBER,
@@ -104,12 +105,13 @@ def first_match(  # type: ignore[no-untyped-def]
     counted_nodes = len(failures) > variables
     top, steps = 0, 0
     patience = len(list_items) * (high - low) if state[C_IDLE] > 0 else 0
+    near = state[C_NEAR]
     frames[0, 0], frames[0, 1], frames[0, 2], frames[0, 3] = root, list_start[root], 0, 0
     while top >= 0:
         node, target, depth = nb.int64(frames[top, 0]), frames[top, 1], nb.int64(frames[top, 2])
         row = begin + depth
         if target == list_start[node + 1]:
-            if frames[top, 3] and top > 0 and steps >= patience:
+            if frames[top, 3] and top > 0 and steps >= patience and depth >= near:
                 size = write_key(
                     node, row, depth, low, high, registers, path, same, live, key_start, key_items,
                     values, nullable, nulls, sets, key,
@@ -154,7 +156,7 @@ def first_match(  # type: ignore[no-untyped-def]
             path[depth] = codes[item]
             depth += 1
             row += 1
-        if row <= state[C_FURTHEST]:
+        if row <= state[C_FURTHEST] and depth >= near:
             size = write_key(
                 item, row, depth, low, high, registers, path, same, live, key_start, key_items,
                 values, nullable, nulls, sets, key,

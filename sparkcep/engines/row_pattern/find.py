@@ -81,7 +81,7 @@ def find(search: Search, masks: NDArray[np.int64], starts: NDArray[np.int64], er
     state = np.zeros(kernels.S_SIZE, np.int64)
     room = min(BATCH_NODES, max(rows + 1, LEAST_NODES))
     while True:
-        buffers = _Buffers.of(room, min(BATCH_MATCHES, room))
+        buffers = Buffers.of(room, min(BATCH_MATCHES, room))
         status = kernels.walk(
             starts, viable, FIRST_ROW_NODE + program.positions, program.list_start, program.list_items,
             program.codes, search.skip, search.skip_to, search.initial, search.unmatched, state, *buffers.arrays,
@@ -98,18 +98,20 @@ def find(search: Search, masks: NDArray[np.int64], starts: NDArray[np.int64], er
 
 
 @dataclass(frozen=True, slots=True)
-class _Buffers:
+class Buffers:
     """Where ``walk`` writes: node_row, node_code, node_back; match_node, match_number, match_low, match_high."""
 
     arrays: tuple[NDArray, ...]
 
     @classmethod
-    def of(cls, nodes: int, matches: int) -> _Buffers:
+    def of(cls, nodes: int, matches: int) -> Buffers:
+        """Room for so many nodes and matches."""
         node = (np.empty(nodes, np.int32), np.empty(nodes, np.int16), np.empty(nodes, np.int32))
         match = (np.empty(matches + 1, np.int32), *(np.empty(matches, np.int32) for _ in range(3)))
         return cls((*node, *match))
 
     def matches(self, found: int, nodes: int) -> Matches:
+        """What a kernel has written."""
         row, code, back, match_node, number, low, high = self.arrays
         first = match_node[:found]
         return Matches(

@@ -31,10 +31,11 @@ def suits(spec: RowPatternSpec) -> bool:
     """True if matches may overlap and every measure can be taken from the forest."""
     if spec.rows_per_match != "one" or spec.skip.to == "past_last_row":
         return False
-    return not any(_needs_rows(output.source) for output in spec.outputs)
+    return not any(needs_rows(output.source) for output in spec.outputs)
 
 
-def _needs_rows(source: object) -> bool:
+def needs_rows(source: object) -> bool:
+    """True if an output lists a match's rows, tells its values apart, or steps back."""
     if isinstance(source, Aggregate):
         return source.function == "array_agg" or tells_apart(source)
     return isinstance(source, ClassifierAt) and source.at.physical < 0
@@ -46,12 +47,12 @@ def find_overlapping(
     """The matches of a slice in order, like ``find.find``, which takes over where the forest outgrows its limit."""
     from sparkcep.engines.row_pattern import forest_kernels as kernels
 
-    grown = _grown(search, masks, starts)
-    if grown is None:
+    shared = grown(search, masks, starts)
+    if shared is None:
         yield from find(search, masks, starts, error)
         return
-    forest, start_node = grown
-    target = _targets(search, forest)
+    forest, start_node = shared
+    target = targets(search, forest)
     state = np.zeros(kernels.J_SIZE, np.int64)
     status = kernels.FULL
     while status == kernels.FULL:
@@ -85,7 +86,7 @@ def _batch(
     )
 
 
-def _grown(
+def grown(
     search: Search, masks: NDArray[np.int64], starts: NDArray[np.int64]
 ) -> tuple[Matches, NDArray[np.int32]] | None:
     """The forest, turned round so that ``back`` is the row after, and [rows] the node where a match would start; None
@@ -127,7 +128,7 @@ def _sized(nodes: int) -> tuple[NDArray[np.int32] | NDArray[np.int16], ...]:
     return np.empty(nodes, np.int32), np.empty(nodes, np.int32), np.empty(nodes, np.int16), np.empty(nodes, np.int32)
 
 
-def _targets(search: Search, forest: Matches) -> NDArray[np.int32]:
+def targets(search: Search, forest: Matches) -> NDArray[np.int32]:
     """[nodes]: the row that SKIP TO FIRST / LAST leads to from a match that begins at the node, or -1."""
     from sparkcep.engines.row_pattern import forest_kernels, kernels, path_kernels
 
