@@ -15,6 +15,7 @@ from rewrites.bind.row_pattern import BoundRowPattern, bind_row_pattern
 from rewrites.bind.several_patterns import joined
 from rewrites.dialect import find_sites, parse_clause
 from rewrites.dialect.clause import Clause, MatchPatternClause, MatchRecognizeClause, Site
+from rewrites.dialect.window_blocks import WindowBlock, find_window_blocks
 from rewrites.emit.analyze import event_pattern_counts, row_pattern_counts
 from rewrites.emit.event_pattern import event_pattern_query, event_pattern_spec
 from rewrites.emit.row_pattern import row_pattern_query, row_pattern_spec
@@ -35,6 +36,7 @@ from rewrites.rules.time_shards import Shards, time_shards
 from rewrites.settings import Evaluation, frequencies, hinted
 from rewrites.sql.parameters import named_markers
 from rewrites.sql.source import Source
+from rewrites.windows import not_counted, window_block
 from sparkcep.errors import CepError, Span
 from sparkcep.pattern.event import elements
 from sparkcep.spec import AnalyzeSpec, EventPatternSpec, MatchSpec, RowPatternSpec, to_json
@@ -96,8 +98,8 @@ class Rewritten:
 
 
 def has_clause(text: str) -> bool:
-    """Whether a statement has a pattern clause (cheap where it has none)."""
-    return bool(find_sites(text))
+    """Whether a statement has a pattern clause, or a window with a pattern (cheap where it has none)."""
+    return bool(find_sites(text) or find_window_blocks(text))
 
 
 def has_function(text: str) -> bool:
@@ -119,18 +121,22 @@ def analyse(text: str, describe: Describe, options: Options | None = None) -> Re
 
 
 def _rewrite(text: str, describe: Describe, options: Options) -> Rewritten:
-    sites = find_sites(text)
-    if not sites and not has_function(text):
+    sites, blocks = find_sites(text), find_window_blocks(text)
+    if not sites and not blocks and not has_function(text):
         return Rewritten(text, text)
     source = Source(text, named_markers(text))
     calls = () if ASEQ_FUNCTIONS in options.disabled else aseq_functions(source, options.aggregate_function)
-    if not sites and not calls:
+    if not sites and not blocks and not calls:
         return Rewritten(text, text)
     for span, edit in calls:
         source = source.with_edit(span, edit)
     clauses = [parse_clause(text, site) for site in sorted(sites, key=lambda site: site.span.end)]
-    done = []
-    for clause in clauses:
+    done: list[RewrittenClause] = []
+    for clause in _inner_first(clauses, blocks):
+        if isinstance(clause, WindowBlock):
+            parts, query = _windows(clause, source, describe, options)
+            done, source = [*done, *parts], source.with_edit(clause.span, query)
+            continue
         rows = relation(clause.site, source, describe)
         done.append(_clause(clause, rows, source, options, only_clause=len(clauses) == 1))
         if options.analyze:
@@ -141,6 +147,22 @@ def _rewrite(text: str, describe: Describe, options: Options) -> Rewritten:
         for span, edit in () if isinstance(done[-1].pushdown, str) else done[-1].pushdown.edits:
             source = source.with_edit(span, edit)
     return Rewritten(text, source.text(Span(0, len(text))), tuple(done), len(calls))
+
+
+def _inner_first(clauses: list[Clause], blocks: tuple[WindowBlock, ...]) -> list[Clause | WindowBlock]:
+    """Clauses and blocks, those inside of others before them."""
+    steps: list[Clause | WindowBlock] = [*clauses, *blocks]
+    return sorted(steps, key=lambda step: (step.site.span.end, -step.site.span.start))
+
+
+def _windows(
+    block: WindowBlock, source: Source, describe: Describe, options: Options
+) -> tuple[list[RewrittenClause], str]:
+    """The windows with patterns of one block, and the query in the block's place."""
+    if options.analyze or options.timeline:
+        raise not_counted(block)
+    answer = window_block(block, source, describe, lambda spec, window: _function(spec, window.site, options))
+    return [RewrittenClause(part.clause, part.bound, part.spec, answer.query) for part in answer.parts], answer.query
 
 
 def _clause(clause: Clause, rows: Relation, source: Source, options: Options, *, only_clause: bool) -> RewrittenClause:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 
 from pyspark.sql.types import BooleanType, DataType
@@ -15,6 +15,7 @@ from rewrites.bind.match_conditions import MatchConditionTranslator
 from rewrites.bind.match_leaves import CURRENT
 from rewrites.bind.measures import MeasureBinder, Outputs
 from rewrites.bind.names import Variables, same_name
+from rewrites.bind.near import near_conditions
 from rewrites.bind.relation import Relation, suggestion
 from rewrites.bind.within import NOT_POSITIVE, bind_window
 from rewrites.dialect import column_path
@@ -46,7 +47,8 @@ class BoundRowPattern:
     ``early`` are columns added below the windows, ``neighbours`` LAG/LEAD calls, ``arguments`` columns beside the conditions
     (SQL text → column name each), ``column_types`` the types of input columns and of those that measures are taken from; ``outputs``
     the engine's measure columns, ``folds`` the aggregates that Spark computes from rows among those, ``measures`` (SQL over both, name).
-    ``key_filters``: tests of partitions, found by a rule.
+    ``key_filters``: tests of partitions, found by a rule. In windows ``frame``, ``near``: the tests of mask bits behind the variables' own,
+    and ``passed``: columns that the result has too.
     """
 
     relation: Relation
@@ -69,10 +71,25 @@ class BoundRowPattern:
     initial: bool
     folds: tuple[Fold, ...] = ()
     key_filters: tuple[str, ...] = ()
+    frame: row.Frame | None = None
+    near: tuple[str, ...] = ()
+    passed: tuple[str, ...] = ()
 
 
-def bind_row_pattern(clause: MatchRecognizeClause, relation: Relation, source: Source) -> BoundRowPattern:
-    """Resolve a MATCH_RECOGNIZE clause. Raises CepAnalysisError and CepUnsupportedError with spans."""
+Bound = tuple[tuple[str, str], ...]
+"""Measures: (SQL over the engine's outputs, name)."""
+
+
+def bind_row_pattern(
+    clause: MatchRecognizeClause,
+    relation: Relation,
+    source: Source,
+    outputs_of: Callable[[MeasureBinder], Bound] | None = None,
+) -> BoundRowPattern:
+    """Resolve a MATCH_RECOGNIZE clause. Raises CepAnalysisError and CepUnsupportedError with spans.
+
+    ``outputs_of``: binds what is wanted instead of the clause's measures (in windows).
+    """
     variables = _variables(clause)
     _check(clause, relation)
     order = tuple(order_item(item, source) for item in clause.order_by)
@@ -80,13 +97,15 @@ def bind_row_pattern(clause: MatchRecognizeClause, relation: Relation, source: S
     neighbours, early, arguments = Columns("__cep_n"), Columns("__cep_e"), Columns("__cep_v")
     binder = ConditionBinder(variables, source, relation, neighbours, early)
     conditions = {variables.require(define.variable)[0]: binder.bind(define) for define in clause.defines}
+    if clause.frame is not None:
+        conditions = near_conditions(conditions, neighbours.texts, clause.frame)
     outputs = Outputs()
-    running = clause.rows_per_match != "one"
+    running = clause.rows_per_match not in ("one", "window")
     folds = Folds()
     measures = MeasureBinder(
         Arguments(variables, source, relation, conditions, arguments, early), running, outputs, folds
     )
-    bound = tuple((measures.bind(measure), measure.name.value) for measure in clause.measures)
+    bound = _measures(clause, measures) if outputs_of is None else outputs_of(measures)
     measures.finish()
     defines = _match_dependent(conditions, variables, relation, source, arguments, early)
     defines = _within(clause, defines, variables, relation, source, arguments)
@@ -111,6 +130,10 @@ def bind_row_pattern(clause: MatchRecognizeClause, relation: Relation, source: S
         skip=_skip(clause, variables),
         initial=clause.initial is not None,
     )
+
+
+def _measures(clause: MatchRecognizeClause, binder: MeasureBinder) -> Bound:
+    return tuple((binder.bind(measure), measure.name.value) for measure in clause.measures)
 
 
 def bind_keys(items: tuple[PartitionItem, ...], relation: Relation, source: Source) -> tuple[Key, ...]:
@@ -201,7 +224,7 @@ def _violations(clause: MatchRecognizeClause, relation: Relation) -> Iterator[tu
         yield "exclusion and WITH UNMATCHED ROWS exclude each other", "EXCLUSION", excluded.span, hint
     names = [name.lower() for name in relation.schema.names]
     twice = sorted({name for name in names if names.count(name) > 1})
-    if twice and clause.rows_per_match != "one":
+    if twice and clause.rows_per_match not in ("one", "window"):
         hint = f"select the columns in a subquery and rename {twice[0]}"
         yield f"the input has two columns named {twice[0]}", "DUPLICATE_COLUMN", clause.site.input, hint
 
@@ -277,7 +300,7 @@ def _match_dependent(
     columns: Columns,
     early: Columns,
 ) -> tuple[row.Define, ...]:
-    guards = {name: condition.text for name, condition in conditions.items() if condition.text is not None}
+    guards = {name: condition.guard for name, condition in conditions.items() if condition.guard is not None}
     defines = []
     for name, condition in conditions.items():
         translator = MatchConditionTranslator(name, variables, source, relation, columns, early, guards)

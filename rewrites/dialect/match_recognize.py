@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from rewrites.dialect.clause import Define, Expr, MatchRecognizeClause, Measure, Site, SkipClause, Subset
 from rewrites.dialect.cursor import Cursor
 from rewrites.dialect.expressions import parse_expression
@@ -43,8 +45,19 @@ def parse_match_recognize(sql: str, site: Site) -> MatchRecognizeClause:
     """The clause at ``site``, nothing resolved."""
     _check_pattern(sql, site)
     sections = cut(sql, site.body, GRAMMAR)
+    rows = sections.get("ROWS PER MATCH")
+    return replace(
+        clause_of(sql, site, sections),
+        rows_per_match=_rows_per_match(sql, rows) if rows else "one",
+        rows_per_match_span=rows.span if rows else None,
+        initial=_initial(sql, sections.get("INITIAL")),
+    )
+
+
+def clause_of(sql: str, site: Site, sections: dict[str, Section]) -> MatchRecognizeClause:
+    """What the clause and the pattern of a window have in common."""
     pattern_span = _pattern_span(sql, sections)
-    rows, skip, within = (sections.get(name) for name in ("ROWS PER MATCH", "AFTER MATCH SKIP", "WITHIN"))
+    skip, within = sections.get("AFTER MATCH SKIP"), sections.get("WITHIN")
     return MatchRecognizeClause(
         site=site,
         pattern=parse_row_pattern(sql, pattern_span),
@@ -52,10 +65,7 @@ def parse_match_recognize(sql: str, site: Site) -> MatchRecognizeClause:
         partition_by=partition_items(sql, by, named=False) if (by := sections.get("PARTITION BY")) else (),
         order_by=order_items(sql, by) if (by := sections.get("ORDER BY")) else (),
         measures=_measures(sql, sections.get("MEASURES")),
-        rows_per_match=_rows_per_match(sql, rows) if rows else "one",
-        rows_per_match_span=rows.span if rows else None,
         skip=_skip(sql, skip) if skip else None,
-        initial=_initial(sql, sections.get("INITIAL")),
         within=_within(sql, within) if within else None,
         subsets=_subsets(sql, sections.get("SUBSET")),
         defines=_defines(sql, sections.get("DEFINE")),

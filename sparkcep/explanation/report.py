@@ -40,6 +40,7 @@ _ROWS = {
     "all_show_empty": "ALL ROWS PER MATCH SHOW EMPTY MATCHES",
     "all_omit_empty": "ALL ROWS PER MATCH OMIT EMPTY MATCHES",
     "all_with_unmatched": "ALL ROWS PER MATCH WITH UNMATCHED ROWS",
+    "window": "one row for each row, with the match in its frame",
 }
 
 

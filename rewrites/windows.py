@@ -1,0 +1,160 @@
+"""A query block with row patterns in windows → a query over one engine call for each such window.
+
+``SELECT sym, n OVER w FROM ticks WHERE … WINDOW w AS (…)`` → ``SELECT sym, `__cep_w0` AS `n` FROM (SELECT `sym`, … AS `__cep_w0` FROM cep_match(
+TABLE(… (SELECT * FROM ticks WHERE …) AS `ticks`(…))))``: what has no such window is evaluated below, in the block's own scope
+(``bind.window_input``); the rest above, where the columns that it names have kept their names.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+
+from rewrites.bind.relation import Describe, Relation
+from rewrites.bind.row_pattern import BoundRowPattern
+from rewrites.bind.window_input import Below, window_input, words_in
+from rewrites.bind.windows import IGNORES_FRAMES, Called, bind_window, measure_name
+from rewrites.dialect import parse_expression
+from rewrites.dialect.clause import MatchRecognizeClause
+from rewrites.dialect.window_blocks import Call, Item, Window, WindowBlock
+from rewrites.dialect.windows import parse_window
+from rewrites.emit.row_pattern import row_pattern_query, row_pattern_spec
+from rewrites.sql.builder import quoted
+from rewrites.sql.source import Edit, Source
+from sparkcep.errors import CepUnsupportedError
+from sparkcep.spec import RowPatternSpec
+
+FunctionOf = Callable[[RowPatternSpec, Window], str | None]
+"""The table function that knows a spec, checked; None: ``cep_match``."""
+
+
+@dataclass(frozen=True, slots=True)
+class WindowPart:
+    """One window as parsed, as bound, and its spec."""
+
+    clause: MatchRecognizeClause
+    bound: BoundRowPattern
+    spec: RowPatternSpec
+
+
+@dataclass(frozen=True, slots=True)
+class WindowAnswer:
+    """The query in the block's place, and those of its windows that something is called over."""
+
+    query: str
+    parts: tuple[WindowPart, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class _Calls:
+    """Where the values of calls are: ``edits`` name their columns; ``called``: by window; ``ranks``: (SQL, column), computed below."""
+
+    edits: tuple[Edit, ...]
+    called: tuple[tuple[Called, ...], ...]
+    ranks: tuple[tuple[str, str], ...]
+
+
+def window_block(block: WindowBlock, source: Source, describe: Describe, function: FunctionOf) -> WindowAnswer:
+    """The block's answer. Raises CepAnalysisError, CepSyntaxError and CepUnsupportedError with spans, InputError where Spark cannot read it."""
+    clauses = tuple(parse_window(source.sql, window.site, window.base) for window in block.windows)
+    calls = _calls(block, clauses, source)
+    below = window_input(block, clauses, calls.ranks, source, describe)
+    relation, parts = below.relation, []
+    for i, window in enumerate(block.windows):
+        if not calls.called[i]:
+            continue
+        later = _later(block, calls, below, i, source)
+        passed = tuple(name for name in relation.schema.names if name.lower() in later)
+        bound = bind_window(clauses[i], calls.called[i], passed, relation, source)
+        spec = row_pattern_spec(bound)
+        query = row_pattern_query(bound, spec, function(spec, window))
+        parts.append(WindowPart(clauses[i], bound, spec))
+        relation = _over(query, below, relation, last=not any(calls.called[i + 1 :]))
+    return WindowAnswer(_above(block, calls, below, relation, source), tuple(parts))
+
+
+def not_counted(block: WindowBlock) -> CepUnsupportedError:
+    """EXPLAIN ANALYZE PATTERN and time lines are of clauses in FROM."""
+    return CepUnsupportedError(
+        "EXPLAIN ANALYZE PATTERN of a window with a pattern",
+        code="WINDOW_ANALYZE",
+        span=block.windows[0].site.keyword,
+        hint="EXPLAIN PATTERN shows how it is understood; MATCH_RECOGNIZE with the same pattern can be counted",
+    )
+
+
+def _over(query: str, below: Below, relation: Relation, *, last: bool) -> Relation:
+    """The result of one window as the input of the next."""
+    text = f"{query} AS {quoted(below.alias)}"
+    return replace(relation, text=text, schema=relation.schema if last else relation.describe(f"SELECT * FROM {text}"))
+
+
+def _calls(block: WindowBlock, clauses: tuple[MatchRecognizeClause, ...], source: Source) -> _Calls:
+    columns: dict[tuple[int, str], str] = {}
+    called: list[list[Called]] = [[] for _ in clauses]
+    ranks: dict[str, str] = {}
+    edits: list[Edit] = []
+    for call in (call for part in (*(item.calls for item in block.items), block.tail_calls) for call in part):
+        text = source.text(call.call)
+        if _function(text) in IGNORES_FRAMES and "(" in text:
+            column = ranks.setdefault(_over_partition(text, clauses[call.window], source), f"__cep_f{len(ranks)}")
+        else:
+            key = call.window, text
+            if key not in columns:
+                columns[key] = f"__cep_w{len(columns)}"
+                called[call.window].append(Called(parse_expression(source.sql, call.call), columns[key]))
+            column = columns[key]
+        edits.append((call.span, quoted(column)))
+    return _Calls(tuple(edits), tuple(map(tuple, called)), tuple(ranks.items()))
+
+
+def _function(text: str) -> str:
+    return text.split("(")[0].strip().strip("`").lower()
+
+
+def _over_partition(call: str, clause: MatchRecognizeClause, source: Source) -> str:
+    """A function of the row's place: the window without its pattern."""
+    keys = ", ".join(source.text(item.expr.span) for item in clause.partition_by)
+    order = ", ".join(source.text(item.span) for item in clause.order_by)
+    parts = [f"PARTITION BY {keys}" if keys else "", f"ORDER BY {order}" if order else ""]
+    return f"{call} OVER ({' '.join(filter(None, parts))})"
+
+
+def _later(block: WindowBlock, calls: _Calls, below: Below, done: int, source: Source) -> set[str]:
+    """The columns, in lower case, that are read behind window ``done``: above, or by windows to come."""
+    spans = [item.span for item in block.items if item.calls or item.span in below.above]
+    spans += [block.tail] if block.tail is not None else []
+    for i, window in enumerate(block.windows):
+        if i > done and calls.called[i]:
+            spans += [window.site.body, *(section.span for section in window.base.values())]
+            spans += [each.expr.span for each in calls.called[i]]
+    names = {word for span in spans for word in words_in(source.sql, span)}
+    names |= {name for columns in below.items.values() for name, _ in columns}
+    names |= {column for _, column in calls.ranks} | set(below.qualified)
+    names |= {each.column for before in calls.called[: done + 1] for each in before}
+    return {name.lower() for name in names}
+
+
+def _above(block: WindowBlock, calls: _Calls, below: Below, relation: Relation, source: Source) -> str:
+    """The select list over the windows' results."""
+    items = ", ".join(_item(item, calls, below, source) for item in block.items)
+    tail = "" if block.tail is None else f" {source.splice(block.tail, calls.edits)}"
+    return f"SELECT {below.quantifier}{items} FROM {relation.text}{tail}"
+
+
+def _item(item: Item, calls: _Calls, below: Below, source: Source) -> str:
+    if item.span in below.items:
+        return ", ".join(f"{quoted(column)} AS {quoted(name)}" for column, name in below.items[item.span])
+    if not item.calls or item.alias is not None:
+        return source.splice(item.span, calls.edits)
+    return f"{source.splice(item.span, calls.edits)} AS {quoted(_title(item, source))}"
+
+
+def _title(item: Item, source: Source) -> str:
+    """The name of a column without alias: a measure's own, else the text of the call."""
+    call: Call = item.calls[0]
+    text = source.text(item.span)
+    if call.span == item.span:
+        name = measure_name(parse_expression(source.sql, call.call))
+        text = name.value if name is not None else text
+    return " ".join(text.split())
