@@ -6,42 +6,21 @@ Nothing is resolved. Refused by name: blocks in which such a window cannot be ev
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass
-from typing import NoReturn
 
 from rewrites.dialect.clause import Name, Site
 from rewrites.dialect.scopes import find_withs, visible
 from rewrites.dialect.sections import Section
-from rewrites.dialect.sites import NOT_CODE, find_sites
-from rewrites.dialect.tokens import Token, Tokens, cover, split_commas, tokenize
+from rewrites.dialect.tokens import Token, Tokens, cover, split_commas
+from rewrites.dialect.window_places import pattern_windows, refuse, select_of
 from rewrites.dialect.windows import base_name, window_sections
-from sparkcep.errors import CepSyntaxError, CepUnsupportedError, Span
+from sparkcep.errors import CepSyntaxError, Span
 
-_MAY_HAVE = re.compile(r"\b(OVER|WINDOW)\b.*\bPATTERN\s*\(", re.IGNORECASE | re.DOTALL)
 _SET_OPERATIONS = {"UNION", "EXCEPT", "INTERSECT", "MINUS", "SETMINUS"}
 _ENDS = {"WHERE", "GROUP", "HAVING", "QUALIFY", "WINDOW", "ORDER", "SORT", "CLUSTER", "DISTRIBUTE", "LIMIT", "OFFSET"}
 _TAIL = {"ORDER", "SORT", "CLUSTER", "DISTRIBUTE", "LIMIT", "OFFSET"}
-_NO_OPERAND = {
-    *(
-        "OVER",
-        "NOT",
-        "AND",
-        "OR",
-        "IS",
-        "IN",
-        "LIKE",
-        "ILIKE",
-        "RLIKE",
-        "BETWEEN",
-        "THEN",
-        "ELSE",
-        "CASE",
-        "WHEN",
-        "DIV",
-    ),
-    *("INTERVAL", "DISTINCT", "FROM", "COLLATE"),
-}
+_NO_OPERANDS = "OVER NOT AND OR IS IN LIKE ILIKE RLIKE BETWEEN THEN ELSE CASE WHEN DIV INTERVAL DISTINCT FROM COLLATE"
+_NO_OPERAND = frozenset(_NO_OPERANDS.split())
 """Words behind which a name is no alias."""
 _GROUPED = "group in a subquery, and put the window over it: SELECT … FROM (SELECT … GROUP BY …) WINDOW …"
 _REFUSED = {
@@ -49,7 +28,6 @@ _REFUSED = {
     "HAVING": ("HAVING", _GROUPED),
     "QUALIFY": ("QUALIFY", "put the window into a subquery, and a WHERE around it"),
 }
-_HINT = "put the window into a subquery of the form SELECT … FROM … WHERE … WINDOW …"
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,49 +83,9 @@ class WindowBlock:
 
 def find_window_blocks(sql: str) -> tuple[WindowBlock, ...]:
     """All blocks of ``sql`` that have a window with a pattern."""
-    if not _MAY_HAVE.search(sql) or not _MAY_HAVE.search(NOT_CODE.sub(" ", sql)):
-        return ()
-    tokens = tokenize(sql)
-    bodies = [site.body for site in find_sites(sql)]
-    places = [i for i in range(len(tokens.items)) if _is_pattern_window(tokens, i, bodies)]
-    selects = dict.fromkeys(_select(tokens, place) for place in places)
+    tokens, places = pattern_windows(sql)
+    selects = dict.fromkeys(select_of(tokens, place) for place in places)
     return tuple(_Cut(tokens, select, places).block() for select in selects)
-
-
-def _is_pattern_window(tokens: Tokens, i: int, bodies: list[Span]) -> bool:
-    """Whether item ``i`` opens ``OVER (``, or ``w AS (`` of a WINDOW clause, with PATTERN ( inside."""
-    items = tokens.items
-    if items[i].key != "(" or i == 0 or any(body.start <= items[i].span.start < body.end for body in bodies):
-        return False
-    if items[i - 1].key != "OVER" and not _names_window(tokens, i):
-        return False
-    close = tokens.partner[i] if tokens.partner[i] >= 0 else len(items) - 1
-    return any(items[j].key == "PATTERN" and tokens.outer[j] == i and items[j + 1].key == "(" for j in range(i, close))
-
-
-def _names_window(tokens: Tokens, i: int) -> bool:
-    """``WINDOW a AS (…), b AS (``: whether item ``i`` is such a parenthesis."""
-    items = tokens.items
-    while i > 2 and items[i].key == "(" and items[i - 1].key == "AS" and items[i - 2].is_name:
-        if items[i - 3].key == "WINDOW":
-            return True
-        if items[i - 3].key != "," or i < 5 or items[i - 4].key != ")":
-            return False
-        i = tokens.partner[i - 4]
-    return False
-
-
-def _select(tokens: Tokens, place: int) -> int:
-    """The item SELECT of the block around ``place``."""
-    i = place
-    while True:
-        outer = tokens.outer[i]
-        for j in range(i - 1, outer, -1):
-            if tokens.outer[j] == outer and tokens.items[j].key == "SELECT" and tokens.items[j - 1].key != ".":
-                return j
-        if outer < 0:
-            _refuse(tokens, tokens.items[place].span, "a window with a pattern outside of SELECT … FROM …")
-        i = outer
 
 
 class _Cut:
@@ -160,7 +98,7 @@ class _Cut:
         self.headers = self._headers()
         self.from_item = next((i for i, key in self.headers if key == "FROM"), None)
         self.definitions = self._definitions()
-        self.places = [place for place in places if select < place < self.end and _select(tokens, place) == select]
+        self.places = [place for place in places if select < place < self.end and select_of(tokens, place) == select]
         self.names = {name.value.lower(): place for place, name in self.definitions.items()}
 
     def block(self) -> WindowBlock:
@@ -176,7 +114,7 @@ class _Cut:
         known = [call for item in items for call in item.calls]
         stray = next((call for call in calls if call not in known and call not in tail_calls), None)
         if stray is not None:
-            _refuse(self.tokens, stray.span, "OVER a window with a pattern outside of the select list and ORDER BY")
+            refuse(self.tokens, stray.span, "OVER a window with a pattern outside of the select list and ORDER BY")
         last = self.items[self.end - 1].span
         span = self.items[self.select].span.to(last)
         lead = Span(self.items[self.select].span.end, self.items[head].span.start)
@@ -258,12 +196,12 @@ class _Cut:
     def _check(self) -> None:
         if self.from_item is None or self._from_first():
             message = "a window with a pattern in a query that is not SELECT … FROM …"
-            _refuse(self.tokens, self.items[self.select].span, message)
+            refuse(self.tokens, self.items[self.select].span, message)
         for i, key in self.headers:
             if key in _REFUSED:
                 name, hint = _REFUSED[key]
                 words = self.items[i].span.to(self.items[i + (key == "GROUP")].span)
-                _refuse(self.tokens, words, f"{name} beside a window with a pattern", hint)
+                refuse(self.tokens, words, f"{name} beside a window with a pattern", hint)
 
     def _from_first(self) -> bool:
         """``FROM t SELECT …``, or a pipe: a table reference stands before SELECT."""
@@ -387,7 +325,7 @@ class _Cut:
                 f"there is no window {name.value}", code="UNKNOWN_WINDOW", sql=self.tokens.sql, span=name.span
             )
         if place in self.places:
-            _refuse(
+            refuse(
                 self.tokens,
                 name.span,
                 "a window built on a window with a pattern",
@@ -415,7 +353,3 @@ def _bare_alias(part: tuple[Token, ...]) -> bool:
     if before.kind == "mark":
         return before.key in (")", "]")
     return before.key not in _NO_OPERAND
-
-
-def _refuse(tokens: Tokens, span: Span, message: str, hint: str = _HINT) -> NoReturn:
-    raise CepUnsupportedError(message, code="WINDOW_BLOCK", sql=tokens.sql, span=span, hint=hint)
