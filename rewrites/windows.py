@@ -10,7 +10,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
-from rewrites.bind.relation import Describe, Relation
+from pyspark.errors import PySparkException
+
+from rewrites.bind.relation import Describe, Relation, spark_message
 from rewrites.bind.row_pattern import BoundRowPattern
 from rewrites.bind.window_input import Below, window_input, words_in
 from rewrites.bind.windows import IGNORES_FRAMES, Called, bind_window, measure_name
@@ -21,7 +23,7 @@ from rewrites.dialect.windows import parse_window
 from rewrites.emit.row_pattern import row_pattern_query, row_pattern_spec
 from rewrites.sql.builder import quoted
 from rewrites.sql.source import Edit, Source
-from sparkcep.errors import CepUnsupportedError
+from sparkcep.errors import CepAnalysisError, CepUnsupportedError
 from sparkcep.spec import RowPatternSpec
 
 FunctionOf = Callable[[RowPatternSpec, Window], str | None]
@@ -136,10 +138,23 @@ def _later(block: WindowBlock, calls: _Calls, below: Below, done: int, source: S
 
 
 def _above(block: WindowBlock, calls: _Calls, below: Below, relation: Relation, source: Source) -> str:
-    """The select list over the windows' results."""
-    items = ", ".join(_item(item, calls, below, source) for item in block.items)
+    """The select list over the windows' results. Spark's complaints of it are raised at the item."""
+    texts = [_item(item, calls, below, source) for item in block.items]
+    try:
+        relation.describe(f"SELECT {', '.join(texts)} FROM {relation.text}")
+    except PySparkException:
+        for i, item in enumerate(block.items):
+            _check(relation, texts[: i + 1], item)
     tail = "" if block.tail is None else f" {source.splice(block.tail, calls.edits)}"
-    return f"SELECT {below.quantifier}{items} FROM {relation.text}{tail}"
+    return f"SELECT {below.quantifier}{', '.join(texts)} FROM {relation.text}{tail}"
+
+
+def _check(relation: Relation, texts: list[str], item: Item) -> None:
+    """The last of ``texts`` must be something that Spark can read behind those before."""
+    try:
+        relation.describe(f"SELECT {', '.join(texts)} FROM {relation.text}")
+    except PySparkException as error:
+        raise CepAnalysisError(spark_message(error), code="EXPRESSION", span=item.expr) from None
 
 
 def _item(item: Item, calls: _Calls, below: Below, source: Source) -> str:

@@ -127,5 +127,7 @@ def _last_partition_start(mask: pa.Array) -> int | None:
 def _clause(spec: MatchSpec | AnalyzeSpec) -> str:
     if isinstance(spec, AnalyzeSpec):
         return _clause(spec.of)
-    keyword = "MATCH_RECOGNIZE PATTERN" if isinstance(spec, RowPatternSpec) else "MATCH PATTERN"
+    keyword = "MATCH PATTERN"
+    if isinstance(spec, RowPatternSpec):
+        keyword = "MATCH_RECOGNIZE PATTERN" if spec.frame is None else "the window's PATTERN"
     return f"{keyword} ({spec.text or spec.pattern})"
