@@ -46,7 +46,10 @@ FROM prices MATCH_RECOGNIZE (
   PATTERN (strt down+ up+) DEFINE {define})
 """
 OVER_MEASURES = "first_price OVER w AS first_price, lowest OVER w AS lowest, last_price OVER w AS last_price, length OVER w AS length"
-OVER_ROWS = "first_value(price) OVER w AS first_price, sum(price) OVER w AS lowest, last_value(price) OVER w AS last_price, NULLIF(count(*) OVER w, 0) AS length"
+OVER_ROWS = (
+    "first_value(price) OVER w AS first_price, sum(price) OVER w AS lowest, last_value(price) OVER w AS last_price, "
+    "NULLIF(count(*) OVER w, 0) AS length"
+)
 SUMS = "COUNT(length) AS matches, SUM(length) AS covered, SUM(last_price - first_price) AS gain, SUM(lowest) AS lowest"
 SIZES = "COUNT(length) AS matches, SUM(length) AS covered, SUM(SIZE(prices)) AS sizes"
 

@@ -1,7 +1,7 @@
 """The input of a block's windows: FROM and WHERE, with what the select list computes without a window of ours.
 
 ``SELECT upper(t.a), n OVER w FROM t JOIN u …`` → ``(SELECT *, upper(t.a), named_struct('b', u.b) FROM t JOIN u …) AS `t`(a, b, …, `__cep_s0`, u)``:
-in the block's own scope. Columns keep their names, where those are unique; of several tables, a qualified name is a struct's field.
+in the block's own scope. Columns keep their names, where those are unique; a qualified name is a struct's field.
 """
 
 from __future__ import annotations
@@ -24,7 +24,6 @@ from sparkcep.errors import CepAnalysisError, Span
 from sparkcep.pattern.row import variables
 
 _HINT = re.compile(r"/\*\+.*?\*/", re.DOTALL)
-_SEVERAL = {",", "JOIN", "LATERAL"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,7 +98,7 @@ def window_input(
             items[item.span] = found
     for text, name in ranks:
         columns.add(text, _analysed(scope, text, block), [name])
-    qualified = _qualified(block, clauses, columns, scope, source) if _several(source.sql, block.rows) else ()
+    qualified = _qualified(block, clauses, columns, scope, source)
     alias = _alias(source.sql, block.rows)
     names = ", ".join(quoted(name) for name, _ in columns.fields)
     text = f"({scope.query(columns.texts)}) AS {quoted(alias)}({names})"
@@ -166,13 +165,6 @@ def _analysed(scope: _Scope, text: str, block: WindowBlock) -> list[StructField]
         raise CepAnalysisError(spark_message(error), code="EXPRESSION", span=block.items[0].span) from None
 
 
-def _several(sql: str, rows: Span) -> bool:
-    tokens = tokenize(sql)
-    start, end = tokens.index(rows.start), tokens.index(rows.end)
-    outer = tokens.outer[start]
-    return any(tokens.items[i].key in _SEVERAL and tokens.outer[i] == outer for i in range(start, end))
-
-
 def _alias(sql: str, rows: Span) -> str:
     """The name under which the rows of one table are known: ``db.t``, ``t AS x``, ``(…) x (a, b)``."""
     tokens = tokenize(sql)
@@ -186,7 +178,7 @@ def _alias(sql: str, rows: Span) -> str:
 def _qualified(
     block: WindowBlock, clauses: tuple[MatchRecognizeClause, ...], columns: _Columns, scope: _Scope, source: Source
 ) -> tuple[str, ...]:
-    """Adds structs for names like ``t.price`` that stand above, or in windows, where several tables are the input."""
+    """Adds structs for names like ``t.price`` that stand above, or in windows: behind a window, its input's tables have no names."""
     taken = {name.lower() for name, _ in columns.fields}
     wanted: dict[str, dict[str, Name]] = {}
     for table, column in _references(block, clauses, source.sql):
