@@ -1,8 +1,8 @@
 """Window functions in DEFINE: computed for every row inside its partition, in the clause's order.
 
 ``price > avg(price) OVER (ROWS 4 PRECEDING)`` → ``avg(price) OVER (PARTITION BY sym ORDER BY ts ROWS 4 PRECEDING)``, a column of the input. The
-standard has none; Snowflake has these. OVER () is the whole partition. What names a partition or an order of its own is refused, and so is
-any window function in MEASURES.
+standard has none; Snowflake has these. OVER () is the whole partition. What names a partition or an order of its own is refused, and so are
+window functions in MEASURES, and those in the pattern of a window, whose conditions look at no row outside of the frame.
 """
 
 from __future__ import annotations
@@ -34,6 +34,9 @@ def with_windows(clause: MatchRecognizeClause, variables: Variables, source: Sou
             raise _refused(window, source, "in MEASURES", "compute it in a query over the clause, or in its input")
     for define in clause.defines:
         for window in _windows(define.condition.node):
+            if clause.frame is not None:
+                hint = "a condition looks at no row outside of the frame: compute it as a column of the input, in a subquery"
+                raise _refused(window, source, "in DEFINE of a window with a pattern", hint)
             source = source.with_edit(*_in_full(window, define, clause, variables, source))
     return source
 
