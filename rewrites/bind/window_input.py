@@ -215,14 +215,20 @@ def _check(scope: _Scope, table: str, column: Name) -> None:
 
 def _references(block: WindowBlock, clauses: tuple[MatchRecognizeClause, ...], sql: str) -> Iterator[tuple[str, Name]]:
     """``table.column`` as written, where the windows' results are read, and in the windows, where it is of no pattern variable."""
-    spans: list[tuple[Span, set[str]]] = [(item.span, set()) for item in block.items if item.calls]
-    spans += [(block.tail, set())] if block.tail is not None else []
+    read = [item.span for item in block.items if item.calls] + ([block.tail] if block.tail is not None else [])
+    inline = [window.site.span for window in block.windows]
+    for span in read:
+        tokens = tokenize(sql).inside(span)
+        yield from _dotted(tuple(token for token in tokens if not _is_in(token, inline)), set())
     for window, clause in zip(block.windows, clauses, strict=True):
         names = {name.lower() for name in variables(clause.pattern)}
         names |= {subset.name.value.lower() for subset in clause.subsets}
-        spans += [(span, names) for span in (window.site.body, *(part.span for part in window.base.values()))]
-    for span, names in spans:
-        yield from _dotted(tokenize(sql).inside(span), names)
+        for span in (window.site.body, *(part.span for part in window.base.values())):
+            yield from _dotted(tokenize(sql).inside(span), names)
+
+
+def _is_in(token: Token, spans: list[Span]) -> bool:
+    return any(span.start <= token.span.start < span.end for span in spans)
 
 
 def _dotted(tokens: tuple[Token, ...], names: set[str]) -> Iterator[tuple[str, Name]]:
