@@ -12,6 +12,7 @@ from sparkcep.engines.row_match.codes import (
     C_COVERED,
     C_HITS,
     C_MATCHES,
+    C_NEAR,
     C_NEED,
     C_NODES,
     C_NUMBER,
@@ -53,7 +54,7 @@ def search_frames(  # type: ignore[no-untyped-def]
     path = trail[1]
     root = len(list_start) - 3
     bounded = len(frames[2]) > 0
-    code_empty = len(skip_to) - 2
+    code_empty, near = len(skip_to) - 2, state[C_NEAR]
     row, part, number, resume = state[C_ROW], state[C_PARTITION], state[C_NUMBER], state[C_COVERED]
     matches, nodes = 0, 0
     status = DONE
@@ -80,7 +81,9 @@ def search_frames(  # type: ignore[no-untyped-def]
                         weigh(hits, added, state)
                     if length != NO_MATCH or not seek:
                         break
-                    begin = next_begin(row, begin + 1, frames)
+                    if not bounded and begin >= row + near:
+                        frames[3][begin] = begin + 1  # nor does one for the rows to come
+                    begin = next_begin(row, begin + 1, near, frames)
             if length < NO_MATCH:
                 status = -2 - length
                 break

@@ -33,8 +33,8 @@ from sparkcep.engines.row_pattern.kernels import (
 NEAR = types.Array(nb.int64, 3, "C")
 FRAMES = types.Tuple((MASKS, NEAR, I64, I64, BOOL, BOOL))
 """Masks; near [positions, prev + 1, next + 1]: mask column << 6 | bit; following [rows], empty where frames are unbounded; begins [rows + 1]:
-the first row from here on where a match may begin far from a frame's first row, or the number of rows (read by SEEK in unbounded frames
-only); two sets of nodes to work with."""
+a row from here on, with none before it where a match may begin far from a frame's first row; the row itself where one may, and at the end
+(read by SEEK in unbounded frames only); two sets of nodes to work with."""
 
 W_ROW, W_PARTITION, W_NUMBER, W_RESUME, W_MATCHES, W_NODES, W_SIZE = 0, 1, 2, 3, 4, 5, 6
 """Slots of the state that ``walk_frames`` resumes from: next row, its partition, matches so far in it, the first row that is not skipped;
@@ -113,13 +113,21 @@ def enter(row, high, seek, frames, list_start, list_items, viable):  # type: ign
     return end + 1
 
 
-@nb.njit(nb.int64(nb.int64, nb.int64, FRAMES), cache=True, nogil=True)
-def next_begin(row, begin, frames):  # type: ignore[no-untyped-def]
-    """For SEEK in the frame of ``row``: where to try after row ``begin - 1``; rows where no match can begin are left out."""
-    far = row + frames[1].shape[1] - 1
-    if len(frames[2]) > 0 or begin < far:
+@nb.njit(nb.int64(nb.int64, nb.int64, nb.int64, FRAMES), cache=True, nogil=True)
+def next_begin(row, begin, near, frames):  # type: ignore[no-untyped-def]
+    """For SEEK in the frame of ``row``: where to try from row ``begin`` on; rows where no match begins are left out, from ``near`` rows
+    behind the frame's first on, where a frame makes no difference."""
+    if len(frames[2]) > 0 or begin < row + near:
         return begin
-    return frames[3][begin]
+    begins = frames[3]
+    found = begins[begin]
+    while begins[found] != found:
+        found = begins[found]
+    while begins[begin] != found:  # the next one takes the short way
+        after = begins[begin]
+        begins[begin] = found
+        begin = after
+    return found
 
 
 @nb.njit(nb.void(I64, SETS, I32, I32, I64), cache=True, nogil=True)
@@ -152,7 +160,7 @@ def walk_frames(  # type: ignore[no-untyped-def]
     A row without a match has a node of an empty one, and the number 0. ``match_low``, ``match_high``: the row's frame.
     """
     rows, root = viable.shape[0] - 1, len(list_start) - 3
-    code_empty = len(skip_to) - 2
+    code_empty, near = len(skip_to) - 2, frames[1].shape[1] - 1
     row, part, number, resume = state[W_ROW], state[W_PARTITION], state[W_NUMBER], state[W_RESUME]
     matches, nodes = 0, 0
     status = DONE
@@ -167,7 +175,7 @@ def walk_frames(  # type: ignore[no-untyped-def]
                 beyond = enter(row, high, seek, frames, list_start, list_items, viable)
                 node = choose(viable, row, root, first_split, list_start, list_items)
                 while node < 0 and seek:
-                    begin = next_begin(row, begin + 1, frames)
+                    begin = next_begin(row, begin + 1, near, frames)
                     if begin >= beyond:
                         break
                     node = choose(viable, begin, root, first_split, list_start, list_items)
@@ -214,9 +222,9 @@ def walk_frames(  # type: ignore[no-untyped-def]
     return status
 
 
-@nb.njit(nb.int64(I64, I32, I16, nb.int64, nb.int64, I32, I64, I32, I32, I32), cache=True, nogil=True)
+@nb.njit(nb.int64(I64, I32, I32, I16, nb.int64, nb.int64, I32, I64, I32, I32, I32), cache=True, nogil=True)
 def assign(  # type: ignore[no-untyped-def]
-    starts, start_node, node_code, code_empty, skip, target, state, row_node, row_number, row_high
+    starts, start_node, node_row, node_code, code_empty, skip, target, state, row_node, row_number, row_high
 ):
     """[rows] the forest node where the match of each row begins (the last node of the forest: none), its number or 0, its partition's end.
 
@@ -233,7 +241,7 @@ def assign(  # type: ignore[no-untyped-def]
             row_number[row] = number if node >= 0 else 0
             if node >= 0 and skip >= SKIP_FIRST and node_code[node] != code_empty:
                 resume = nb.int64(target[node])
-                if resume <= row:
+                if resume <= node_row[node]:
                     state[W_ROW], state[W_NUMBER] = row, number
                     return SKIP_ABSENT if resume < 0 else SKIP_TO_START
     return DONE
