@@ -13,6 +13,7 @@ from sparkcep.engines.row_match.codes import (
     C_COVERED,
     C_HITS,
     C_MATCHES,
+    C_NEAR,
     C_NEED,
     C_NODES,
     C_NUMBER,
@@ -53,7 +54,7 @@ def search_frames(  # type: ignore[no-untyped-def]
     """
     root, taken = len(targets.codes), work.taken.path
     bounded = len(frames.following) > 0
-    code_empty = len(rules.skip_to) - 2
+    code_empty, near = len(rules.skip_to) - 2, state[C_NEAR]
     row, part, number, resume = state[C_ROW], state[C_PARTITION], state[C_NUMBER], state[C_COVERED]
     matches, nodes = 0, 0
     status = DONE
@@ -78,7 +79,9 @@ def search_frames(  # type: ignore[no-untyped-def]
                         weigh(hits, added, state)
                     if length != NO_MATCH or not frames.seek:
                         break
-                    begin = next_begin(row, begin + 1, frames)
+                    if not bounded and begin >= row + near:
+                        frames.begins[begin] = begin + 1  # nor does a match begin there for the rows to come
+                    begin = next_begin(row, begin + 1, near, frames)
             if length < NO_MATCH:
                 status = -2 - length
                 break

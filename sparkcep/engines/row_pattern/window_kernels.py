@@ -108,13 +108,21 @@ def enter(row, high, masks, frames, targets, viable):  # type: ignore[no-untyped
     return end + 1
 
 
-@nb.njit(nb.int64(nb.int64, nb.int64, FRAMES), **INNER)
-def next_begin(row, begin, frames):  # type: ignore[no-untyped-def]
-    """For SEEK in the frame of ``row``: where to try after row ``begin - 1``; rows where no match can begin are left out."""
-    far = row + frames.near.shape[1] - 1
-    if len(frames.following) > 0 or begin < far:
+@nb.njit(nb.int64(nb.int64, nb.int64, nb.int64, FRAMES), **INNER)
+def next_begin(row, begin, near, frames):  # type: ignore[no-untyped-def]
+    """For SEEK in the frame of ``row``: where to try from row ``begin`` on; rows where no match begins are left out, from ``near`` rows
+    behind the frame's first on, where a frame makes no difference."""
+    if len(frames.following) > 0 or begin < row + near:
         return begin
-    return frames.begins[begin]
+    begins = frames.begins
+    found = begins[begin]
+    while begins[found] != found:
+        found = begins[found]
+    while begins[begin] != found:  # the next one takes the short way
+        after = begins[begin]
+        begins[begin] = found
+        begin = after
+    return found
 
 
 @nb.njit(nb.void(I64, SETS, TARGETS, I64), **LEAN)
@@ -139,7 +147,7 @@ def walk_frames(starts, masks, frames, viable, targets, rules, state, path, foun
     A row without a match has a node of an empty one, and the number 0. ``found.low``, ``found.high``: the row's frame.
     """
     rows, root = viable.shape[0] - 1, len(targets.codes)
-    code_empty = len(rules.skip_to) - 2
+    code_empty, near = len(rules.skip_to) - 2, frames.near.shape[1] - 1
     row, part, number, resume = state[W_ROW], state[W_PARTITION], state[W_NUMBER], state[W_RESUME]
     matches, nodes = 0, 0
     status = DONE
@@ -154,7 +162,7 @@ def walk_frames(starts, masks, frames, viable, targets, rules, state, path, foun
                 beyond = enter(row, high, masks, frames, targets, viable)
                 node = choose(viable, row, root, targets)
                 while node < 0 and frames.seek:
-                    begin = next_begin(row, begin + 1, frames)
+                    begin = next_begin(row, begin + 1, near, frames)
                     if begin >= beyond:
                         break
                     node = choose(viable, begin, root, targets)
@@ -194,9 +202,9 @@ def walk_frames(starts, masks, frames, viable, targets, rules, state, path, foun
     return status
 
 
-@nb.njit(nb.int64(I64, I32, I16, RULES, I32, I64, I32, I32, I32), **LEAN)
+@nb.njit(nb.int64(I64, I32, I32, I16, RULES, I32, I64, I32, I32, I32), **LEAN)
 def assign(  # type: ignore[no-untyped-def]
-    starts, start_node, node_code, rules, target, state, row_node, row_number, row_high
+    starts, start_node, node_row, node_code, rules, target, state, row_node, row_number, row_high
 ):
     """[rows] the forest node where the match of each row begins (the last node of the forest: none), its number or 0, its partition's end.
 
@@ -213,7 +221,7 @@ def assign(  # type: ignore[no-untyped-def]
             row_number[row] = number if node >= 0 else 0
             if node >= 0 and rules.skip >= SKIP_FIRST and node_code[node] != code_empty:
                 resume = nb.int64(target[node])
-                status = skipped(rules, row, resume)
+                status = skipped(rules, nb.int64(node_row[node]), resume)
                 if status != DONE:
                     state[W_ROW], state[W_NUMBER] = row, number
                     return status

@@ -50,7 +50,7 @@ class FrameRows:
 def find_windows(search: Search, spec: RowPatternSpec, rows: FrameRows, error: SkipError) -> Iterator[Matches]:
     """The match of each row of a slice."""
     frames = compile_frames(spec)
-    overlapping = _overlapping(search, frames, rows, error) if _suits(spec) else None
+    overlapping = _overlapping(search, frames, rows, error) if _suits(spec, frames) else None
     return _walked(search, frames, rows, error) if overlapping is None else overlapping
 
 
@@ -66,12 +66,12 @@ def kernel_frames(frames: FrameProgram, rows: FrameRows, program: Program, viabl
     return Frames(frames.frame.seek, frames.near, rows.following, begins, now, then)
 
 
-def _suits(spec: RowPatternSpec) -> bool:
+def _suits(spec: RowPatternSpec, frames: FrameProgram) -> bool:
     """True if rows share the ends of their matches, and every output can be taken from what they share."""
-    assert spec.frame is not None
-    if spec.frame.seek or spec.frame.following is not None or spec.skip.to == "past_last_row":
-        return False
-    return not any(needs_rows(output.source) for output in spec.outputs)
+    near = frames.frame.following is not None or (frames.frame.seek and frames.prev > 1)
+    return (
+        not near and spec.skip.to != "past_last_row" and not any(needs_rows(output.source) for output in spec.outputs)
+    )
 
 
 def _walked(search: Search, frames: FrameProgram, rows: FrameRows, error: SkipError) -> Iterator[Matches]:
@@ -112,15 +112,45 @@ def _overlapping(search: Search, frames: FrameProgram, rows: FrameRows, error: S
     if found is None:
         return None
     forest, start_node = found
+    if frames.frame.seek:
+        far = found if frames.prev == 0 else grown(search, rows.masks, rows.starts)
+        if far is None:
+            return None
+        forest, start_node = _sought(found, far, rows.starts)
     target = targets(search, forest)
-    empty = np.int16(len(search.rules.skip_to) - 2)
-    forest = replace(
-        forest,
-        row=np.append(forest.row, np.int32(0)),
-        code=np.append(forest.code, empty),
-        back=np.append(forest.back, np.int32(-1)),
+    forest = _joined(
+        forest, np.zeros(1, np.int32), np.full(1, len(search.rules.skip_to) - 2, np.int16), np.full(1, -1, np.int32)
     )
     return _batches(_assigned(search, forest, start_node, target, rows, error), forest)
+
+
+def _joined(forest: Matches, row: NDArray[np.int32], code: NDArray[np.int16], back: NDArray[np.int32]) -> Matches:
+    """``forest`` with more nodes behind its own."""
+    return replace(
+        forest,
+        row=np.append(forest.row, row),
+        code=np.append(forest.code, code),
+        back=np.append(forest.back, back),
+        cache={},
+    )
+
+
+def _sought(
+    near: tuple[Matches, NDArray[np.int32]], far: tuple[Matches, NDArray[np.int32]], starts: NDArray[np.int64]
+) -> tuple[Matches, NDArray[np.int32]]:
+    """SEEK: the match that begins at the row (``near``), else the first one that begins behind it (``far`` from the frame's first row)."""
+    forest, own = near
+    offset = np.int32(0)
+    if far is not near:
+        offset = np.int32(len(forest.row))
+        back = np.where(far[0].back < 0, np.int32(-1), far[0].back + offset)
+        forest = _joined(forest, far[0].row, far[0].code, back)
+    rows = len(own)
+    begins = np.where(far[1] < 0, rows, np.arange(rows))
+    behind = np.append(np.minimum.accumulate(begins[::-1])[::-1], rows)[1:]
+    there = behind < np.repeat(starts[1:], np.diff(starts))
+    later = np.where(there, far[1][np.where(there, behind, 0)] + offset, -1) if rows else own
+    return forest, np.where(own < 0, later, own).astype(np.int32)
 
 
 def _assigned(
@@ -137,7 +167,7 @@ def _assigned(
     node, number, high = (np.empty(rows.masks.shape[1], np.int32) for _ in range(3))
     state = np.zeros(window_kernels.W_SIZE, np.int64)
     status = window_kernels.assign(
-        rows.starts, start_node, forest.code, search.rules, target, state, node, number, high
+        rows.starts, start_node, forest.row, forest.code, search.rules, target, state, node, number, high
     )
     if status != kernels.DONE:
         row, match = int(state[window_kernels.W_ROW]), int(state[window_kernels.W_NUMBER])
