@@ -117,6 +117,11 @@ class ClassicDescribe:
         with quiet:
             return [json.loads(row) for row in self._dataset(query).toJSON().collectAsList()]
 
+    def files(self, table: str) -> frozenset[str]:
+        """The files that a table is read from; none where it is not one of files. No job runs."""
+        with quiet:
+            return frozenset(self._dataset(f"SELECT * FROM {table}").inputFiles())
+
     def _dataset(self, query: str) -> Any:
         """The analysed query. PySpark leaves exceptions that it has no class for (a collation's name, a bare lambda) to Py4J."""
         if query not in self.last:
@@ -166,7 +171,8 @@ class ConnectDescribe:
 
     def __call__(self, query: str) -> StructType:
         """The output columns."""
-        return self.sql(query).schema  # type: ignore[no-any-return]
+        with quiet:
+            return self.sql(query).schema  # type: ignore[no-any-return]
 
     def streaming(self, query: str) -> bool:
         """Whether rows of the query's result come from a stream."""
@@ -174,7 +180,8 @@ class ConnectDescribe:
 
     def value(self, query: str) -> Any:
         """The one column of the one row: a constant."""
-        return self.sql(query).collect()[0][0]
+        with quiet:
+            return self.sql(query).collect()[0][0]
 
 
 def connect_describe(sql: Callable[[str], Any]) -> Describe:

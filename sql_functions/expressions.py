@@ -62,7 +62,7 @@ class _Reader:
             return self.node(node.replacement())
         settings = tuple(_setting(node, accessor) for accessor in _SETTINGS.get(name, ()))
         arguments = tuple(self.node(child) for child in _items(node.children()))
-        return SparkFunction(name, _type(node), arguments, settings, str(node.prettyName()))
+        return SparkFunction(name, _type(node), arguments, settings, _sql_name(node, name))
 
     def _with(self, node: Any) -> SparkFunction | Constant:
         """Expand common sub-expressions: Spark computes the x of ``x BETWEEN 1 AND 2`` once; here it is repeated."""
@@ -73,6 +73,15 @@ class _Reader:
 
 def _name(node: Any) -> str:
     return str(node.getClass().getSimpleName())
+
+
+def _sql_name(node: Any, name: str) -> str:
+    """What the user calls the function."""
+    if name == "PythonUDF":
+        return str(node.name())
+    if name == "SQLScalarFunction":
+        return str(node.function().name().funcName())
+    return str(node.prettyName())
 
 
 def _type(node: Any) -> str:

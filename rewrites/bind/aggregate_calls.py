@@ -57,6 +57,8 @@ def refuse_marked(clause: MatchRecognizeClause, source: Source) -> None:
 def _calls(root: exp.Expression, source: Source) -> Iterator[exp.Expression]:
     """The calls whose kind only Spark knows, outer ones first."""
     for node in outside_queries(root):
+        if node.find(exp.Window) is not None:
+            continue  # Spark refuses an aggregate around one where it is computed
         if isinstance(node, exp.Dot) and isinstance(node.expression, exp.Func):
             yield node
         elif isinstance(node, exp.Func) and not isinstance(node, _NO_CALL) and not isinstance(node.parent, exp.Dot):

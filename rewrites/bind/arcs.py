@@ -153,7 +153,7 @@ class ArcTranslator(OperandBuilder):
     def _fitted(self, operand: Operand, target: DataType) -> Operand:
         """The operand in a register's type. Raises NotForTheEngine where the engine has no operation for that."""
         kind = operand.data_type
-        if kind == target:
+        if kind.simpleString() == target.simpleString():
             return operand
         if isinstance(kind, NullType):
             return Operand(target, None, "NULL")
@@ -273,7 +273,7 @@ def _decimal(text: str, data_type: DecimalType) -> Constant | None:
 
 def storable(kind: DataType, target: DataType) -> bool:
     """Whether an INSERT stores a value of one type in a column of another (ANSI store assignment, without nested types)."""
-    if kind == target or isinstance(kind, NullType):
+    if kind.simpleString() == target.simpleString() or isinstance(kind, NullType):
         return True
     families = [_family(one) for one in (kind, target)]
     return (

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 from rewrites.dialect.arcs import arc_of
 from rewrites.dialect.clause import Arc, MatchAutomatonClause, Name, Register, Site, Within
 from rewrites.dialect.cursor import Cursor
@@ -71,7 +73,7 @@ def _arcs(sql: str, body: Span) -> list[Span]:
         for i, depth in depths(tokens)
         if depth == 0 and tokens[i].key == "ARC" and (i == 0 or tokens[i - 1].key != ".")
     ]
-    return [Span(start, end) for start, end in zip(starts, [*starts[1:], body.end], strict=True)]
+    return [Span(start, end) for start, end in pairwise([*starts, body.end])]
 
 
 def _within(sql: str, last: Span) -> tuple[Within | None, Span]:

@@ -32,6 +32,11 @@ def clause_of(body: str) -> ClauseKind:
     return "MATCH PATTERN"
 
 
+def body_site(body: str) -> Site:
+    """A body by itself as the site of its clause."""
+    return Site(clause_of(body), Span(0, len(body)), Span(0, 0), Span(0, 0), Span(0, len(body)))
+
+
 def check_body(body: str) -> ClauseKind:
     """The clause of a body that follows its grammar. Raises CepError with a place in ``body``, none where the body as a whole is at fault.
 
@@ -41,21 +46,20 @@ def check_body(body: str) -> ClauseKind:
         raise CepSyntaxError(
             "the body is empty", code="EMPTY", hint="for example CREATE PATTERN p AS (SEQ(A a, B b) ORDER BY ts)"
         )
-    kind = clause_of(body)
+    site = body_site(body)
     try:
-        _check(body, kind)
+        _check(body, site)
     except CepError as error:
         whole = error.span is None or error.span.end == 0
         raise error.at(body, None if whole else error.span) from None
-    return kind
+    return site.kind
 
 
-def _check(body: str, kind: ClauseKind) -> None:
-    site = Site(kind, Span(0, len(body)), Span(0, 0), Span(0, 0), Span(0, len(body)))
-    if kind == "MATCH AUTOMATON":
+def _check(body: str, site: Site) -> None:
+    if site.kind == "MATCH AUTOMATON":
         _check_automaton(body, site)
         return
-    row_pattern = kind == "MATCH_RECOGNIZE"
+    row_pattern = site.kind == "MATCH_RECOGNIZE"
     grammar = match_recognize.GRAMMAR if row_pattern else match_pattern.GRAMMAR
     try:
         place = _check_row_body(body, site) if row_pattern else _check_event_body(_without_inclusions(body, site), site)

@@ -12,7 +12,7 @@ from difflib import get_close_matches
 from rewrites.dialect.clause import ClauseKind, Name, Site
 from rewrites.dialect.pattern_names import Inclusion, Use, inclusions, may_include, uses
 from rewrites.dialect.sites import find_sites
-from rewrites.dialect.stored_bodies import clause_of
+from rewrites.dialect.stored_bodies import body_site
 from rewrites.patterns.inclusion import included, sections
 from rewrites.patterns.texts import Expanded, Origin
 from rewrites.patterns.versions import PatternStore, Version, in_effect, planned
@@ -129,11 +129,6 @@ def _names(versions: tuple[Version, ...], moment: int) -> list[str]:
     """The patterns that there are, in lower case."""
     names = {version.pattern.lower() for version in versions}
     return [name for name in names if in_effect((one for one in versions if one.pattern.lower() == name), moment)]
-
-
-def body_site(body: str) -> Site:
-    """A body by itself as the site of its clause."""
-    return Site(clause_of(body), Span(0, len(body)), Span(0, 0), Span(0, 0), Span(0, len(body)))
 
 
 def _sites(text: Expanded) -> tuple[Site, ...]:

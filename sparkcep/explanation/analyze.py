@@ -114,7 +114,7 @@ def _last(condition: str, text: str, choose: str = "MAX_BY") -> str:
 _NOTHING = (
     """MAX(IF(section IN ('matches', 'output'), tried, 0)) = 0 OR COUNT_IF(section = 'residual' AND taken = 0) > 0"""
 )
-_STOP = "section IN ('state', 'predicate', 'search', 'residual') AND tried > 0 AND taken = 0"
+_STOP = "section IN ('state', 'arc', 'predicate', 'search', 'residual') AND tried > 0 AND taken = 0"
 _REASONS = ", ".join(
     [
         _last(

@@ -164,7 +164,7 @@ class PatternParser:
         return analysed_statement(text, describe, found, self._patterns(jsession, describe))
 
     def _patterns(self, jsession: Any, describe: ClassicDescribe) -> SessionPatterns:
-        return SessionPatterns(jsession.catalog, describe.rows, jsession.conf().get)
+        return SessionPatterns(jsession.catalog, describe.rows, jsession.conf().get, describe.files)
 
     def _setting(self, jsession: Any) -> Setting:
         """A look-up of session settings. It saves calls into the JVM, because most sessions have none of our settings."""

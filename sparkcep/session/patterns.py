@@ -7,6 +7,7 @@ earlier application are not in its way.
 
 from __future__ import annotations
 
+import time
 import uuid
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
@@ -41,18 +42,32 @@ UNIX_MICROS(CAST(effective_from AS TIMESTAMP)) AS effective, CAST(effective_from
 UNIX_MICROS(CAST(recorded_at AS TIMESTAMP)) AS recorded, CAST(recorded_at AS STRING) AS recorded_text,
 UNIX_MICROS({moment}) AS moment FROM {table}"""
 
+TABLES = 32
+"""Tables whose rows are remembered, each in one state."""
+
+_READ: dict[tuple[frozenset[str], str | None], tuple[Version, ...]] = {}
+
 Rows = Callable[[str], Iterable[dict[str, Any]]]
 
 
 class SessionPatterns:
-    """The patterns of one session, looked at for one statement. ``catalog``: the session's, in Java or in Python, which have the same names."""
+    """The patterns of one session, looked at for one statement.
+
+    ``catalog``: the session's, in Java or in Python, which have the same names. ``files``: the names of the files that a query reads, where that is
+    known for less than a job.
+    """
 
     def __init__(
-        self, catalog: Callable[[], Any], rows: Rows, setting: Callable[[str, str | None], str | None]
+        self,
+        catalog: Callable[[], Any],
+        rows: Rows,
+        setting: Callable[[str, str | None], str | None],
+        files: Callable[[str], frozenset[str]] | None = None,
     ) -> None:
         self._catalog = catalog
         self._rows = rows
         self._setting = setting
+        self._files = files
 
     @cached_property
     def table(self) -> str:
@@ -97,11 +112,26 @@ class SessionPatterns:
         """See ``PatternStore``."""
         if not self.exists:
             return (), 0
-        query = _ROW.format(moment=moment or "CURRENT_TIMESTAMP()", table=self.table)
-        if name is not None:
-            query += f" WHERE LOWER(pattern) = {string(name.lower())}"
         with self._reading():
-            found = list(self._rows(query))
+            found, at = self._read(moment) if moment is not None else self._remembered()
+        return tuple(one for one in found if name is None or one.pattern.lower() == name.lower()), at
+
+    def _remembered(self) -> tuple[tuple[Version, ...], int]:
+        """All versions, and now. The rows of the same files are the same rows: files are not changed, only added."""
+        files = self._files(self.table) if self._files and self._is_sparks_own() else None
+        if not files:
+            return self._read("CURRENT_TIMESTAMP()")
+        key = files, self._setting("spark.sql.session.timeZone", None)
+        found = _READ.get(key)
+        if found is None:
+            found, _ = self._read("CURRENT_TIMESTAMP()")
+            _READ[key] = found
+            while len(_READ) > TABLES:
+                _READ.pop(next(iter(_READ)), None)
+        return found, time.time_ns() // 1000
+
+    def _read(self, moment: str) -> tuple[tuple[Version, ...], int]:
+        found = list(self._rows(_ROW.format(moment=moment, table=self.table)))
         return tuple(map(_version, found)), max((row["moment"] or 0 for row in found), default=0)
 
     @contextmanager

@@ -121,6 +121,20 @@ def test_a_change_holds_from_its_time_on(session: SparkSession) -> None:
     assert rows(session, query) == [(2,)]
 
 
+def test_arcs_come_and_go(session: SparkSession) -> None:
+    query = "SELECT match_end FROM e MATCH AUTOMATON walk"
+    session.sql(
+        "CREATE PATTERN walk AS (ORDER BY ts START s FINAL f ARC s -> m WHEN type = 'A' ARC m -> f NAMED at_b WHEN type = 'B' WITHIN 3)"
+    )
+    assert rows(session, query) == [(3,), (6,)]
+    session.sql("ALTER PATTERN walk ADD ARC m -> f NAMED at_c WHEN type = 'C'")
+    assert rows(session, query) == [(2,), (3,), (5,), (6,)]
+    session.sql("ALTER PATTERN walk DROP ARC at_b")
+    assert rows(session, query) == [(2,), (5,)]
+    with pytest.raises(CepError, match="the pattern has no arc at_b"):
+        session.sql("ALTER PATTERN walk DROP ARC at_b")
+
+
 def test_show_and_describe(session: SparkSession) -> None:
     session.sql(f"CREATE PATTERN shown_a AS ({READ}) COMMENT 'the first'")
     session.sql("CREATE OR REPLACE PATTERN Shown_A AS (A a ORDER BY ts)")

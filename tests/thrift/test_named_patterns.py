@@ -23,9 +23,9 @@ def test_one_makes_another_uses(server: Server) -> None:
         assert (name, clause, comment) == ("bought", "MATCH PATTERN", "it's bought")
         query = "SELECT COUNT(*) FROM shop.events MATCH PATTERN bought"
         assert rows(reader, query) == [(320,)]
-        rows(maker, f"ALTER PATTERN bought REPLACE AS ({PAIRS} WITHIN 1)")
+        rows(maker, f"ALTER PATTERN bought REPLACE AS ({PAIRS} WITHIN 2)")
         assert rows(reader, query) == [(16 * 4,)]
-        assert dict(rows(reader, "DESCRIBE PATTERN bought"))["Body"] == f"{PAIRS} WITHIN 1"
+        assert dict(rows(reader, "DESCRIBE PATTERN bought"))["Body"] == f"{PAIRS} WITHIN 2"
         rows(reader, "CREATE OR REPLACE PATTERN bought AS (SEQ(View v, Buy b) ORDER BY tz)")
         with pytest.raises(exc.OperationalError) as raised:
             rows(maker, query)

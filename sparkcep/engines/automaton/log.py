@@ -15,7 +15,7 @@ from sparkcep.engines.automaton import codes
 from sparkcep.engines.automaton.structures import Events, Found, Given, Graph, Memory, Outside, Runs, Tally
 from sparkcep.engines.row_match.structures import Code, Stack, Words
 
-FIRST_ROOM = 1 << 12
+FIRST_ROOM = 1 << 15
 """Runs for which there is room at first; a power of two."""
 
 BATCH_MATCHES = 1 << 16
@@ -85,7 +85,7 @@ def advance(
         given = _given(program, events, log, found)
         status = int(run_kernels.advance(given, until, saved))
         count, row = int(log.position[codes.P_FOUND]), int(log.position[codes.P_ROW])
-        if count:
+        if count and status != codes.ROOM:
             yield Found(*(part[:count] for part in found))
             log.position[codes.P_FOUND] = 0
         if status == codes.DONE:

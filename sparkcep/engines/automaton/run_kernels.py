@@ -52,6 +52,9 @@ from sparkcep.engines.row_match.codes import TRUE
 
 L = nb.int64
 
+HOT = INNER | {"forceinline": True}
+"""Options of what every event passes through: a call would copy all that is given, some 2 KB."""
+
 
 @nb.njit(inline="always")
 def act(row, g):  # type: ignore[no-untyped-def]
@@ -84,7 +87,7 @@ def failed(status, i, g):  # type: ignore[no-untyped-def]
     return -1
 
 
-@nb.njit(L(L, L, L, L, L, L, GIVEN), **INNER)
+@nb.njit(L(L, L, L, L, L, L, GIVEN), **HOT)
 def step(i, row, run, side, first, end, g):  # type: ignore[no-untyped-def]
     """The run taken over the arc, at the end of the group if it is new. The group's new end, -1: see P_STATUS."""
     runs, position = g.runs, g.position
@@ -193,7 +196,7 @@ def meet(run, begins, row, side, first, end, g):  # type: ignore[no-untyped-def]
     return end
 
 
-@nb.njit(L(L, L, L, L, L, L, GIVEN), **INNER)
+@nb.njit(L(L, L, L, L, L, L, GIVEN), **HOT)
 def group(source, low, high, row, side, first, g):  # type: ignore[no-untyped-def]
     """The runs of one start (``lists[source]``, ``low`` … ``high`` - 1) meet an event. They stand in ``lists[side]`` from ``first`` on; their end,
     or -1: see P_STATUS."""
@@ -231,7 +234,7 @@ def over(source, low, high, row, side, first, g):  # type: ignore[no-untyped-def
     return first
 
 
-@nb.njit(L(L, L, GIVEN), **INNER)
+@nb.njit(L(L, L, GIVEN), **HOT)
 def walk(row, time, g):  # type: ignore[no-untyped-def]
     """All runs alive meet the event, or the end of their windows. How many are alive then (in the other list), or -1: see P_STATUS."""
     runs, side, alive = g.runs, g.position[P_SIDE], g.position[P_ALIVE]
@@ -311,8 +314,8 @@ def undo(used, found, soonest, g):  # type: ignore[no-untyped-def]
         g.tally.alive[runs.state[runs.lists[position[P_SIDE], k]]] += 1
 
 
-@kernel(L(GIVEN, L, I64))
-def advance(g, until, saved):  # type: ignore[no-untyped-def]
+@nb.njit(L(GIVEN, L, I64), **INNER)
+def run(g, until, saved):  # type: ignore[no-untyped-def]
     """Events from P_ROW up to ``until`` (one more than there are: the input ends behind them). DONE; or why it stopped, with the state as it
     was before the event at P_ROW, which a further call takes up. ``saved`` [2 * arcs]: room for the counts of arcs."""
     position, asked, taken = g.position, g.tally.asked, g.tally.taken
@@ -331,6 +334,12 @@ def advance(g, until, saved):  # type: ignore[no-untyped-def]
             return status
         position[P_ROW] += 1
     return DONE
+
+
+@kernel(L(GIVEN, L, I64))
+def advance(g, until, saved):  # type: ignore[no-untyped-def]
+    """As ``run``; only what is compiled without reference counts is fast."""
+    return run(g, until, saved)
 
 
 @kernel(nb.void(GIVEN))

@@ -17,6 +17,7 @@ WHOLE = {
     f"{FROM} `Rising` AS m JOIN u MATCH_RECOGNIZE falls AS f ON m.x = f.e": f"{FROM} (\n{RISING}\n) AS m JOIN u MATCH_RECOGNIZE (\n{FALLS}\n) AS f ON m.x = f.e",
     f"SELECT * FROM ({FROM} /* c */ RISING -- d\n) m": f"SELECT * FROM ({FROM} /* c */ (\n{RISING}\n) -- d\n) m",
     "SELECT * FROM t MATCH PATTERNS both": f"SELECT * FROM t MATCH PATTERNS (\n{BODIES['both']}\n)",
+    "SELECT * FROM t MATCH AUTOMATON walk": f"SELECT * FROM t MATCH AUTOMATON (\n{BODIES['walk']}\n)",
     "WITH r AS (SELECT * FROM t MATCH_RECOGNIZE falls) SELECT * FROM r": f"WITH r AS (SELECT * FROM t MATCH_RECOGNIZE (\n{FALLS}\n)) SELECT * FROM r",
 }
 READ = "SEQ(Shelf s, NOT Counter c)"

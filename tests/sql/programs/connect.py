@@ -71,13 +71,13 @@ assert [tuple(row)[:2] for row in spark.sql("SHOW PATTERNS").collect()] == [
     ("pairs", "MATCH PATTERN"),
 ]
 assert rows("SELECT a.ts, b.ts FROM t MATCH PATTERN pairs AS m", {"least": 8}) == [(1, 4), (3, 4)]
-assert rows("SELECT a.ts, b.ts FROM t MATCH PATTERN (SEQ(PATTERN first, B b) ORDER BY ts WITHIN 1)") == [(1, 2), (3, 4)]
+assert rows("SELECT a.ts, b.ts FROM t MATCH PATTERN (SEQ(PATTERN first, B b) ORDER BY ts WITHIN 2)") == [(1, 2), (3, 4)]
 spark.sql(
-    "ALTER PATTERN pairs REPLACE AS (SEQ(A a, B b) ORDER BY ts WITHIN 1) EFFECTIVE FROM ?",
+    "ALTER PATTERN pairs REPLACE AS (SEQ(A a, B b) ORDER BY ts WITHIN 2) EFFECTIVE FROM ?",
     [datetime.datetime(2020, 1, 1)],
 )
 assert rows("SELECT a.ts, b.ts FROM t MATCH PATTERN pairs") == [(1, 2), (3, 4)]
-assert ("Body", "SEQ(A a, B b) ORDER BY ts WITHIN 1") in rows("DESCRIBE PATTERN pairs")
+assert ("Body", "SEQ(A a, B b) ORDER BY ts WITHIN 2") in rows("DESCRIBE PATTERN pairs")
 spark.sql("DROP PATTERN pairs")
 assert len(rows("SHOW PATTERNS")) == 1
 
