@@ -73,10 +73,10 @@ def _swallowing(clause: MatchRecognizeClause) -> Iterator[Notice]:
     for part in pattern.walk(clause.pattern):
         if not isinstance(part, pattern.Quantified) or part.high is not None or not part.greedy:
             continue
-        item = part.item
+        item, end = part.item, "partition" if clause.frame is None else "frame"
         if isinstance(item, pattern.Variable) and item.name.lower() not in defined:
             yield Notice(
-                f"{item.name} has no condition, so {part} takes every row to the end of the partition first",
+                f"{item.name} has no condition, so {part} takes every row to the end of the {end} first",
                 item.span or clause.pattern_span,
                 f"define {item.name}, or make the quantifier reluctant: {part}?",
             )
