@@ -2,6 +2,7 @@
 
 Text → ``dialect`` (clauses found and parsed) → ``bind`` (names resolved, expressions split) → ``rules`` → ``emit`` (SQL and MatchSpec) →
 ``pushdown`` (aggregates instead of matches). The text around the clauses is kept byte for byte; a statement without a clause is returned unchanged.
+A query block with patterns in its windows is replaced as a whole (``clauses.windows``).
 """
 
 from __future__ import annotations
@@ -11,9 +12,10 @@ from dataclasses import replace
 
 from rewrites.bind.parameter_values import quantifier_bound
 from rewrites.bind.relation import Describe, in_scope, relation
-from rewrites.clauses import automaton, event_pattern, row_pattern
+from rewrites.clauses import automaton, event_pattern, row_pattern, windows
 from rewrites.dialect import find_sites, parse_clause
 from rewrites.dialect.clause import Clause, MatchAutomatonClause, MatchRecognizeClause, Site
+from rewrites.dialect.window_blocks import WindowBlock, find_window_blocks
 from rewrites.guard import guarded
 from rewrites.options import Options, Rewritten, RewrittenClause
 from rewrites.pushdown.aggregate_pushdown import NAME as AGGREGATE_PUSHDOWN
@@ -29,8 +31,8 @@ RULES = (ASEQ_FUNCTIONS, *(name for name, _ in event_pattern.RULES), AGGREGATE_P
 
 
 def has_clause(text: str) -> bool:
-    """Whether a statement has a pattern clause (cheap if it has none)."""
-    return bool(find_sites(text))
+    """Whether a statement has a pattern clause, or a window with a pattern (cheap if it has none)."""
+    return bool(find_sites(text) or find_window_blocks(text))
 
 
 def has_function(text: str) -> bool:
@@ -50,24 +52,37 @@ def analyse(text: str, describe: Describe, options: Options | None = None) -> Re
 
 
 def _rewrite(text: str, describe: Describe, options: Options) -> Rewritten:
-    sites = find_sites(text)
-    if not sites and not has_function(text):
+    sites, blocks = find_sites(text), find_window_blocks(text)
+    if not sites and not blocks and not has_function(text):
         return Rewritten(text, text)
-    source = Source(text, (*named_markers(text), *named_columns(text, sites)))
+    bodies = (*sites, *(window.site for block in blocks for window in block.windows))
+    source = Source(text, (*named_markers(text), *named_columns(text, bodies)))
     calls = () if ASEQ_FUNCTIONS in options.disabled else aseq_functions(source, options.aggregate_function)
     source = source.with_edits(calls)
     parameter = quantifier_bound(source, describe)
-    clauses = [_parsed(text, site, parameter) for site in sorted(sites, key=lambda site: site.span.end)]
+    steps = _inner_first([_parsed(text, site, parameter) for site in sites], blocks)
     done: list[RewrittenClause] = []
-    for clause in clauses:
-        with guarded(text, clause.site.keyword):
-            part = _clause(clause, source, describe, options, only_clause=len(clauses) == 1)
-            done.append(_with_queries(part, source, options, last=clause is clauses[-1]))
+    for step in steps:
+        if isinstance(step, WindowBlock):
+            with guarded(text, step.windows[0].site.keyword):
+                query, parts = windows.window_block(step, source, describe, parameter, options)
+            done += parts
+            source = source.with_edit(step.span, query)
+            continue
+        with guarded(text, step.site.keyword):
+            part = _clause(step, source, describe, options, only_clause=len(steps) == 1)
+            done.append(_with_queries(part, source, options, last=step is steps[-1]))
         edits = () if isinstance(part.pushdown, str) else part.pushdown.edits
-        source = source.with_edits([(clause.site.span, f"{'FROM ' if clause.site.pipe else ''}{part.query}"), *edits])
-    if not done and not calls:
+        source = source.with_edits([(step.site.span, f"{'FROM ' if step.site.pipe else ''}{part.query}"), *edits])
+    if not steps and not calls:
         return Rewritten(text, text)
     return Rewritten(text, source.text(Span(0, len(text))), tuple(done), len(calls))
+
+
+def _inner_first(clauses: list[Clause], blocks: tuple[WindowBlock, ...]) -> list[Clause | WindowBlock]:
+    """Clauses and blocks, each after those inside it."""
+    steps: list[Clause | WindowBlock] = [*clauses, *blocks]
+    return sorted(steps, key=lambda step: (step.site.span.end, -step.site.span.start))
 
 
 def _parsed(text: str, site: Site, parameter: Callable[[Span], int]) -> Clause:

@@ -95,5 +95,7 @@ def _clause(spec: MatchSpec | AnalyzeSpec) -> str:
         return _clause(spec.of)
     if isinstance(spec, AutomatonSpec):
         return f"MATCH AUTOMATON ({spec.text})"
-    keyword = "MATCH_RECOGNIZE PATTERN" if isinstance(spec, RowPatternSpec) else "MATCH PATTERN"
+    keyword = "MATCH PATTERN"
+    if isinstance(spec, RowPatternSpec):
+        keyword = "MATCH_RECOGNIZE PATTERN" if spec.frame is None else "the window's PATTERN"
     return f"{keyword} ({spec.text or spec.pattern})"

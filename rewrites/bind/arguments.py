@@ -112,7 +112,7 @@ class Arguments:
     def _guarded(self, text: str, members: tuple[str, ...] | None) -> str:
         """``text``, evaluated only on rows that the variable can take: on others an ANSI cast could fail."""
         conditions = [self.conditions[member] for member in members or () if member in self.conditions]
-        tests = [condition.text for condition in conditions if condition.text is not None]
+        tests = [condition.guard for condition in conditions if condition.guard is not None]
         if not members or len(tests) < len(members):
             return text
         return f"CASE WHEN ({') OR ('.join(tests)}) THEN {text} END"

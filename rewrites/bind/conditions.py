@@ -47,13 +47,22 @@ class Columns:
 class Condition:
     """The row-only part of a condition as SQL over the input and the neighbour columns, and the conjuncts that are match-dependent.
 
-    ``text`` is None if no conjunct is row-only. ``parts``: the row-only conjuncts as (the user's text, SQL).
+    ``text`` is None if no conjunct is row-only. ``parts``: the row-only conjuncts as (the user's text, SQL). ``near``: in a window, what
+    ``text`` is near a frame's bounds, as (rows before, rows behind, SQL), the last as ``text`` itself; empty if it is the same everywhere.
     """
 
     text: str | None
     span: Span
     match_dependent: tuple[exp.Expression, ...] = ()
     parts: tuple[tuple[str, str], ...] = ()
+    near: tuple[tuple[int, int, str], ...] = ()
+
+    @property
+    def guard(self) -> str | None:
+        """What holds wherever the row-only part does."""
+        return (
+            self.text if not self.near else "(" + ") OR (".join(dict.fromkeys(text for _, _, text in self.near)) + ")"
+        )
 
 
 @dataclass(frozen=True, slots=True)

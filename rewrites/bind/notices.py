@@ -11,8 +11,9 @@ from dataclasses import dataclass
 from sqlglot import exp
 
 from rewrites.bind.names import Variables, references
+from rewrites.bind.register_notices import unset_reads
 from rewrites.dialect import span_of
-from rewrites.dialect.clause import Clause, Define, MatchRecognizeClause
+from rewrites.dialect.clause import Clause, Define, MatchAutomatonClause, MatchRecognizeClause
 from rewrites.dialect.nodes import Navigation
 from sparkcep.errors import Span
 from sparkcep.pattern import row as pattern
@@ -32,10 +33,18 @@ class Notice:
 
 def notices(clause: Clause) -> tuple[Notice, ...]:
     """The notices of a clause, in text order."""
+    if isinstance(clause, MatchAutomatonClause):
+        return tuple(_unset(name, span) for name, span in unset_reads(clause))
     if not isinstance(clause, MatchRecognizeClause):
         return ()
     found = [*_own_last(clause), *_swallowing(clause), *_no_order(clause), *_all_tie(clause)]
     return tuple(sorted(found, key=lambda notice: notice.span.start))
+
+
+def _unset(name: str, span: Span) -> Notice:
+    return Notice(
+        f"no arc has set the register {name} here, so it is NULL", span, "give it a DEFAULT, or ask whether it IS NULL"
+    )
 
 
 def _own_last(clause: MatchRecognizeClause) -> Iterator[Notice]:
@@ -64,10 +73,10 @@ def _swallowing(clause: MatchRecognizeClause) -> Iterator[Notice]:
     for part in pattern.walk(clause.pattern):
         if not isinstance(part, pattern.Quantified) or part.high is not None or not part.greedy:
             continue
-        item = part.item
+        item, end = part.item, "partition" if clause.frame is None else "frame"
         if isinstance(item, pattern.Variable) and item.name.lower() not in defined:
             yield Notice(
-                f"{item.name} has no condition, so {part} takes every row to the end of the partition first",
+                f"{item.name} has no condition, so {part} takes every row to the end of the {end} first",
                 item.span or clause.pattern_span,
                 f"define {item.name}, or make the quantifier reluctant: {part}?",
             )

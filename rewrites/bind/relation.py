@@ -145,12 +145,13 @@ def relation(site: Site, source: Source, describe: Describe) -> Relation:
             span=site.input,
             hint="join the two inputs first and put the clause over the result",
         ) from None
-    _refuse_stream(site, describe, scope(query))
+    refuse_stream(site, describe, scope(query))
     known = (getattr(describe, name, None) for name in ("expression", "resources"))
     return Relation(text, schema, scoped, scope, *known)
 
 
-def _refuse_stream(site: Site, describe: Describe, query: str) -> None:
+def refuse_stream(site: Site, describe: Describe, query: str) -> None:
+    """Raise CepUnsupportedError if ``query``, the input of the clause at ``site``, is a stream."""
     streaming: Callable[[str], bool] | None = getattr(describe, "streaming", None)
     if streaming is not None and streaming(query):
         raise CepUnsupportedError(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 
 from pyspark.sql.types import BooleanType, DataType
@@ -18,11 +18,12 @@ from rewrites.bind.match_leaves import CURRENT
 from rewrites.bind.measure_types import check_measures
 from rewrites.bind.measures import MeasureBinder, Outputs
 from rewrites.bind.names import Variables, same_name
+from rewrites.bind.near import near_conditions
 from rewrites.bind.outer_references import refuse_outer_references
 from rewrites.bind.relation import Relation, suggestion
 from rewrites.bind.result_names import check_result_names
 from rewrites.bind.spark_names import with_spark_names
-from rewrites.bind.windows import with_windows
+from rewrites.bind.window_functions import with_windows
 from rewrites.bind.within import NOT_POSITIVE, bind_window
 from rewrites.dialect import column_path
 from rewrites.dialect.clause import Expr, MatchRecognizeClause, Name, OrderItem, PartitionItem, Within
@@ -54,7 +55,8 @@ class BoundRowPattern:
     ``early`` are columns added below the windows, ``neighbours`` LAG/LEAD calls, ``arguments`` columns added beside the conditions (each SQL text →
     column name), ``column_types`` the types of input columns and of columns that measures read; ``outputs`` are the engine's measure columns,
     ``folds`` the aggregates that Spark computes from arrays of rows among these, ``measures`` (SQL over both, name). ``key_filters``: filters on
-    partitions, found by a rule.
+    partitions, found by a rule. In windows, ``frame``; ``near``: the tests of the mask bits behind the variables' own; ``passed``: input columns in
+    the result.
     """
 
     relation: Relation
@@ -77,10 +79,25 @@ class BoundRowPattern:
     initial: bool
     folds: tuple[Fold, ...] = ()
     key_filters: tuple[str, ...] = ()
+    frame: row.Frame | None = None
+    near: tuple[str, ...] = ()
+    passed: tuple[str, ...] = ()
 
 
-def bind_row_pattern(clause: MatchRecognizeClause, relation: Relation, source: Source) -> BoundRowPattern:
-    """Resolve a MATCH_RECOGNIZE clause. Raises CepAnalysisError and CepUnsupportedError with spans."""
+Bound = tuple[tuple[str, str], ...]
+"""Measures: (SQL over the engine's outputs, name)."""
+
+
+def bind_row_pattern(
+    clause: MatchRecognizeClause,
+    relation: Relation,
+    source: Source,
+    outputs_of: Callable[[MeasureBinder], Bound] | None = None,
+) -> BoundRowPattern:
+    """Resolve a MATCH_RECOGNIZE clause. Raises CepAnalysisError and CepUnsupportedError with spans.
+
+    ``outputs_of`` binds the clause's measures where their expressions are not all that there is to them (in windows).
+    """
     variables = _variables(clause)
     _check(clause, relation)
     source = with_windows(clause, variables, with_spark_names(clause, relation, source))
@@ -94,15 +111,18 @@ def bind_row_pattern(clause: MatchRecognizeClause, relation: Relation, source: S
     neighbours, early, arguments = Columns("__cep_n"), Columns("__cep_e"), Columns("__cep_v")
     binder = ConditionBinder(variables, source, relation, neighbours, early)
     conditions = {variables.require(define.variable)[0]: binder.bind(define) for define in clause.defines}
+    if clause.frame is not None:
+        conditions = near_conditions(conditions, neighbours.texts, clause.frame)
     keys = bind_keys(clause.partition_by, relation, source)
-    check_result_names(clause, relation, source, [(key.name, key.span) for key in keys])
+    if clause.frame is None:
+        check_result_names(clause, relation, source, [(key.name, key.span) for key in keys])
     outputs = Outputs()
-    running = clause.rows_per_match != "one"
+    running = clause.rows_per_match not in ("one", "window")
     folds = Folds()
     measures = MeasureBinder(
         Arguments(variables, source, relation, conditions, arguments, early, outer), running, outputs, folds
     )
-    bound = tuple((measures.bind(measure), measure.name.value) for measure in clause.measures)
+    bound = _measures(clause, measures) if outputs_of is None else outputs_of(measures)
     measures.finish()
     check_measures(clause.measures, [text for text, _ in bound], outputs, relation)
     defines = _match_dependent(conditions, variables, relation, source, arguments, early)
@@ -128,6 +148,10 @@ def bind_row_pattern(clause: MatchRecognizeClause, relation: Relation, source: S
         skip=_skip(clause, variables),
         initial=clause.initial is not None,
     )
+
+
+def _measures(clause: MatchRecognizeClause, binder: MeasureBinder) -> Bound:
+    return tuple((binder.bind(measure), measure.name.value) for measure in clause.measures)
 
 
 def bind_keys(items: tuple[PartitionItem, ...], relation: Relation, source: Source) -> tuple[Key, ...]:
@@ -218,7 +242,7 @@ def _violations(clause: MatchRecognizeClause, relation: Relation) -> Iterator[tu
         yield "{- -} and WITH UNMATCHED ROWS cannot be combined", "EXCLUSION", excluded.span, hint
     names = [name.lower() for name in relation.schema.names]
     twice = sorted({name for name in names if names.count(name) > 1})
-    if twice and clause.rows_per_match != "one":
+    if twice and clause.rows_per_match not in ("one", "window"):
         hint = f"select the columns in a subquery and rename {twice[0]}"
         yield f"the input has two columns named {twice[0]}", "DUPLICATE_COLUMN", clause.site.input, hint
 
@@ -294,7 +318,7 @@ def _match_dependent(
     columns: Columns,
     early: Columns,
 ) -> tuple[row.Define, ...]:
-    guards = {name: condition.text for name, condition in conditions.items() if condition.text is not None}
+    guards = {name: condition.guard for name, condition in conditions.items() if condition.guard is not None}
     defines = []
     for name, condition in conditions.items():
         translator = MatchConditionTranslator(name, variables, source, relation, columns, early, guards)

@@ -18,7 +18,7 @@ from sparkcep.spec.automaton import ArcKind
 from sparkcep.spec.event import MatchOutput, Strategy
 from sparkcep.spec.row import RowsPerMatch, SkipTo
 
-ClauseKind = Literal["MATCH_RECOGNIZE", "MATCH PATTERN", "MATCH PATTERNS", "MATCH AUTOMATON"]
+ClauseKind = Literal["MATCH_RECOGNIZE", "MATCH PATTERN", "MATCH PATTERNS", "MATCH AUTOMATON", "WINDOW"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,8 +121,23 @@ class Reading:
 
 
 @dataclass(frozen=True, slots=True)
+class FrameClause:
+    """``ROWS BETWEEN CURRENT ROW AND …``: ``following`` rows (None: none, with ``current_row``, or all of the partition)."""
+
+    span: Span
+    following: Expr | None = None
+    current_row: bool = False
+    seek: bool = False
+
+    @property
+    def bounded(self) -> bool:
+        """Whether a frame may end before its partition."""
+        return self.current_row or self.following is not None
+
+
+@dataclass(frozen=True, slots=True)
 class MatchRecognizeClause:
-    """ISO SQL:2016 R010, with WITHIN as Flink SQL has it."""
+    """ISO SQL:2016 R010, with WITHIN as Flink SQL has it; with a ``frame`` R020, the pattern of a window."""
 
     site: Site
     pattern: RowPattern
@@ -138,6 +153,7 @@ class MatchRecognizeClause:
     subsets: tuple[Subset, ...] = ()
     defines: tuple[Define, ...] = ()
     readings: tuple[Reading, ...] = ()
+    frame: FrameClause | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from rewrites.dialect import refused
 from rewrites.dialect.clause import Define, Expr, MatchRecognizeClause, Measure, Site, SkipClause, Subset
 from rewrites.dialect.cursor import Cursor
@@ -26,6 +28,9 @@ from rewrites.dialect.tokens import Token, cover, depths, tokenize
 from sparkcep.errors import CepSyntaxError, Span
 from sparkcep.spec.row import RowsPerMatch
 
+PATTERN_FORM = "variables in sequence: PATTERN (A B+ (C | D)?)"
+SUBSET_FORM = "SUBSET name = (variable, …), …"
+DEFINE_FORM = "DEFINE variable AS condition, …"
 GRAMMAR = Grammar(
     "MATCH_RECOGNIZE",
     (
@@ -37,10 +42,10 @@ GRAMMAR = Grammar(
         Header("AFTER MATCH SKIP", ("AFTER", "MATCH"), 4),
         Header("INITIAL", ("INITIAL",), 5, behind=("PATTERN",)),
         Header("INITIAL", ("SEEK",), 5, behind=("PATTERN",)),
-        Header("PATTERN", ("PATTERN",), 6, behind=("(",), form="variables in sequence: PATTERN (A B+ (C | D)?)"),
+        Header("PATTERN", ("PATTERN",), 6, behind=("(",), form=PATTERN_FORM),
         Header("WITHIN", ("WITHIN",), 7, unless=("GROUP",), form=WITHIN_FORM),
-        Header("SUBSET", ("SUBSET",), 7, form="SUBSET name = (variable, …), …"),
-        Header("DEFINE", ("DEFINE",), 7, form="DEFINE variable AS condition, …"),
+        Header("SUBSET", ("SUBSET",), 7, form=SUBSET_FORM),
+        Header("DEFINE", ("DEFINE",), 7, form=DEFINE_FORM),
     ),
 )
 _OPTIONS: dict[tuple[str, ...], RowsPerMatch] = {
@@ -58,11 +63,22 @@ def parse_match_recognize(sql: str, site: Site) -> MatchRecognizeClause:
     refused.check_options(tokenize(sql), site.body)
     _check_pattern(sql, site)
     sections = cut(sql, site.body, GRAMMAR)
+    rows = sections.get("ROWS PER MATCH")
+    return replace(
+        clause_of(sql, site, sections),
+        rows_per_match=_rows_per_match(sql, rows) if rows else "one",
+        rows_per_match_span=rows.span if rows else None,
+        initial=_initial(sql, sections.get("INITIAL")),
+    )
+
+
+def clause_of(sql: str, site: Site, sections: dict[str, Section]) -> MatchRecognizeClause:
+    """What the clause and the pattern of a window have in common."""
     pattern_span = _pattern_span(sql, sections)
     order = order_items(sql, by) if (by := sections.get("ORDER BY")) else ()
     measured, read = read_measures(sql, _measures(sql, sections.get("MEASURES")), order)
     defines, read_too = read_defines(sql, _defines(sql, sections.get("DEFINE")))
-    rows, skip, within = (sections.get(name) for name in ("ROWS PER MATCH", "AFTER MATCH SKIP", "WITHIN"))
+    skip, within = sections.get("AFTER MATCH SKIP"), sections.get("WITHIN")
     return MatchRecognizeClause(
         site=site,
         pattern=parse_row_pattern(sql, pattern_span),
@@ -70,10 +86,7 @@ def parse_match_recognize(sql: str, site: Site) -> MatchRecognizeClause:
         partition_by=partition_items(sql, by, named=False) if (by := sections.get("PARTITION BY")) else (),
         order_by=order,
         measures=measured,
-        rows_per_match=_rows_per_match(sql, rows) if rows else "one",
-        rows_per_match_span=rows.span if rows else None,
         skip=_skip(sql, skip) if skip else None,
-        initial=_initial(sql, sections.get("INITIAL")),
         within=_within(sql, within) if within else None,
         subsets=_subsets(sql, sections.get("SUBSET")),
         defines=defines,

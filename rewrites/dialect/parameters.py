@@ -9,12 +9,14 @@ from rewrites.dialect.clause import Site
 from rewrites.dialect.sections import cut
 from rewrites.dialect.sites import find_sites
 from rewrites.dialect.tokens import Tokens, tokenize
+from rewrites.dialect.window_places import pattern_windows
 from sparkcep.errors import Span
 
 
 def placeholders(sql: str) -> tuple[Span, ...]:
     """The spans of the ``?`` markers, in order: ``PATTERN (A? B{?}) DEFINE B AS x > ?`` has two."""
     patterns = [pattern_span(sql, site) for site in find_sites(sql)]
+    patterns += [window_pattern(tokens, place) for tokens, places in [pattern_windows(sql)] for place in places]
     bounds = _bounds(tokenize(sql))
     marks = (token for token in tokenize(sql).raw if token.token_type is TokenType.PLACEHOLDER)
     return tuple(
@@ -41,3 +43,12 @@ def pattern_span(sql: str, site: Site) -> Span:
         section = cut(sql, site.body, match_recognize.GRAMMAR).get("PATTERN")
         return section.place if section else Span(site.body.start, site.body.start)
     return cut(sql, site.body, match_pattern.GRAMMAR, first="PATTERN")["PATTERN"].place
+
+
+def window_pattern(tokens: Tokens, place: int) -> Span:
+    """Where the pattern of the window stands that item ``place`` opens."""
+    opening = next(
+        i + 1 for i in range(place, len(tokens.items)) if tokens.items[i].key == "PATTERN" and tokens.outer[i] == place
+    )
+    close = tokens.partner[opening]
+    return tokens.items[opening].span.to(tokens.items[close if close >= 0 else opening].span)

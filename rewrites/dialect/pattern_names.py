@@ -12,8 +12,7 @@ from rewrites.dialect import match_pattern
 from rewrites.dialect.clause import ClauseKind, Name, Site
 from rewrites.dialect.hints import parse_hints
 from rewrites.dialect.sections import cut
-from rewrites.dialect.sites import NO_ALIAS, clause_kind, may_have_clause
-from rewrites.dialect.table_refs import table_start
+from rewrites.dialect.sites import NO_ALIAS, clause_kind, clause_start, may_have_clause
 from rewrites.dialect.tokens import Token, tokenize
 from sparkcep.errors import Span
 
@@ -24,6 +23,7 @@ class Use:
 
     kind: ClauseKind
     name: Name
+    span: Span
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,8 +46,8 @@ def uses(sql: str) -> Iterator[Use]:
         if kind is None or behind >= len(tokens.items):
             continue
         name = tokens.items[behind]
-        if name.is_name and name.key not in NO_ALIAS | {"AS"} and table_start(tokens, i) is not None:
-            yield Use(kind, name.name)
+        if name.is_name and name.key not in NO_ALIAS | {"AS"} and clause_start(tokens, i) is not None:
+            yield Use(kind, name.name, tokens.items[i].span.to(name.span))
 
 
 def may_include(sql: str) -> bool:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import NoReturn
 
-from rewrites.dialect.clause import ClauseKind, Site
+from rewrites.dialect.clause import ClauseKind
 from rewrites.dialect.tokens import Tokens, depths
 from sparkcep.errors import CepUnsupportedError, Span
 
@@ -53,33 +53,6 @@ def check_options(tokens: Tokens, body: Span) -> None:
                 "OPTIONS",
                 "leave it out for FALSE; for TRUE write greedy quantifiers, and the longer alternatives of PATTERN first",
             )
-
-
-def check_windows(tokens: Tokens, sites: tuple[Site, ...]) -> None:
-    """Refuse row pattern recognition in windows (ISO R020): PATTERN ( … ) and DEFINE inside ``OVER ( … )``."""
-    for i, token in enumerate(tokens.items):
-        opening = tokens.outer[i]
-        if token.key != "PATTERN" or opening < 1 or i + 1 >= len(tokens.items) or tokens.items[i + 1].key != "(":
-            continue
-        inside = any(site.body.start <= token.span.start < site.body.end for site in sites)
-        if not inside and _is_window(tokens, opening) and _defines(tokens, i, opening):
-            _refuse(
-                tokens,
-                token.span,
-                "row pattern recognition in windows (ISO R020) is not supported yet",
-                "WINDOW_PATTERN",
-                "write FROM t MATCH_RECOGNIZE ( … ALL ROWS PER MATCH … )",
-            )
-
-
-def _is_window(tokens: Tokens, opening: int) -> bool:
-    before = [token.key for token in tokens.items[max(0, opening - 3) : opening]]
-    return before[-1:] == ["OVER"] or (before[-1:] == ["AS"] and before[:1] == ["WINDOW"])
-
-
-def _defines(tokens: Tokens, i: int, opening: int) -> bool:
-    close = tokens.partner[opening] if tokens.partner[opening] >= 0 else len(tokens.items)
-    return any(tokens.items[j].key == "DEFINE" and tokens.outer[j] == opening for j in range(i, close))
 
 
 def _refuse(tokens: Tokens, span: Span, message: str, code: str, hint: str) -> NoReturn:

@@ -18,11 +18,10 @@ from sparkcep.errors import CepSyntaxError, Span
 
 _MAY_MATCH = re.compile(r"match|\bpatterns?\b", re.IGNORECASE)
 _CANDIDATE = re.compile(
-    r"\bMATCH_RECOGNIZE\b|\bMATCH\s+(PATTERNS?|AUTOMATON)\b|\b(CREATE|REPLACE|DROP|SHOW|DESCRIBE|ALTER)\s+PATTERNS?\b"
-    r"|\bPATTERN\s*\(.*\bDEFINE\b",
-    re.IGNORECASE | re.DOTALL,
+    r"\bMATCH_RECOGNIZE\b|\bMATCH\s+(PATTERNS?|AUTOMATON)\b|\b(CREATE|REPLACE|DROP|SHOW|DESCRIBE|ALTER)\s+PATTERNS?\b",
+    re.IGNORECASE,
 )
-_NOT_CODE = re.compile(
+NOT_CODE = re.compile(
     r"""--[^\n]*|/\*.*?(?:\*/|\Z)|\br'[^']*(?:'|\Z)|\br"[^"]*(?:"|\Z)|'(?:\\.|[^'\\])*(?:'|\Z)|"(?:\\.|[^"\\])*(?:"|\Z)|`[^`]*(?:`|\Z)""",
     re.DOTALL | re.IGNORECASE,
 )
@@ -81,21 +80,18 @@ NO_ALIAS = {
 def find_sites(sql: str) -> tuple[Site, ...]:
     """All pattern clauses of ``sql``, in the order of their keywords: a clause inside the input of another comes first.
 
-    Raises CepUnsupportedError for what is refused by name (named patterns, patterns in windows) and CepSyntaxError for
-    a clause that stands behind a condition or is never closed.
+    Raises CepUnsupportedError for what is refused by name and CepSyntaxError for a clause that stands behind a condition or is never closed.
     """
     if not may_have_clause(sql):
         return ()
     tokens = tokenize(sql)
     refused.check_statement(tokens)
-    sites = tuple(site for i in range(len(tokens.items)) if (site := _site(tokens, i)))
-    refused.check_windows(tokens, sites)
-    return sites
+    return tuple(site for i in range(len(tokens.items)) if (site := _site(tokens, i)))
 
 
 def may_have_clause(sql: str) -> bool:
     """Whether the words of a clause stand somewhere in ``sql`` (cheap)."""
-    return bool(_MAY_MATCH.search(sql) and _CANDIDATE.search(_NOT_CODE.sub(" ", sql)))
+    return bool(_MAY_MATCH.search(sql) and _CANDIDATE.search(NOT_CODE.sub(" ", sql)))
 
 
 def _site(tokens: Tokens, i: int) -> Site | None:
@@ -103,8 +99,7 @@ def _site(tokens: Tokens, i: int) -> Site | None:
     kind, behind = clause_kind(tokens, i)
     if kind is None or behind >= len(tokens.items):
         return None
-    piped = is_piped(tokens, i)
-    start = query_start(tokens, i - 2) if piped else table_start(tokens, i)
+    start = clause_start(tokens, i)
     if tokens.items[behind].key != "(":
         if start is not None:
             refused.check_named(tokens, i, behind, kind, NO_ALIAS)
@@ -114,7 +109,12 @@ def _site(tokens: Tokens, i: int) -> Site | None:
     if start is None:
         _check_place(tokens, i, behind)
         return None
-    return _built(tokens, kind, start, i, behind, pipe=piped)
+    return _built(tokens, kind, start, i, behind, pipe=is_piped(tokens, i))
+
+
+def clause_start(tokens: Tokens, i: int) -> int | None:
+    """The item where the input of the clause at item ``i`` begins; None where nothing before it can be its input."""
+    return query_start(tokens, i - 2) if is_piped(tokens, i) else table_start(tokens, i)
 
 
 def clause_kind(tokens: Tokens, i: int) -> tuple[ClauseKind | None, int]:

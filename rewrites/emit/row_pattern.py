@@ -26,7 +26,7 @@ def row_pattern_spec(bound: BoundRowPattern) -> RowPatternSpec:
     return RowPatternSpec(
         variables=bound.variables,
         pattern=bound.pattern,
-        masks=tuple(name for _, name in mask_columns(_conditions(bound))),
+        masks=tuple(name for _, name in mask_columns(_tests(bound))),
         outputs=tuple(output for output, _ in outputs),
         schema=carried_schema((output.name, data_type) for output, data_type in outputs).json(),
         rows_per_match=bound.rows_per_match,
@@ -35,6 +35,7 @@ def row_pattern_spec(bound: BoundRowPattern) -> RowPatternSpec:
         defines=bound.defines,
         partition=tuple(_key_column(bound, i) for i in range(len(bound.keys))),
         text=bound.text,
+        frame=bound.frame,
     )
 
 
@@ -51,7 +52,7 @@ def engine_input(bound: BoundRowPattern, spec: RowPatternSpec) -> exp.Select:
     types = bound.column_types | {_key_column(bound, i): key.data_type for i, key in enumerate(bound.keys)}
     columns = [_column(quoted(name), name, types) for name in _needed(bound, spec)]
     columns += [_column(text, name, types) for text, name in bound.arguments.items()]
-    columns += [named(text, name) for text, name in mask_columns(_conditions(bound))]
+    columns += [named(text, name) for text, name in mask_columns(_tests(bound))]
     return select(columns, windowed(bound))
 
 
@@ -101,9 +102,10 @@ def _window_columns(bound: BoundRowPattern, partition: list[str], order: list[st
     return [*neighbours, named(over("ROW_NUMBER()", partition, order), ROW_NUMBER)]
 
 
-def _conditions(bound: BoundRowPattern) -> list[str | None]:
+def _tests(bound: BoundRowPattern) -> list[str | None]:
+    """What the mask bits say: the variables' conditions, and what they are near a frame's bounds."""
     found = (bound.conditions.get(variable) for variable in bound.variables)
-    return [None if condition is None else condition.text for condition in found]
+    return [*(None if condition is None else condition.text for condition in found), *bound.near]
 
 
 def _key_column(bound: BoundRowPattern, i: int) -> str:
@@ -112,6 +114,9 @@ def _key_column(bound: BoundRowPattern, i: int) -> str:
 
 def _passed(bound: BoundRowPattern) -> Iterator[tuple[str, str, DataType]]:
     """Input columns in the result: (column, engine output name, type)."""
+    if bound.frame is not None:
+        yield from ((f.name, f.name, f.dataType) for f in bound.relation.schema if f.name in bound.passed)
+        return
     keys = [(_key_column(bound, i), key.data_type) for i, key in enumerate(bound.keys)]
     yield from ((column, column, data_type) for column, data_type in dict(keys).items())
     if bound.rows_per_match != "one":
@@ -135,7 +140,9 @@ def _read(source: Condition) -> list[str]:
 
 
 def _results(bound: BoundRowPattern) -> list[exp.Expression]:
-    """ISO order. ONE ROW: keys, measures. ALL ROWS: keys, order columns, measures, the rest of the input."""
+    """ISO order. ONE ROW: keys, measures. ALL ROWS: keys, order columns, measures, the rest of the input. Windows: what is passed, measures."""
+    if bound.frame is not None:
+        return [*(raw(quoted(name)) for name in bound.passed), *(named(text, name) for text, name in bound.measures)]
     keys = [named(quoted(_key_column(bound, i)), key.name) for i, key in enumerate(bound.keys)]
     measures = [named(text, name) for text, name in bound.measures]
     if bound.rows_per_match == "one":

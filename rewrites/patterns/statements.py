@@ -10,6 +10,9 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Sequence
 
+from pyspark.errors import PySparkException
+
+from rewrites.bind.relation import spark_message
 from rewrites.dialect.clause import ClauseKind, Name
 from rewrites.dialect.pattern_statements import (
     AlterPattern,
@@ -78,7 +81,7 @@ def _drop(statement: DropPattern, store: PatternStore) -> str:
 
 def _alter(sql: str, statement: AlterPattern, store: PatternStore) -> str:
     effective = None if statement.effective is None else _timestamp(sql, statement.effective)
-    versions, moment = store.versions(statement.name.value, effective)
+    versions, moment = _versions_at(statement, store, effective)
     base = in_effect(versions, moment)
     if base is None or newest(versions) is None:
         raise unknown(statement.name, store)
@@ -92,6 +95,25 @@ def _alter(sql: str, statement: AlterPattern, store: PatternStore) -> str:
         )
     row = (base.pattern, "alter", clause, body, base.comment)
     return _insert(store, row, effective, expected=_highest(versions))
+
+
+def _versions_at(
+    statement: AlterPattern, store: PatternStore, effective: str | None
+) -> tuple[tuple[Version, ...], int]:
+    """The versions, and the moment of EFFECTIVE FROM. Raises CepAnalysisError at an expression that is no timestamp."""
+    try:
+        return store.versions(statement.name.value, effective)
+    except CepAnalysisError as error:
+        if error.code != "CEP_ANALYSIS_EFFECTIVE_FROM":
+            raise
+        error.span = statement.effective
+        raise
+    except PySparkException as error:
+        if statement.effective is None:
+            raise
+        raise CepAnalysisError(
+            f"EFFECTIVE FROM needs a timestamp: {spark_message(error)}", code="EFFECTIVE_FROM", span=statement.effective
+        ) from None
 
 
 def _altered(sql: str, statement: AlterPattern, base: Version, later: Sequence[Version]) -> tuple[str, ClauseKind]:

@@ -25,7 +25,9 @@ KERNEL_MODULES = (
     "sparkcep.engines.row_pattern.kernels",
     "sparkcep.engines.row_pattern.path_kernels",
     "sparkcep.engines.row_pattern.reach_kernels",
+    "sparkcep.engines.row_pattern.window_kernels",
     "sparkcep.engines.row_match.search_kernels",
+    "sparkcep.engines.row_match.window_kernels",
 )
 
 

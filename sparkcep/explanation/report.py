@@ -44,6 +44,7 @@ _ROWS = {
     "all_show_empty": "ALL ROWS PER MATCH SHOW EMPTY MATCHES",
     "all_omit_empty": "ALL ROWS PER MATCH OMIT EMPTY MATCHES",
     "all_with_unmatched": "ALL ROWS PER MATCH WITH UNMATCHED ROWS",
+    "window": "one row for each row, with the match in its frame",
 }
 
 
@@ -115,7 +116,7 @@ def _row_lines(bound: BoundRowPattern, spec: RowPatternSpec) -> Iterator[str]:
         "rows that tie fall as the sort leaves them" if bound.order else "no ORDER BY: the order of rows is undefined"
     )
     yield from _table("order", [f"{', '.join(map(''.join, bound.order))} ({ties})" if bound.order else ties])
-    yield from _table("output", [f"{_ROWS[spec.rows_per_match]}, AFTER MATCH SKIP {_skip(spec)}"])
+    yield from _table("output", [f"{_ROWS[spec.rows_per_match]}{_frame(spec)}, AFTER MATCH SKIP {_skip(spec)}"])
     yield from _table("pattern", [str(spec.pattern)])
     yield from _table("conditions", list(_row_conditions(bound, spec)))
     measures = {name: source for source, name in bound.outputs.sources.items()}
@@ -135,10 +136,26 @@ def _row_conditions(bound: BoundRowPattern, spec: RowPatternSpec) -> Iterator[st
             continue
         if condition.text is not None:
             yield f"{variable}: Spark, on each row: {condition.text}"
+        yield from (f"{variable}: {_near(place, condition.near[-1])}: {place[2]}" for place in condition.near[:-1])
         if variable in defines:
             where = "slow path (Python), " if slow_functions(defines[variable].condition) else ""
             yield f"{variable}: engine, {where}on the match so far: {defines[variable].text}"
     yield from (f"{name} = {call} over the partition" for call, name in bound.neighbours.items())
+
+
+def _near(place: tuple[int, int, str], far: tuple[int, int, str]) -> str:
+    """Where a condition of a window would look past the frame."""
+    first = f"in row {place[0] + 1} of a frame" + (" and later" if place[0] == far[0] else "")
+    if far[1] == 0:
+        return first
+    return f"{first}, {place[1]} rows before its end" + (" or earlier" if place[1] == far[1] else "")
+
+
+def _frame(spec: RowPatternSpec) -> str:
+    if spec.frame is None:
+        return ""
+    end = "to the end of its partition" if spec.frame.following is None else "as many rows on as it says"
+    return f": {end}, {'SEEK' if spec.frame.seek else 'INITIAL'}"
 
 
 def _skip(spec: RowPatternSpec) -> str:

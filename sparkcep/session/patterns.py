@@ -37,10 +37,10 @@ COMMITTER = {
 """Two INSERTs at one time: by default each clears away the folder in which the other prepares its file, and one of them fails. With these the
 one file of an INSERT is moved to its place at once, and nothing of others is touched."""
 
-_ROW = """SELECT pattern, version, change, clause, body, comment, recorded_by,
+_ROWS = """SELECT pattern, version, change, clause, body, comment, recorded_by,
 UNIX_MICROS(CAST(effective_from AS TIMESTAMP)) AS effective, CAST(effective_from AS STRING) AS effective_text,
 UNIX_MICROS(CAST(recorded_at AS TIMESTAMP)) AS recorded, CAST(recorded_at AS STRING) AS recorded_text,
-UNIX_MICROS({moment}) AS moment FROM {table}"""
+UNIX_MICROS(CURRENT_TIMESTAMP()) AS moment"""
 
 TABLES = 32
 """Tables whose rows are remembered, each in one state."""
@@ -113,25 +113,33 @@ class SessionPatterns:
         if not self.exists:
             return (), 0
         with self._reading():
-            found, at = self._read(moment) if moment is not None else self._remembered()
+            found, now = self._remembered()
+        at = now if moment is None else self._micros(moment)
         return tuple(one for one in found if name is None or one.pattern.lower() == name.lower()), at
+
+    def _micros(self, moment: str) -> int:
+        """A timestamp expression as microseconds. Raises Spark's error where it is none."""
+        found: int | None = next(iter(self._rows(f"SELECT UNIX_MICROS({moment}) AS moment"))).get("moment")
+        if found is None:
+            raise CepAnalysisError("the time of EFFECTIVE FROM is NULL", code="EFFECTIVE_FROM")
+        return found
 
     def _remembered(self) -> tuple[tuple[Version, ...], int]:
         """All versions, and now. The rows of the same files are the same rows: files are not changed, only added."""
         files = self._files(self.table) if self._files and self._is_sparks_own() else None
         if not files:
-            return self._read("CURRENT_TIMESTAMP()")
+            return self._read()
         key = files, self._setting("spark.sql.session.timeZone", None)
         found = _READ.get(key)
         if found is None:
-            found, _ = self._read("CURRENT_TIMESTAMP()")
+            found, _ = self._read()
             _READ[key] = found
             while len(_READ) > TABLES:
                 _READ.pop(next(iter(_READ)), None)
         return found, time.time_ns() // 1000
 
-    def _read(self, moment: str) -> tuple[tuple[Version, ...], int]:
-        found = list(self._rows(_ROW.format(moment=moment, table=self.table)))
+    def _read(self) -> tuple[tuple[Version, ...], int]:
+        found = list(self._rows(f"{_ROWS} FROM {self.table}"))
         return tuple(map(_version, found)), max((row["moment"] or 0 for row in found), default=0)
 
     @contextmanager

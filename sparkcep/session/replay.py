@@ -116,6 +116,7 @@ class _Asked:
         found: Callable[[str], bool] | None = getattr(self._describe, "streaming", None)
         return found
 
+    @property
     def value(self) -> Callable[[str], Any] | None:
         """The value of a constant, such as a parameter: another one makes another rewrite."""
         ask: Callable[[str], Any] | None = getattr(self._describe, "value", None)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import re
 from dataclasses import replace
+from itertools import chain
 
 from rewrites import Options, Rewritten, analyse, guarded, has_clause, has_function
 from rewrites.bind.relation import Describe
@@ -12,6 +13,7 @@ from rewrites.dialect import ExplainPrefix, explain_prefix, find_sites
 from rewrites.dialect.pattern_names import uses
 from rewrites.dialect.pattern_statements import is_pattern_statement, parse_pattern_statement
 from rewrites.dialect.tokens import tokenize
+from rewrites.dialect.window_blocks import find_window_blocks
 from rewrites.patterns import Expanded, FixedPatterns, PatternStore, expand, statement_sql
 from sparkcep.errors import CepNotice, CepSyntaxError, Span
 from sparkcep.explanation import analyze_query, explain_query
@@ -82,24 +84,43 @@ def _analysed(expanded: Expanded, describe: Describe, options: Options) -> Rewri
 
 
 def without_clauses(text: str) -> str | None:
-    """``text`` with blanks for its clauses, so that all places stay the same; None for EXPLAIN PATTERN, which Spark does not know."""
-    if explain_prefix(text) is not None:
+    """``text`` with blanks for its clauses, so that all places stay the same; None for the statements that Spark does not know."""
+    if explain_prefix(text) is not None or is_pattern_statement(text):
         return None
-    for site in find_sites(text):
-        start, end = site.keyword.start, site.span.end
-        text = text[:start] + re.sub(r"[^\n]", " ", text[start:end]) + text[end:]
+    for use in uses(text):
+        text = _blank(text, use.span)
+    for span in _clause_spans(text):
+        text = _blank(text, span)
     return text
+
+
+def _clause_spans(text: str) -> list[Span]:
+    """The clauses, the insides of windows with patterns, and the OVER of what is called over those."""
+    spans = [Span(site.keyword.start, site.span.end) for site in find_sites(text)]
+    for block in find_window_blocks(text):
+        spans += [window.site.body for window in block.windows]
+        calls = chain(*(item.calls for item in block.items), block.tail_calls)
+        spans += [Span(call.call.end, call.span.end) for call in calls]
+    return spans
 
 
 def not_parsed(text: str, message: str) -> CepSyntaxError:
     """Spark cannot parse an expression of a clause: ``message`` is what it says."""
-    sites = find_sites(text)
+    places, around = [use.span for use in uses(text)], text
+    for place in places:
+        around = _blank(around, place)
+    places += [site.keyword for site in find_sites(around)]
+    places += [window.site.keyword for block in find_window_blocks(around) for window in block.windows]
     return CepSyntaxError(
         f"Spark cannot parse what stands in the clause: {message}",
         code="SPARK",
         sql=text,
-        span=sites[-1].keyword if sites else Span(0, len(text)),
+        span=max(places, key=lambda place: place.start, default=Span(0, len(text))),
     )
+
+
+def _blank(text: str, span: Span) -> str:
+    return text[: span.start] + re.sub(r"[^\n]", " ", text[span.start : span.end]) + text[span.end :]
 
 
 def _rewritten(expanded: Expanded, describe: Describe, options: Options) -> str:

@@ -16,7 +16,8 @@ from sparkcep.spec.expression import Call, SparkFunction
 MASK_BITS = 62
 """Bits used per BIGINT mask column: the sign bit and one spare stay clear."""
 
-RowsPerMatch = Literal["one", "all_show_empty", "all_omit_empty", "all_with_unmatched"]
+RowsPerMatch = Literal["one", "all_show_empty", "all_omit_empty", "all_with_unmatched", "window"]
+"""``window``: a row for every input row, with the match that it has in its ``Frame``."""
 SkipTo = Literal["past_last_row", "next_row", "first", "last"]
 AggregateFunction = Literal["count", "sum", "min", "max", "array_agg"]
 
@@ -153,6 +154,33 @@ class Define:
 
 
 @dataclass(frozen=True, slots=True)
+class Near:
+    """A row-only condition that looks at rows which may lie outside of a frame, where they count as absent.
+
+    ``bits`` are mask bits (``1 + i`` for ``variables[i]``, where nothing is absent), for each number of rows from the frame's first row to
+    the row under test (0 … ``prev``, which stands for more too) those for each number of rows to the frame's last (0 … ``next``, the same).
+    """
+
+    variable: str
+    prev: int
+    next: int
+    bits: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Frame:
+    """The full frame of each row, ``ROWS BETWEEN CURRENT ROW AND …``: its match and its measures look at no row outside of it.
+
+    ``following``: the input column with the number of rows behind the current one (None: all of the partition). ``seek``: a match may
+    begin behind the current row; then the row has the first one. ``near``: conditions that are not the same near the frame's bounds.
+    """
+
+    following: str | None = None
+    seek: bool = False
+    near: tuple[Near, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
 class Output:
     """One column of the engine's output table."""
 
@@ -165,7 +193,8 @@ class RowPatternSpec:
     """A bound MATCH_RECOGNIZE clause. ``defines`` are the match-dependent conditions (none: a row-only pattern).
 
     ``schema`` is the output as Spark's StructType JSON, in the order of ``outputs``. ``partition`` names input columns with the PARTITION BY values,
-    if present (for error messages). ``text`` is the pattern as the user wrote it.
+    if present (for error messages). ``text`` is the pattern as the user wrote it. ``frame``: with ``rows_per_match`` ``window``, where a row without
+    a match has no rows (COUNT 0) and the MATCH_NUMBER 0.
     """
 
     variables: tuple[str, ...]
@@ -179,3 +208,4 @@ class RowPatternSpec:
     defines: tuple[Define, ...] = ()
     partition: tuple[str, ...] = ()
     text: str = ""
+    frame: Frame | None = None

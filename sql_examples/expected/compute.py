@@ -11,6 +11,7 @@ from __future__ import annotations
 import csv
 from pathlib import Path
 
+import automata
 import event_patterns
 import papers
 import polars as pl
@@ -32,6 +33,7 @@ EXAMPLES = (
     row_patterns.airport_recovery,
     row_patterns.bad_spells_of_one_flight,
     row_patterns.late_three_days_running,
+    automata.delay_beyond_allowance,
 )
 
 
@@ -40,7 +42,7 @@ def main() -> None:
     flights = pl.read_parquet(FLIGHTS).with_columns(pl.col(pl.Datetime).dt.replace_time_zone(None))
     for example in EXAMPLES:
         answer(example.__name__, example(flights))
-    for paper_example in papers.EXAMPLES:
+    for paper_example in (*papers.EXAMPLES, *automata.EXAMPLES):
         answer(paper_example.__name__, paper_example())
 
 

@@ -29,3 +29,15 @@ def test_notices(body: str, places: list[str]) -> None:
     (site,) = find_sites(text)
     found = notices(parse_clause(text, site))
     assert [text[notice.span.start : notice.span.end] for notice in found] == places
+
+
+def test_registers_that_no_path_has_set() -> None:
+    text = """SELECT * FROM t MATCH AUTOMATON (ORDER BY ts REGISTERS (a INT, b INT, c INT DEFAULT 0, d INT) START s FINAL f
+      ARC s -> m WHEN a > 1 AND c > 1 AND d IS NULL SET b = x
+      ARC m -> f WHEN b > 1 SET a = b)"""
+    (site,) = find_sites(text)
+    (notice,) = notices(parse_clause(text, site))
+    assert (
+        str(notice) == "no arc has set the register a here, so it is NULL; give it a DEFAULT, or ask whether it IS NULL"
+    )
+    assert text[notice.span.start - 5 : notice.span.end + 4] == "WHEN a > 1"

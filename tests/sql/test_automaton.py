@@ -100,7 +100,7 @@ def test_registers_of_every_type(spark: SparkSession) -> None:
         "string": types_of("r", "STRING", "s", " DEFAULT 'q'", "r > s"),
         "computed string": types_of("r", "STRING", "upper(concat(r, s))", " DEFAULT 'q'", "r < s"),
         "binary": types_of("r", "BINARY", "b", when="r < b"),
-        "array": types_of("r", "ARRAY<INT>", "array_append(r, 3)", " DEFAULT ARRAY(1)", "size(r) = 2"),
+        "array": types_of("r", "ARRAY<INT>", "concat(r, ARRAY(3))", " DEFAULT ARRAY(1)", "size(r) = 2"),
         "interval": types_of("r", "INTERVAL HOUR", "i"),
         "null": types_of("r", "INT", "NULL", " DEFAULT 1", "r IS NULL"),
     }

@@ -124,7 +124,7 @@ def test_a_change_holds_from_its_time_on(session: SparkSession) -> None:
 def test_arcs_come_and_go(session: SparkSession) -> None:
     query = "SELECT match_end FROM e MATCH AUTOMATON walk"
     session.sql(
-        "CREATE PATTERN walk AS (ORDER BY ts START s FINAL f ARC s -> m WHEN type = 'A' ARC m -> f NAMED at_b WHEN type = 'B' WITHIN 3)"
+        "CREATE PATTERN walk AS (ORDER BY ts START s FINAL f ARC s -> m WHEN type = 'A' ARC m -> m WHEN type <> 'B' ARC m -> f NAMED at_b WHEN type = 'B' WITHIN 3)"
     )
     assert rows(session, query) == [(3,), (6,)]
     session.sql("ALTER PATTERN walk ADD ARC m -> f NAMED at_c WHEN type = 'C'")
@@ -173,6 +173,16 @@ def test_errors_name_both_places(session: SparkSession) -> None:
         "                                    ^^^^^",
         "Hint: there are: type, ts, x",
     ]
+
+
+def test_what_spark_cannot_parse(session: SparkSession) -> None:
+    """Spark's own syntax errors are about the user's text, also where a name stands in it."""
+    with pytest.raises(PySparkException) as raised:
+        session.sql("SELECT * FROM e MATCH_RECOGNIZE fall WHERE x >")
+    assert "SELECT * FROM e MATCH_RECOGNIZE fall WHERE x >" in str(raised.value)
+    with pytest.raises(CepAnalysisError, match="EFFECTIVE FROM needs a timestamp") as refused:
+        session.sql("ALTER PATTERN fall REPLACE AS (ORDER BY ts PATTERN (a)) EFFECTIVE FROM tomorrow")
+    assert str(refused.value).splitlines()[2].endswith(" " * 20 + "^" * len("tomorrow"))
 
 
 def test_explain_shows_the_body(session: SparkSession) -> None:

@@ -14,19 +14,23 @@ import numba as nb
 import numpy as np
 from numba import types
 
-from sparkcep.engines.aseq.kernels import F64, I8, I64, LOOP, RESET
+from sparkcep.engines.aseq.kernels import LOOP, RESET
 from sparkcep.engines.aseq.semiring import LEAST, MAX, plus, times
+from sparkcep.engines.aseq.structures import Compared, Groups, Held, Positions
 from sparkcep.engines.kernel import kernel
+from sparkcep.engines.kernel_types import F64, I8, I64, I64X2, structure
 
-KEYS = types.Array(nb.int64, 2, "C")
-BITS = types.Array(nb.uint8, 1, "C")
+GROUPS = structure(Groups, I64, I64, I64, I64)
+POSITIONS = structure(Positions, I8, nb.int64, I8, I64)
+COMPARED = structure(Compared, I64, I64X2, I64X2, types.Array(nb.uint8, 1, "C"))
 EQ, NE, LT, LE, GT, GE, PAIR = range(7)
 """How the sides of a condition are compared; PAIR: their sum is the number of a bit."""
 
 
 @nb.njit(cache=True, nogil=True)
-def _follows(comparisons, each, previous, holds, links, r, before):  # type: ignore[no-untyped-def]
+def _follows(compared, links, r, before):  # type: ignore[no-untyped-def]
     """Whether row ``r`` may follow ``before`` in a closure; NULL (MAX) satisfies nothing."""
+    comparisons, each, previous, holds = compared
     for c in range(len(comparisons)):
         if not links >> c & 1:
             continue
@@ -54,25 +58,28 @@ def _follows(comparisons, each, previous, holds, links, r, before):  # type: ign
 
 
 @nb.njit(cache=True, nogil=True)
-def _sum(mode, comparisons, each, previous, holds, links, r, rows, values, count, zero):  # type: ignore[no-untyped-def]
+def _sum(mode, compared, links, r, rows, values, count, zero):  # type: ignore[no-untyped-def]
     total = zero
     for i in range(count):
-        if _follows(comparisons, each, previous, holds, links, r, rows[i]):
+        if _follows(compared, links, r, rows[i]):
             total = plus(mode, total, values[i])
     return total
 
 
 @nb.njit(cache=True, nogil=True)
-def _from(mode, code, first, begin, end, weights, gaps, weighted, inner, links, comparisons, each, previous, holds, alone, rows, values, zero, one):  # type: ignore[no-untyped-def] # fmt: skip
-    """The aggregate over matches in the groups ``begin`` … ``end - 1``; ``alone``: only ``begin`` may hold first events."""
-    length = len(gaps)
+def _from(mode, groups, begin, end, weights, positions, compared, held, zero, one):  # type: ignore[no-untyped-def]
+    """The aggregate over matches in the groups ``begin`` … ``end - 1``. In a window only ``begin`` may hold first events."""
+    code, first = groups.code, groups.first
+    gaps, weighted, inner, links = positions
+    kept, values = held
+    alone, length = len(groups.low) > 0, len(gaps)
     state, gain = np.full(length + 1, zero), np.full(length + 1, zero)
-    held, taken = np.zeros(length + 1, np.int64), np.zeros(length + 1, np.int64)
+    count, taken = np.zeros(length + 1, np.int64), np.zeros(length + 1, np.int64)
     state[0] = one
     for g in range(begin, end):
         gain[:] = zero
         resets = np.int64(0)
-        taken[:] = held
+        taken[:] = count
         for r in range(first[g], first[g + 1]):
             resets |= code[r]
             for j in range(length, 0, -1):
@@ -80,32 +87,18 @@ def _from(mode, code, first, begin, end, weights, gaps, weighted, inner, links, 
                     continue
                 start = state[j - 1]
                 if inner[j - 1]:
-                    start = _sum(
-                        mode,
-                        comparisons,
-                        each,
-                        previous,
-                        holds,
-                        links[j - 1],
-                        r,
-                        rows[j - 1],
-                        values[j - 1],
-                        held[j - 1],
-                        zero,
-                    )
+                    start = _sum(mode, compared, links[j - 1], r, kept[j - 1], values[j - 1], count[j - 1], zero)
                 if j == weighted:
                     start = times(mode, start, weights[r])
                 if gaps[j - 1] == LOOP:
-                    more = _sum(
-                        mode, comparisons, each, previous, holds, links[j - 1], r, rows[j], values[j], held[j], zero
-                    )
+                    more = _sum(mode, compared, links[j - 1], r, kept[j], values[j], count[j], zero)
                     start = plus(mode, start, more)
                 if start != zero:
                     gain[j] = plus(mode, gain[j], start)
-                    rows[j, taken[j]] = r
+                    kept[j, taken[j]] = r
                     values[j, taken[j]] = start
                     taken[j] += 1
-        held[:] = taken
+        count[:] = taken
         for j in range(1, length + 1):
             if j < length and resets >> (RESET + j) & 1:
                 state[j] = zero
@@ -116,19 +109,19 @@ def _from(mode, code, first, begin, end, weights, gaps, weighted, inner, links, 
 
 
 @kernel(
-    nb.void(nb.int64, I64, I64, I64, I64, I64, I8, nb.int64, I8, I64, I64, KEYS, KEYS, BITS, nb.int64, I64),
-    nb.void(nb.int64, I64, I64, I64, I64, F64, I8, nb.int64, I8, I64, I64, KEYS, KEYS, BITS, nb.int64, F64),
+    nb.void(nb.int64, GROUPS, I64, POSITIONS, COMPARED, nb.int64, I64),
+    nb.void(nb.int64, GROUPS, F64, POSITIONS, COMPARED, nb.int64, F64),
 )
-def neighbours(mode, code, first, part, low, weights, gaps, weighted, inner, links, comparisons, each, previous, holds, most, out):  # type: ignore[no-untyped-def] # fmt: skip
+def neighbours(mode, groups, weights, positions, compared, most, out):  # type: ignore[no-untyped-def]
     """``out[p]`` += the aggregate over all matches of partition p.
 
-    ``low`` per group the first group of its window, empty without WITHIN. ``inner``: positions that go on with the closure of
-    the one before; ``links``: per position the comparisons (bits) that hold between neighbours; ``each``, ``previous``: their
-    sides, per row as order keys; ``holds``: bits of pairs. ``most``: rows of a pass, at most.
+    ``most``: rows of a pass, at most.
     """
+    code, first, part, low = groups
     one = out.dtype.type(0 if mode == LEAST else 1)
     zero = out.dtype.type(MAX if mode == LEAST else 0)
-    rows, values = np.empty((len(gaps) + 1, most), np.int64), np.empty((len(gaps) + 1, most), out.dtype)
+    size = len(positions.gaps) + 1
+    held = Held(np.empty((size, most), np.int64), np.empty((size, most), out.dtype))
     end = 0
     for begin in range(len(part)):
         p = part[begin]
@@ -147,6 +140,5 @@ def neighbours(mode, code, first, part, low, weights, gaps, weighted, inner, lin
             end = max(end, begin)
             while end < len(part) and part[end] == p and low[end] <= begin:
                 end += 1
-        total = _from(mode, code, first, begin, end, weights, gaps, weighted, inner, links, comparisons, each, previous,
-                      holds, len(low) > 0, rows, values, zero, one)  # fmt: skip
+        total = _from(mode, groups, begin, end, weights, positions, compared, held, zero, one)
         out[p] = plus(mode, out[p], total)

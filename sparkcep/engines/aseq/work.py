@@ -19,6 +19,7 @@ from sparkcep.engines.aseq.neighbours import Sides, sides
 from sparkcep.engines.aseq.programs import Counted, compile_program
 from sparkcep.engines.aseq.sequences import EITHER, STRICT, Marked, Sequence, marked
 from sparkcep.engines.aseq.spelling import countable
+from sparkcep.engines.aseq.structures import Compared, Groups, Positions
 from sparkcep.engines.aseq.values import Column
 from sparkcep.spec.neighbours import Linked
 
@@ -166,11 +167,13 @@ class Work:
         low = np.empty(0, np.int64) if coded.windows is None else coded.windows.low
         weights = self.weights(weighing, mode)[coded.row] if position else np.zeros(1, out.dtype)
 
+        groups = Groups(coded.code, coded.first, coded.part, low)
+        positions = Positions(coded.gaps, position, inner, links)
+
         def count(holds: NDArray[np.uint8], out: NDArray) -> None:
-            neighbour_kernels.neighbours(
-                mode, coded.code, coded.first, coded.part, low, weights, coded.gaps, position, inner, links,
-                found.operators, found.each.take(coded.row, axis=1), found.previous.take(coded.row, axis=1), holds, len(coded.code), out,
-            )  # fmt: skip
+            each, previous = found.each.take(coded.row, axis=1), found.previous.take(coded.row, axis=1)
+            compared = Compared(found.operators, each, previous, holds)
+            neighbour_kernels.neighbours(mode, groups, weights, positions, compared, len(coded.code), out)
 
         allowed = out.copy()
         count(found.holds, out)

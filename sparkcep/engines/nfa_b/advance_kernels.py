@@ -67,7 +67,7 @@ def begin(k, event, run, machine, formulas, runs, nodes, ends, state):  # type: 
     return settle(k, 1, event, run, machine, formulas, runs, ends, state)
 
 
-@nb.njit(nb.int64(nb.int64, nb.int64, MACHINE, FORMULAS, EVENTS, RUNS, NODES, ENDS, I64), **INNER)
+@nb.njit(inline="always")
 def start(event, run, machine, formulas, events, runs, nodes, ends, state):  # type: ignore[no-untyped-def]
     """A run starts with the event, if it may: TRUE: it goes on; FALSE: there is none, or it is over; or a fault."""
     runs.tail[run] = NOTHING

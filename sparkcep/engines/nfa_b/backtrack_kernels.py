@@ -39,7 +39,7 @@ def reserve(chooses, state):  # type: ignore[no-untyped-def]
 
 
 @nb.njit(nb.void(nb.int64, nb.int64, NODES, ENDS, PATHS, I64), **INNER)
-def choose(before, last, nodes, ends, paths, state):  # type: ignore[no-untyped-def]
+def prefer(before, last, nodes, ends, paths, state):  # type: ignore[no-untyped-def]
     """The ends from ``before`` on, made with the event ``last``, against the best one, which is the end before them."""
     for i in range(before, state[S_ENDS]):
         best = before - 1
@@ -47,6 +47,13 @@ def choose(before, last, nodes, ends, paths, state):  # type: ignore[no-untyped-
         if earlier or is_preferred(nb.int64(ends.nodes[i]), nb.int64(ends.nodes[best]), nodes, paths):
             ends.events[best], ends.nodes[best] = ends.events[i], ends.nodes[i]
             state[S_BEST] = last
+
+
+@nb.njit(inline="always")
+def choose(before, last, nodes, ends, paths, state):  # type: ignore[no-untyped-def]
+    """Keeps the best of the ends from ``before`` on and of the one before them, and the place for it only if there is one."""
+    if state[S_ENDS] > before:
+        prefer(before, last, nodes, ends, paths, state)
     state[S_ENDS] = before if state[S_BEST] >= 0 else before - 1
 
 

@@ -49,6 +49,8 @@ C_CAPACITY, C_SECOND, C_EPOCH, C_USED, C_OLD_EPOCH, C_FURTHEST, C_LEAST = 9, 10,
 written (0 or 1), the epoch that marks its entries, how many there are; the epoch of the other table (0: empty); the
 furthest row in either; the capacity to begin with."""
 
-C_HITS, C_ADDED, C_UNTESTED, C_TRIALS, C_PAUSE, C_IDLE, C_SIZE = 16, 17, 18, 19, 20, 21, 22
+C_HITS, C_ADDED, C_UNTESTED, C_TRIALS, C_PAUSE, C_IDLE, C_NEAR, C_SIZE = 16, 17, 18, 19, 20, 21, 22, 23
 """Slots that tell whether remembering pays: failures recognised, and remembered, so far; remembered since one was last
-recognised, in how many start rows; how long to do without, and for how many start rows still."""
+recognised, in how many start rows; how long to do without, and for how many start rows still. C_NEAR: behind
+fewer rows of a match, nothing is remembered: what fails there need not fail in a match that begins elsewhere (in windows, where a frame's
+first rows have nothing before them)."""

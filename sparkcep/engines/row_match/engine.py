@@ -32,7 +32,9 @@ from sparkcep.engines.row_pattern import engine as row_pattern
 from sparkcep.engines.row_pattern.analyze import counting
 from sparkcep.engines.row_pattern.columns import Columns
 from sparkcep.engines.row_pattern.engine import RowPatternEngine
+from sparkcep.engines.row_pattern.frames import compile_frames
 from sparkcep.engines.row_pattern.matches import Matches
+from sparkcep.engines.row_pattern.windows import FrameRows
 from sparkcep.errors import CepInternalError
 from sparkcep.spec.row import Aggregate, ColumnAt, CurrentRow, MatchNumber, RowPatternSpec
 
@@ -77,7 +79,10 @@ class RowMatchEngine(RowPatternEngine):
         data = load(columns, plan.pool, self.spec.variables)
         slow = plan.slow or plan.lists
         calls = Calls(plan.slow, plan.lists, self.layout, columns) if slow else None
-        part = Slice(masks, starts, data, calls)
+        frames = None
+        if self.spec.frame is not None:
+            frames = compile_frames(self.spec), FrameRows.of(self.spec, columns, masks, starts)
+        part = Slice(masks, starts, data, calls, frames)
         yield from find_matches(self.search, plan, part, self.most_steps, self._skip_error(columns), asked)
 
     def _plan(self, columns: Columns) -> Plan:

@@ -15,13 +15,16 @@ from numpy.typing import NDArray
 from sparkcep.engines.row_match import codes
 from sparkcep.engines.row_match.calls import Calls
 from sparkcep.engines.row_match.liveness import Keys
+from sparkcep.engines.row_match.registers import leaves
 from sparkcep.engines.row_match.structures import Changes, Code, Conditions, Limits, Memory, Stack, Taken, Workspace
 from sparkcep.engines.row_match.values import Data, Pool
 from sparkcep.engines.row_pattern.find import LEAST_NODES, Search, SkipError, viable_nodes
+from sparkcep.engines.row_pattern.frames import FrameProgram
 from sparkcep.engines.row_pattern.matches import BATCH_MATCHES, BATCH_NODES, Matches, room, written
+from sparkcep.engines.row_pattern.windows import FrameRows, kernel_frames, of_rows
 from sparkcep.errors import CepDataError, CepError, CepLimitError
 from sparkcep.spec.expression import SparkFunction
-from sparkcep.spec.row import Aggregate, Define
+from sparkcep.spec.row import Aggregate, ColumnAt, Define
 
 MAX_STEPS = 20_000_000
 """Rows tried against a variable for one start row, above what is linear in the partition: a few seconds. Searches that
@@ -62,12 +65,13 @@ class Plan:
 
 @dataclass(frozen=True, slots=True)
 class Slice:
-    """Whole partitions: their mask columns, first rows (and the number of rows), words, and callbacks where there are any."""
+    """Whole partitions: their mask columns, first rows (and the number of rows), words, callbacks if there are any, and in windows their frames."""
 
     masks: NDArray[np.int64]
     starts: NDArray[np.int64]
     data: Data
     calls: Calls | None = None
+    frames: tuple[FrameProgram, FrameRows] | None = None
 
 
 def find_matches(
@@ -84,27 +88,31 @@ def find_matches(
     Raises CepDataError for a condition that overflows or divides by zero, and where AFTER MATCH SKIP TO has nowhere to go;
     CepLimitError where a start row needs more than about ``most_steps`` steps.
     """
-    from sparkcep.engines.row_match import search_kernels
+    from sparkcep.engines.row_match import search_kernels, window_kernels
     from sparkcep.engines.row_pattern import kernels
 
     program, rows = search.program, part.masks.shape[1]
     viable = viable_nodes(program, part.masks)
-    state = _state()
+    state = _state(plan, part)
     variables, calls = len(plan.variables), part.calls
     failures = np.zeros(variables + (0 if asked is None else 2 * asked.size), np.int64)
     longest, nodes = FIRST_ROOM, min(BATCH_NODES, max(rows + 1, LEAST_NODES))
     conditions = _conditions(plan, part)
     work = _workspace(plan, longest, program.nodes, calls)
     limits = Limits(most_steps, STEPS_A_TARGET * (1 + len(program.list_items)), plan.numbered)
+    frames = None if part.frames is None else kernel_frames(*part.frames, program, viable)
     while True:
         path, found = room(nodes, min(BATCH_MATCHES, nodes))
-        status = search_kernels.search(
-            part.starts, viable, program.targets, search.rules, conditions, part.data.words, limits,
-            work, failures, state, path, found,
-        )  # fmt: skip
+        begin = int(state[codes.C_ROW])
+        given = viable, program.targets, search.rules, conditions, part.data.words, limits, work, failures, state
+        if frames is None:
+            status = search_kernels.search(part.starts, *given, path, found)
+        else:
+            status = window_kernels.search_frames(part.starts, part.masks, frames, *given, path, found)
         matches = int(state[codes.C_MATCHES])
         if matches:
-            yield written(path, found, int(state[codes.C_NODES]), matches)
+            done = written(path, found, int(state[codes.C_NODES]), matches)
+            yield done if frames is None else of_rows(done, begin)
         if calls is not None and calls.error is not None:
             raise _call_error(calls.error, state, plan, part)
         if status == kernels.DONE:
@@ -120,10 +128,20 @@ def find_matches(
             raise _error(status, state, failures, plan, part, most_steps, skip_error)
 
 
-def _state() -> NDArray[np.int64]:
+def most_behind(defines: tuple[Define, ...]) -> int:
+    """How many rows back a condition looks from any row, at most."""
+    physical = (
+        leaf.at.physical for define in defines for leaf in leaves(define.condition) if isinstance(leaf, ColumnAt)
+    )
+    return max((-offset for offset in physical), default=0)
+
+
+def _state(plan: Plan, part: Slice) -> NDArray[np.int64]:
     state = np.zeros(codes.C_SIZE, np.int64)
     state[codes.C_LEAST] = state[codes.C_CAPACITY] = LEAST_MEMORY
     state[codes.C_EPOCH], state[codes.C_FURTHEST] = 1, -1
+    if part.frames is not None:
+        state[codes.C_NEAR] = max(part.frames[0].prev, most_behind(plan.defines))
     return state
 
 

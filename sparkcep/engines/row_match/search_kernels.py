@@ -21,6 +21,7 @@ from sparkcep.engines.row_match.codes import (
     C_HITS,
     C_IDLE,
     C_MATCHES,
+    C_NEAR,
     C_NEED,
     C_NODES,
     C_NUMBER,
@@ -76,13 +77,14 @@ def first_match(start, viable, targets, conditions, words, work, failures, state
     root = nodes + (begin == low)
     counted_nodes = len(failures) > variables
     top, steps = 0, 0
+    near = state[C_NEAR]
     patience = len(items) * (high - low) if state[C_IDLE] > 0 else 0
     frames[0, 0], frames[0, 1], frames[0, 2], frames[0, 3] = root, first[root], 0, 0
     while top >= 0:
         node, target, depth = nb.int64(frames[top, 0]), frames[top, 1], nb.int64(frames[top, 2])
         row = begin + depth
         if target == first[node + 1]:
-            if frames[top, 3] and top > 0 and steps >= patience:
+            if frames[top, 3] and top > 0 and steps >= patience and depth >= near:
                 size = write_key(node, row, depth, low, high, taken, keys, words, memory.key)
                 remember(memory, size, row, begin, state)
             top -= 1
@@ -122,7 +124,7 @@ def first_match(start, viable, targets, conditions, words, work, failures, state
             path[depth] = targets.codes[item]
             depth += 1
             row += 1
-        if row <= state[C_FURTHEST]:
+        if row <= state[C_FURTHEST] and depth >= near:
             size = write_key(item, row, depth, low, high, taken, keys, words, memory.key)
             if known(memory, size, row, begin, state):
                 continue

@@ -27,6 +27,7 @@ from sparkcep.engines.row_pattern.navigation import classifier_at, column_at, cu
 from sparkcep.engines.row_pattern.overlap import find_overlapping, suits
 from sparkcep.engines.row_pattern.program import compile_pattern
 from sparkcep.engines.row_pattern.structures import Rules
+from sparkcep.engines.row_pattern.windows import FrameRows, find_windows
 from sparkcep.errors import CepDataError, CepInternalError
 from sparkcep.spec.row import Aggregate, ClassifierAt, ColumnAt, CurrentRow, MatchNumber, RowPatternSpec, Source
 
@@ -76,14 +77,20 @@ class RowPatternEngine:
 
     def _run_slice(self, table: pa.Table, masks: NDArray[np.int64], starts: NDArray[np.int64]) -> Iterator[pa.Table]:
         columns = Columns(table)
-        search = find_overlapping if suits(self.spec) else find
-        for matches in search(self.search, masks, starts, self._skip_error(columns)):
+        for matches in self._found(columns, masks, starts):
             rows = self._output_rows(matches)
             for low, high in self._cuts(matches, rows, columns):
                 yield self._table(matches, rows.cut(low, high), columns)
 
+    def _found(self, columns: Columns, masks: NDArray[np.int64], starts: NDArray[np.int64]) -> Iterator[Matches]:
+        error = self._skip_error(columns)
+        if self.spec.frame is not None:
+            return find_windows(self.search, self.spec, FrameRows.of(self.spec, columns, masks, starts), error)
+        search = find_overlapping if suits(self.spec) else find
+        return search(self.search, masks, starts, error)
+
     def _output_rows(self, matches: Matches) -> OutputRows:
-        if self.spec.rows_per_match == "one":
+        if self.spec.rows_per_match in ("one", "window"):
             return one_row_each(matches)
         return all_rows(matches, self.labels.visible(empty=self.spec.rows_per_match != "all_omit_empty"))
 

@@ -31,10 +31,11 @@ def suits(spec: RowPatternSpec) -> bool:
     """True if matches may overlap and every measure can be computed from the forest."""
     if spec.rows_per_match != "one" or spec.skip.to == "past_last_row":
         return False
-    return not any(_needs_rows(output.source) for output in spec.outputs)
+    return not any(needs_rows(output.source) for output in spec.outputs)
 
 
-def _needs_rows(source: object) -> bool:
+def needs_rows(source: object) -> bool:
+    """True if an output lists a match's rows, tells its values apart, or steps back."""
     if isinstance(source, Aggregate):
         return source.function == "array_agg" or tells_apart(source)
     return isinstance(source, ClassifierAt) and source.at.physical < 0
@@ -46,12 +47,12 @@ def find_overlapping(
     """The matches of a slice in order, like ``find.find``, the fallback if the forest exceeds its limit."""
     from sparkcep.engines.row_pattern import forest_kernels, kernels
 
-    grown = _grown(search, masks, starts)
-    if grown is None:
+    shared = grown(search, masks, starts)
+    if shared is None:
         yield from find(search, masks, starts, error)
         return
-    forest, start_node = grown
-    target = _targets(search, forest)
+    forest, start_node = shared
+    target = targets(search, forest)
     state = np.zeros(forest_kernels.J_SIZE, np.int64)
     status = kernels.FULL
     while status == kernels.FULL:
@@ -84,7 +85,7 @@ def _batch(
     )
 
 
-def _grown(
+def grown(
     search: Search, masks: NDArray[np.int64], starts: NDArray[np.int64]
 ) -> tuple[Matches, NDArray[np.int32]] | None:
     """The reversed forest, in which ``back`` is the next row, and [rows] the node where a match would start; None beyond MAX_FOREST_NODES (a bounded
@@ -96,16 +97,16 @@ def _grown(
     state = np.zeros(kernels.F_SIZE, np.int64)
     slot = np.full(program.nodes, -1, np.int64)
     active, start_node = np.empty(program.nodes + 1, np.int32), np.empty(rows, np.int32)
-    grown = _sized(rows * GROWTH + program.nodes + 1)
+    into = _sized(rows * GROWTH + program.nodes + 1)
     while True:
-        status = kernels.grow(starts, viable, program.targets, search.rules, state, slot, active, start_node, grown)
+        status = kernels.grow(starts, viable, program.targets, search.rules, state, slot, active, start_node, into)
         if status == kernels.DONE:
             break
-        if len(grown.row) > max(MAX_FOREST_NODES, MAX_NODES_A_ROW * rows):
+        if len(into.row) > max(MAX_FOREST_NODES, MAX_NODES_A_ROW * rows):
             return None
-        grown = Forest(*(np.concatenate([array, np.empty_like(array)]) for array in grown))
+        into = Forest(*(np.concatenate([array, np.empty_like(array)]) for array in into))
     nodes = int(state[kernels.F_NODES])
-    row, _, code, after = (array[:nodes] for array in grown)
+    row, _, code, after = (array[:nodes] for array in into)
     back = np.where(after < 0, np.int32(-1), np.int32(nodes - 1) - after)[::-1]
     start_node = np.where(start_node < 0, np.int32(-1), np.int32(nodes - 1) - start_node)
     none = np.empty(0, np.int32)
@@ -128,7 +129,7 @@ def _found(matches: int) -> Found:
     return Found(node, number, low, high)
 
 
-def _targets(search: Search, forest: Matches) -> NDArray[np.int32]:
+def targets(search: Search, forest: Matches) -> NDArray[np.int32]:
     """[nodes]: the row that SKIP TO FIRST / LAST leads to from a match that begins at the node, or -1."""
     from sparkcep.engines.row_pattern import forest_kernels, kernels, path_kernels
 

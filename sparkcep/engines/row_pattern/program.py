@@ -82,7 +82,11 @@ class Program:
 
 def compile_pattern(spec: RowPatternSpec) -> Program:
     """The program of ``spec.pattern``. Raises CepLimitError if the pattern unrolls to too many steps."""
-    graph = build_graph(spec.pattern, spec.variables)
+    return compile_graph(build_graph(spec.pattern, spec.variables))
+
+
+def compile_graph(graph: Graph) -> Program:
+    """The program of a graph; position i is ``row_nodes(graph)[i]``."""
     steps = row_nodes(graph)
     if len(steps) + FIRST_ROW_NODE <= WORD_BITS:
         return _narrow(graph, steps)

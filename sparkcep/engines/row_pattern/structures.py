@@ -63,3 +63,19 @@ class Forest(NamedTuple):
     state: Ints
     code: NDArray[np.int16]
     after: Ints
+
+
+class Frames(NamedTuple):
+    """The frames of rows in a window (the masks go beside it, see ``Tests``). ``seek``: a match may begin behind its row. ``near`` [positions,
+    prev + 1, next + 1]: the mask bit (column << 6 | bit) of a position for a row so many rows behind the frame's first and before its last.
+    ``following`` [rows]: how many rows a frame has behind its row (empty: all of the partition). ``begins`` [rows + 1]: a row from here
+    on, with none before it where a match may begin far from a frame's first row; the row itself if one may begin there, and at the end (empty
+    unless ``seek`` in unbounded frames; shortened by the kernels). ``now``,
+    ``then`` [nodes]: two sets of nodes to work with."""
+
+    seek: bool
+    near: NDArray[np.int64]
+    following: NDArray[np.int64]
+    begins: NDArray[np.int64]
+    now: NDArray[np.bool_]
+    then: NDArray[np.bool_]

@@ -16,6 +16,7 @@ WHOLE = {
     f"{FROM} rising": f"{FROM} (\n{RISING}\n)",
     f"{FROM} `Rising` AS m JOIN u MATCH_RECOGNIZE falls AS f ON m.x = f.e": f"{FROM} (\n{RISING}\n) AS m JOIN u MATCH_RECOGNIZE (\n{FALLS}\n) AS f ON m.x = f.e",
     f"SELECT * FROM ({FROM} /* c */ RISING -- d\n) m": f"SELECT * FROM ({FROM} /* c */ (\n{RISING}\n) -- d\n) m",
+    "FROM t |> WHERE x > 1 |> MATCH PATTERN rising |> SELECT a.x": f"FROM t |> WHERE x > 1 |> MATCH PATTERN (\n{RISING}\n) |> SELECT a.x",
     "SELECT * FROM t MATCH PATTERNS both": f"SELECT * FROM t MATCH PATTERNS (\n{BODIES['both']}\n)",
     "SELECT * FROM t MATCH AUTOMATON walk": f"SELECT * FROM t MATCH AUTOMATON (\n{BODIES['walk']}\n)",
     "WITH r AS (SELECT * FROM t MATCH_RECOGNIZE falls) SELECT * FROM r": f"WITH r AS (SELECT * FROM t MATCH_RECOGNIZE (\n{FALLS}\n)) SELECT * FROM r",

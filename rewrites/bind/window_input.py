@@ -1,0 +1,247 @@
+"""The input of a block's windows: FROM and WHERE, with what the select list computes without a window of ours.
+
+``SELECT upper(t.a), n OVER w FROM t JOIN u …`` → ``(SELECT *, upper(t.a), named_struct('b', u.b) FROM t JOIN u …) AS `t`(a, b, …, `__cep_s0`, u)``:
+in the block's own scope. Columns keep their names, where those are unique; a qualified name is a struct's field.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from functools import lru_cache, partial
+
+from pyspark.errors import PySparkException
+from pyspark.sql.types import StructField, StructType
+
+from rewrites.bind.relation import Describe, InputError, Relation, in_scope, refuse_stream, spark_message
+from rewrites.dialect.clause import MatchRecognizeClause, Name
+from rewrites.dialect.outer_names import outer_names
+from rewrites.dialect.tokens import Token, tokenize
+from rewrites.dialect.window_blocks import Item, WindowBlock
+from rewrites.sql.builder import quoted, string
+from rewrites.sql.source import Source
+from sparkcep.errors import CepAnalysisError, CepUnsupportedError, Span
+from sparkcep.pattern.row import variables
+
+_HINT = re.compile(r"/\*\+.*?\*/", re.DOTALL)
+
+
+@dataclass(frozen=True, slots=True)
+class Below:
+    """``relation``: the windows' input, under the name ``alias``. ``items``: for an item that is computed there, its columns there as (column,
+    the result's name); ``above``: items without a window that are not. ``qualified``: structs of columns by table. ``quantifier``: DISTINCT.
+    """
+
+    relation: Relation
+    alias: str
+    items: dict[Span, tuple[tuple[str, str], ...]]
+    above: frozenset[Span]
+    qualified: tuple[str, ...]
+    quantifier: str
+
+
+@dataclass(slots=True)
+class _Columns:
+    """Select items below, with the columns that each makes: (name there, name and type by Spark)."""
+
+    texts: list[str] = field(default_factory=list)
+    fields: list[tuple[str, StructField]] = field(default_factory=list)
+
+    def add(self, text: str, found: list[StructField], names: list[str]) -> None:
+        """One more item."""
+        self.texts.append(text)
+        self.fields += zip(names, found, strict=True)
+
+
+@dataclass(frozen=True, slots=True)
+class _Scope:
+    """Queries over the block's FROM and WHERE. ``head``: hints; ``tail``: behind the select list."""
+
+    head: str
+    tail: str
+    describe: Describe
+
+    def query(self, items: list[str]) -> str:
+        """``SELECT items FROM … WHERE …``."""
+        return f"SELECT {self.head}{', '.join(items)} {self.tail}"
+
+    def fields(self, items: list[str]) -> list[StructField]:
+        """The columns of ``items``, by Spark's analysis."""
+        return list(self.describe(self.query(items)))
+
+
+def window_input(
+    block: WindowBlock,
+    clauses: tuple[MatchRecognizeClause, ...],
+    ranks: tuple[tuple[str, str], ...],
+    source: Source,
+    describe: Describe,
+) -> Below:
+    """The input of the block's windows. ``ranks``: (SQL, column) to compute too. Raises InputError where Spark cannot read it."""
+    scope = _scope(block, source, describe)
+    columns, items = _Columns(), dict[Span, tuple[tuple[str, str], ...]]()
+    try:
+        star = scope.fields(["*"])
+    except PySparkException as error:
+        if "UNRESOLVED_COLUMN" in (error.getCondition() or "") and outer_names(source.sql, block.site):
+            raise _correlated(block) from None
+        raise InputError(in_scope(scope.query(["*"]), block.site, source), error) from None
+    refuse_stream(block.site, describe, in_scope(scope.query(["*"]), block.site, source))
+    columns.add("*", star, _unique([each.name for each in star]))
+    shown = [(name, each.name) for name, each in columns.fields]
+    above = set()
+    for item in block.items:
+        if item.calls:
+            continue
+        if _key(source.sql, item.span) == "*" and not item.alias:
+            items[item.span] = tuple(shown)
+        elif _is_name(source.sql, item, shown) or not (found := _computed(item, scope, source, columns, items)):
+            above.add(item.span)
+        else:
+            items[item.span] = found
+    for text, name in ranks:
+        columns.add(text, _analysed(scope, text, block), [name])
+    qualified = _qualified(block, clauses, columns, scope, source)
+    alias = _alias(source.sql, block.rows)
+    names = ", ".join(quoted(name) for name, _ in columns.fields)
+    text = f"({scope.query(columns.texts)}) AS {quoted(alias)}({names})"
+    schema = StructType([StructField(name, each.dataType) for name, each in columns.fields])
+    known = (getattr(describe, name, None) for name in ("expression", "resources"))
+    wrap = partial(in_scope, site=block.site, source=source)
+    quantifier = "DISTINCT " if "DISTINCT" in words_in(source.sql, block.lead, upper=True) else ""
+    return Below(
+        Relation(text, schema, scope.describe, wrap, *known), alias, items, frozenset(above), qualified, quantifier
+    )
+
+
+def _correlated(block: WindowBlock) -> CepUnsupportedError:
+    return CepUnsupportedError(
+        "a window with a pattern in a correlated subquery",
+        code="LATERAL",
+        span=block.windows[0].site.keyword,
+        hint="join the two inputs first and put the window over the result",
+    )
+
+
+def words_in(sql: str, span: Span, *, upper: bool = False) -> set[str]:
+    """The words and quoted names of a piece of text: those that may be columns, and others."""
+    found = (token.text for token in tokenize(sql).inside(span) if token.is_name)
+    return {text.upper() if upper else text.lower() for text in found}
+
+
+def _scope(block: WindowBlock, source: Source, describe: Describe) -> _Scope:
+    hint = _HINT.search(source.sql, block.lead.start, block.lead.end)
+    where = "" if block.where is None else f"\nWHERE {source.text(block.where)}"
+    plain = ", ".join(source.text(span) for span in block.plain)
+    tail = f"FROM {source.text(block.rows)}{where}" + (f"\nWINDOW {plain}" if plain else "") + "\n"
+    scoped = lru_cache(lambda query: describe(in_scope(query, block.site, source)))
+    return _Scope(f"{hint.group()} " if hint else "", tail, scoped)
+
+
+def _unique(names: list[str]) -> list[str]:
+    """Names that several columns have are replaced: to write one of them is ambiguous."""
+    lower = [name.lower() for name in names]
+    return [name if lower.count(name.lower()) == 1 else f"__cep_d{i}" for i, name in enumerate(names)]
+
+
+def _key(sql: str, span: Span) -> str:
+    tokens = tokenize(sql).inside(span)
+    return tokens[0].key if len(tokens) == 1 else ""
+
+
+def _is_name(sql: str, item: Item, shown: list[tuple[str, str]]) -> bool:
+    """A column as it is: named above as well as below."""
+    tokens = tokenize(sql).inside(item.expr)
+    return len(tokens) == 1 and tokens[0].is_name and tokens[0].text.lower() in {name.lower() for name, _ in shown}
+
+
+def _computed(
+    item: Item, scope: _Scope, source: Source, columns: _Columns, items: dict[Span, tuple[tuple[str, str], ...]]
+) -> tuple[tuple[str, str], ...]:
+    """Adds an item without a window of ours to the columns below; nothing where Spark cannot read it there (an alias of one above, say)."""
+    text = source.text(item.span)
+    try:
+        known = len(columns.fields)
+        found = scope.fields([*columns.texts, text])[known:]
+    except PySparkException:
+        return ()
+    names = [f"__cep_s{len(items)}_{i}" for i in range(len(found))]
+    columns.add(text, found, names)
+    return tuple((name, each.name) for name, each in zip(names, found, strict=True))
+
+
+def _analysed(scope: _Scope, text: str, block: WindowBlock) -> list[StructField]:
+    try:
+        return scope.fields([text])
+    except PySparkException as error:
+        raise CepAnalysisError(spark_message(error), code="EXPRESSION", span=block.items[0].span) from None
+
+
+def _alias(sql: str, rows: Span) -> str:
+    """The name under which the rows of one table are known: ``db.t``, ``t AS x``, ``(…) x (a, b)``."""
+    tokens = tokenize(sql)
+    last = tokens.index(rows.end) - 1
+    if tokens.items[last].key == ")":
+        last = tokens.partner[last] - 1
+    token = tokens.items[last] if last >= tokens.index(rows.start) else None
+    return token.text if token is not None and token.is_name and token.key != "FROM" else "__cep_in"
+
+
+def _qualified(
+    block: WindowBlock, clauses: tuple[MatchRecognizeClause, ...], columns: _Columns, scope: _Scope, source: Source
+) -> tuple[str, ...]:
+    """Adds structs for names like ``t.price`` that stand above, or in windows: behind a window, its input's tables have no names."""
+    taken = {name.lower() for name, _ in columns.fields}
+    wanted: dict[str, dict[str, Name]] = {}
+    for table, column in _references(block, clauses, source.sql):
+        if table.lower() not in taken:
+            wanted.setdefault(table.lower(), {}).setdefault(column.value.lower(), column)
+    for table, fields in wanted.items():
+        for column in fields.values():
+            _check(scope, table, column)
+        pairs = ", ".join(f"{string(name.value)}, {quoted(table)}.{quoted(name.value)}" for name in fields.values())
+        text = f"named_struct({pairs})"
+        columns.add(text, scope.fields([text]), [table])
+    return tuple(wanted)
+
+
+def _check(scope: _Scope, table: str, column: Name) -> None:
+    try:
+        scope.fields([f"{quoted(table)}.{quoted(column.value)}"])
+    except PySparkException as error:
+        raise CepAnalysisError(spark_message(error), code="EXPRESSION", span=column.span) from None
+
+
+def _references(block: WindowBlock, clauses: tuple[MatchRecognizeClause, ...], sql: str) -> Iterator[tuple[str, Name]]:
+    """``table.column`` as written, where the windows' results are read, and in the windows, where it is of no pattern variable."""
+    read = [item.span for item in block.items if item.calls] + ([block.tail] if block.tail is not None else [])
+    inline = [window.site.span for window in block.windows]
+    for span in read:
+        tokens = tokenize(sql).inside(span)
+        yield from _dotted(tuple(token for token in tokens if not _is_in(token, inline)), set())
+    for window, clause in zip(block.windows, clauses, strict=True):
+        names = {name.lower() for name in variables(clause.pattern)}
+        names |= {subset.name.value.lower() for subset in clause.subsets}
+        for span in (window.site.body, *(part.span for part in window.base.values())):
+            yield from _dotted(tokenize(sql).inside(span), names)
+
+
+def _is_in(token: Token, spans: list[Span]) -> bool:
+    return any(span.start <= token.span.start < span.end for span in spans)
+
+
+def _dotted(tokens: tuple[Token, ...], names: set[str]) -> Iterator[tuple[str, Name]]:
+    for i in range(len(tokens) - 2):
+        table, dot, column = tokens[i : i + 3]
+        begins = i == 0 or tokens[i - 1].key != "."
+        calls = i + 3 < len(tokens) and tokens[i + 3].key == "("
+        if (
+            begins
+            and dot.key == "."
+            and table.is_name
+            and column.is_name
+            and not calls
+            and table.text.lower() not in names
+        ):
+            yield table.text, column.name

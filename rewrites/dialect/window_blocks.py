@@ -1,0 +1,350 @@
+"""Query blocks with row patterns in windows: ``SELECT … OVER w … FROM … [WHERE …] WINDOW w AS (… PATTERN …) [ORDER BY …] …``.
+
+In: any SQL text. Out: a ``WindowBlock`` for each block that has such a window, cut at its keywords, with the calls over the windows in it.
+Nothing is resolved. Refused by name: blocks in which such a window cannot be evaluated before the rest (GROUP BY, FROM first, pipes).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from rewrites.dialect.clause import Name, Site
+from rewrites.dialect.pipes import is_piped
+from rewrites.dialect.scopes import find_withs, visible
+from rewrites.dialect.sections import Section
+from rewrites.dialect.tokens import Token, Tokens, cover, split_commas
+from rewrites.dialect.window_places import pattern_windows, refuse, select_of
+from rewrites.dialect.windows import base_name, window_sections
+from sparkcep.errors import CepSyntaxError, Span
+
+_SET_OPERATIONS = {"UNION", "EXCEPT", "INTERSECT", "MINUS", "SETMINUS"}
+_ENDS = {"WHERE", "GROUP", "HAVING", "QUALIFY", "WINDOW", "ORDER", "SORT", "CLUSTER", "DISTRIBUTE", "LIMIT", "OFFSET"}
+_TAIL = {"ORDER", "SORT", "CLUSTER", "DISTRIBUTE", "LIMIT", "OFFSET"}
+_NO_OPERANDS = "OVER NOT AND OR IS IN LIKE ILIKE RLIKE BETWEEN THEN ELSE CASE WHEN DIV INTERVAL DISTINCT FROM COLLATE"
+_NO_OPERAND = frozenset(_NO_OPERANDS.split())
+"""Words behind which a name is no alias."""
+_BEFORE_OPERAND = frozenset(["=", "<", ">", "+", "-", "*", "/", "AND", "OR", "NOT", "BY", ","])
+"""What may stand before a column called limit or offset."""
+_GROUPED = "group in a subquery, and put the window over it: SELECT … FROM (SELECT … GROUP BY …) WINDOW …"
+_REFUSED = {
+    "GROUP": ("GROUP BY", _GROUPED),
+    "HAVING": ("HAVING", _GROUPED),
+    "QUALIFY": ("QUALIFY", "put the window into a subquery, and a WHERE around it"),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Window:
+    """A window with a pattern: where it stands, and the parts of the window that it is built on. ``name``: None for ``OVER ( … )``."""
+
+    site: Site
+    name: Name | None
+    base: dict[str, Section]
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """``call OVER window``: a measure or a function; ``span`` covers all of it, ``call`` what stands before OVER."""
+
+    span: Span
+    call: Span
+    window: int
+
+
+@dataclass(frozen=True, slots=True)
+class Item:
+    """An item of the select list: all of it, the expression, its alias."""
+
+    span: Span
+    expr: Span
+    alias: Name | None
+    calls: tuple[Call, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class WindowBlock:
+    """A block from SELECT to its last section (where it is no part of a set operation: ORDER BY and LIMIT, the ``tail``, too).
+
+    ``lead``: what stands between SELECT and the first item (DISTINCT, hints); ``rows``: behind FROM; ``plain``: other windows' definitions.
+    """
+
+    site: Site
+    lead: Span
+    items: tuple[Item, ...]
+    rows: Span
+    where: Span | None
+    plain: tuple[Span, ...]
+    tail: Span | None
+    tail_calls: tuple[Call, ...]
+    windows: tuple[Window, ...]
+
+    @property
+    def span(self) -> Span:
+        """What the rewrite replaces."""
+        return self.site.span
+
+
+def find_window_blocks(sql: str) -> tuple[WindowBlock, ...]:
+    """All blocks of ``sql`` that have a window with a pattern."""
+    tokens, places = pattern_windows(sql)
+    selects = dict.fromkeys(select_of(tokens, place) for place in places)
+    return tuple(_Cut(tokens, select, places).block() for select in selects)
+
+
+class _Cut:
+    """Cuts one block. ``places``: the opening parentheses of all windows with patterns in the statement."""
+
+    def __init__(self, tokens: Tokens, select: int, places: list[int]) -> None:
+        self.tokens, self.items, self.select = tokens, tokens.items, select
+        self.outer = tokens.outer[select]
+        self.end = self._end()
+        self.headers = self._headers()
+        self.from_item = next((i for i, key in self.headers if key == "FROM"), None)
+        self.definitions = self._definitions()
+        self.places = [place for place in places if select < place < self.end and select_of(tokens, place) == select]
+        self.names = {name.value.lower(): place for place, name in self.definitions.items()}
+
+    def block(self) -> WindowBlock:
+        """The block. Raises CepUnsupportedError for one of another form."""
+        self._check()
+        calls = self._calls()
+        head, from_item = self._first_item(), self.from_item
+        assert from_item is not None
+        items = tuple(self._item(part, calls) for part in split_commas(self.items[head:from_item]))
+        sections = {key: self._section(n) for n, (_, key) in enumerate(self.headers)}
+        tail = self._tail()
+        tail_calls = tuple(call for call in calls if tail is not None and call.span.start >= tail.start)
+        known = [call for item in items for call in item.calls]
+        stray = next((call for call in calls if call not in known and call not in tail_calls), None)
+        if stray is not None:
+            refuse(self.tokens, stray.span, "OVER a window with a pattern outside of the select list and ORDER BY")
+        last = self.items[self.end - 1].span
+        span = self.items[self.select].span.to(last)
+        lead = Span(self.items[self.select].span.end, self.items[head].span.start)
+        windows = tuple(self._window(place) for place in self.places)
+        where = sections.get("WHERE")
+        return WindowBlock(
+            self._site(span, cover(sections["FROM"])), lead, items, cover(sections["FROM"]),
+            cover(where) if where else None, self._plain(), tail, tail_calls, windows,
+        )  # fmt: skip
+
+    def _end(self) -> int:
+        """The item behind the block: a set operation, a pipe, the enclosing parenthesis, a semicolon."""
+        items, i = self.items, self.select + 1
+        close = self.tokens.partner[self.outer] if self.outer >= 0 else len(items)
+        limit = close if close >= 0 else len(items)
+        while i < limit:
+            key = items[i].key
+            ends = (
+                key == ";"
+                or (key in _SET_OPERATIONS and self._is_word(i))
+                or (key == ">" and is_piped(self.tokens, i + 1))
+            )
+            if ends and self.tokens.outer[i] == self.outer:
+                return i - (key == ">")
+            i += 1
+        return limit
+
+    def _is_word(self, i: int) -> bool:
+        return self.items[i - 1].key not in (".", "AS")
+
+    def _headers(self) -> list[tuple[int, str]]:
+        """The keywords of the block in order; FROM is the first, and what stands before it the select list."""
+        found: list[tuple[int, str]] = []
+        for i in range(self.select + 1, self.end):
+            key = self.items[i].key
+            if self.tokens.outer[i] != self.outer or not self._is_word(i):
+                continue
+            begins = self._begins(i, key) if found else key == "FROM" and self.items[i - 1].key != "DISTINCT"
+            if begins:
+                found.append((i, key))
+        return found
+
+    def _begins(self, i: int, key: str) -> bool:
+        if key not in _ENDS:
+            return False
+        behind = self.items[i + 1] if i + 1 < self.end else None
+        if key in ("GROUP", "ORDER", "SORT", "CLUSTER", "DISTRIBUTE"):
+            return behind is not None and behind.key == "BY"
+        if key == "WINDOW":
+            return i + 3 < self.end and self.items[i + 2].key == "AS" and self.items[i + 3].key == "("
+        if key in ("LIMIT", "OFFSET"):
+            starts = behind is not None and (behind.kind in ("number", "word") or behind.key in ("?", ":", "("))
+            return starts and self.items[i - 1].key not in _BEFORE_OPERAND
+        return True
+
+    def _section(self, n: int) -> tuple[Token, ...]:
+        start, key = self.headers[n]
+        end = self.headers[n + 1][0] if n + 1 < len(self.headers) else self.end
+        return self.items[start + (2 if key in ("GROUP", "ORDER", "SORT", "CLUSTER", "DISTRIBUTE") else 1) : end]
+
+    def _definitions(self) -> dict[int, Name]:
+        """The windows that the block names: opening parenthesis → name."""
+        found: dict[int, Name] = {}
+        for start, key in self.headers:
+            i = start + 1
+            while key == "WINDOW" and i + 2 < self.end and self.items[i + 2].key == "(":
+                found[i + 2] = self.items[i].name
+                i = self.tokens.partner[i + 2] + 2 if self.tokens.partner[i + 2] >= 0 else self.end
+        return found
+
+    def _check(self) -> None:
+        if self.from_item is None or self._from_first():
+            message = "a window with a pattern in a query that is not SELECT … FROM …"
+            refuse(self.tokens, self.items[self.select].span, message)
+        for i, key in self.headers:
+            if key in _REFUSED:
+                name, hint = _REFUSED[key]
+                words = self.items[i].span.to(self.items[i + (key == "GROUP")].span)
+                refuse(self.tokens, words, f"{name} beside a window with a pattern", hint)
+
+    def _from_first(self) -> bool:
+        """``FROM t SELECT …``, or a pipe: a table reference stands before SELECT."""
+        if self.select and self.items[self.select - 1].key == ">":
+            return True
+        i = self.select - 1
+        while i > self.outer and self.items[i].key not in (*_SET_OPERATIONS, ";"):
+            if self.tokens.outer[i] == self.outer and self.items[i].key == "FROM":
+                return True
+            i -= 1
+        return False
+
+    def _first_item(self) -> int:
+        """The first item of the select list, behind DISTINCT or ALL."""
+        i = self.select + 1
+        return i + 1 if self.items[i].key in ("DISTINCT", "ALL") else i
+
+    def _tail(self) -> Span | None:
+        """ORDER BY, LIMIT and their kin, where they are the block's own."""
+        found = [i for i, key in self.headers if key in _TAIL]
+        if not found:
+            return None
+        before = self.items[self.select - 1].key if self.select else ""
+        before = self.items[self.select - 2].key if before in ("ALL", "DISTINCT") and self.select > 1 else before
+        if before in _SET_OPERATIONS:
+            self.end = found[0]
+            self.headers = [(i, key) for i, key in self.headers if i < found[0]]
+            return None
+        return self.items[found[0]].span.to(self.items[self.end - 1].span)
+
+    def _calls(self) -> list[Call]:
+        """Every ``… OVER w`` of the block's own windows with patterns."""
+        found = []
+        for i in range(self.select + 1, self.end - 1):
+            if self.items[i].key != "OVER" or not self._own(i):
+                continue
+            place = self._window_at(i + 1)
+            if place is None:
+                continue
+            last = self.tokens.partner[i + 1] if self.items[i + 1].key == "(" else i + 1
+            first = self._call_start(i)
+            call = self.items[first].span.to(self.items[i - 1].span)
+            found.append(Call(call.to(self.items[last].span), call, self.places.index(place)))
+        return found
+
+    def _own(self, i: int) -> bool:
+        """Whether item ``i`` is of this block, not of a subquery in it."""
+        outer = self.tokens.outer[i]
+        while outer != self.outer:
+            if outer < self.select or self.items[outer + 1].key in ("SELECT", "WITH"):
+                return False
+            outer = self.tokens.outer[outer]
+        return True
+
+    def _window_at(self, i: int) -> int | None:
+        """The window with a pattern that ``OVER`` before item ``i`` names, or is."""
+        if i in self.places:
+            return i
+        name = self.items[i]
+        if name.key == "(" and self.tokens.partner[i] == i + 2:
+            name = self.items[i + 1]
+        place = self.names.get(name.text.lower()) if name.is_name else None
+        return place if place in self.places else None
+
+    def _call_start(self, over: int) -> int:
+        """The first item of the call before OVER: ``f(…) [WITHIN GROUP (…)] [FILTER (…)] [IGNORE NULLS]``, or a measure's name."""
+        i = over - 1
+        if self.items[i].key == "NULLS" and self.items[i - 1].key in ("IGNORE", "RESPECT"):
+            i -= 2
+        while self.items[i].key == ")" and self.tokens.partner[i] > 0:
+            i = self.tokens.partner[i] - 1
+            if self.items[i].key == "FILTER":
+                i -= 1
+            elif self.items[i].key == "GROUP" and self.items[i - 1].key == "WITHIN":
+                i -= 2
+            else:
+                break
+        while self.items[i - 1].key == "." and self.items[i - 2].is_name:
+            i -= 2
+        return i
+
+    def _item(self, part: tuple[Token, ...], calls: list[Call]) -> Item:
+        if not part:
+            raise CepSyntaxError(
+                "the select list has an empty item",
+                code="SELECT_LIST",
+                sql=self.tokens.sql,
+                span=self.items[self.select].span,
+            )
+        span, expr, alias = cover(part), part, None
+        if len(part) > 2 and part[-2].key == "AS" and part[-1].is_name:
+            expr, alias = part[:-2], part[-1].name
+        elif len(part) > 1 and _bare_alias(part):
+            expr, alias = part[:-1], part[-1].name
+        own = tuple(call for call in calls if span.start <= call.span.start < span.end)
+        return Item(span, cover(expr), alias, own)
+
+    def _window(self, place: int) -> Window:
+        close = self.tokens.partner[place]
+        if close < 0:
+            raise CepSyntaxError(
+                "the parenthesis of the window is not closed",
+                code="UNBALANCED",
+                sql=self.tokens.sql,
+                span=self.items[place].span,
+            )
+        body = Span(self.items[place].span.end, self.items[close].span.start)
+        name = self.definitions.get(place)
+        keyword = name.span if name else self.items[place - 1].span
+        site = self._site(self.items[place].span.to(self.items[close].span), self.items[place].span, keyword, body)
+        return Window(
+            site, name, self._base(base_name(self.tokens.sql, window_sections(self.tokens.sql, body)["BASE"]))
+        )
+
+    def _base(self, name: Name | None) -> dict[str, Section]:
+        if name is None:
+            return {}
+        place = self.names.get(name.value.lower())
+        if place is None:
+            raise CepSyntaxError(
+                f"there is no window {name.value}", code="UNKNOWN_WINDOW", sql=self.tokens.sql, span=name.span
+            )
+        if place in self.places:
+            refuse(
+                self.tokens,
+                name.span,
+                "a window built on a window with a pattern",
+                "repeat its PARTITION BY and ORDER BY",
+            )
+        body = Span(self.items[place].span.end, self.items[self.tokens.partner[place]].span.start)
+        sections = window_sections(self.tokens.sql, body)
+        return self._base(base_name(self.tokens.sql, sections["BASE"])) | sections
+
+    def _plain(self) -> tuple[Span, ...]:
+        kept = [place for place in self.definitions if place not in self.places]
+        return tuple(self.definitions[place].span.to(self.items[self.tokens.partner[place]].span) for place in kept)
+
+    def _site(self, span: Span, rows: Span, keyword: Span | None = None, body: Span | None = None) -> Site:
+        start = self.items[self.select].span
+        scopes, recursive = visible(find_withs(self.tokens), start.start)
+        return Site("WINDOW", span, rows, keyword or start, body or span, None, scopes, recursive)
+
+
+def _bare_alias(part: tuple[Token, ...]) -> bool:
+    """``a.x name``, ``val OVER w name``: a last word behind an operand."""
+    last, before = part[-1], part[-2]
+    if not last.is_name or last.key in ("END", "NULL", "TRUE", "FALSE"):
+        return False
+    if before.kind == "mark":
+        return before.key in (")", "]")
+    return before.key not in _NO_OPERAND

@@ -1,0 +1,110 @@
+"""Automata written for the forms of MATCH PATTERN and for a row pattern find what those clauses find (their references, which their engines equal)."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from tests.automata import found
+from tests.corpus import EventCase
+from tests.reference.automaton import Automaton, arc, registers
+from tests.reference.corpus import event_matches
+
+Event = dict[str, Any]
+DRAWN = st.lists(st.tuples(st.sampled_from("abcd"), st.integers(1, 3), st.integers(0, 4)), min_size=1, max_size=8)
+
+FORMS = {
+    "sequence": (
+        EventCase("", "SEQ(A a, B b, C c)", (), within=8),
+        ["s -> x WHEN type = 'A'", "x -> x", "x -> y WHEN type = 'B' SET at = ts", "y -> y", "y -> f WHEN type = 'C'"],
+        "at INT",
+        lambda m, e: (m[0], m[2], (e[m[1]]["ts"],)),
+    ),
+    "negation between": (
+        EventCase("", "SEQ(A a, !B, C c)", (), within=8),
+        ["s -> x WHEN type = 'A'", "x -> x WHEN type != 'B'", "x -> f WHEN type = 'C'"],
+        "",
+        lambda m, e: (m[0], m[1], ()),
+    ),
+    "closure with running aggregates": (
+        EventCase("", "SEQ(A a, B+ b, C c)", (), within=8, where=("SUM(b[..i-1].x) < 5",)),
+        [
+            "s -> x WHEN type = 'A'",
+            "x -> x",
+            "x -> y WHEN type = 'B' SET n = n + 1, total = total + x",
+            "y -> y",
+            "y -> y WHEN type = 'B' AND total < 5 SET n = n + 1, total = total + x",
+            "y -> f WHEN type = 'C'",
+        ],
+        "n INT DEFAULT 0, total INT DEFAULT 0",
+        lambda m, e: (m[0], m[2], (len(m[1]), sum(e[one]["x"] for one in m[1]))),
+    ),
+    "contiguity": (
+        EventCase("", "SEQ(A a, B+ b, C c)", (), strategy="partition_contiguity"),
+        ["s -> x WHEN type = 'A'", "x -> y WHEN type = 'B'", "y -> y WHEN type = 'B'", "y -> f WHEN type = 'C'"],
+        "",
+        lambda m, e: (m[0], m[2], ()),
+    ),
+    "comparison with the first event": (
+        EventCase("", "SEQ(A a, B b)", (), within=8, where=("b.x > a.x",)),
+        ["s -> x WHEN type = 'A' SET first = x", "x -> x", "x -> f WHEN type = 'B' AND x > first"],
+        "first INT",
+        lambda m, e: (m[0], m[1], (e[m[0]]["x"],)),
+    ),
+    "negation at the end": (
+        EventCase("", "SEQ(A a, !B)", (), within=5),
+        ["s -> x WHEN type = 'A'", "x -> x WHEN type != 'B'", "x -> f ON WINDOW END"],
+        "",
+        lambda m, e: (m[0], None, ()),
+    ),
+}
+
+
+def stream(drawn: list[tuple[str, int, int]]) -> list[Event]:
+    """Events at different times."""
+    events, time = [], 0
+    for i, (letter, gap, x) in enumerate(drawn):
+        time += gap
+        events.append({"id": f"{letter}{i}", "type": letter.upper(), "ts": time, "x": x})
+    return events
+
+
+@pytest.mark.parametrize("name", FORMS)
+@settings(max_examples=60, deadline=None)
+@given(drawn=DRAWN)
+def test_a_form_of_match_pattern(name: str, drawn: list[tuple[str, int, int]]) -> None:
+    case, arcs, text, answer = FORMS[name]
+    events = stream(drawn)
+    by_id = {event["id"]: event for event in events}
+    wanted = EventCase("", case.pattern, tuple(events), case.strategy, case.within, where=case.where)
+    automaton = Automaton("s", ("f",), tuple(map(arc, arcs)), registers(text), case.within)
+    expected = {answer(match, by_id) for match in event_matches(wanted)}
+    (lines,) = found(automaton, [events])
+    ends = name != "negation at the end"  # which ends with the window, not with an event
+    assert {(events[a]["id"], events[b]["id"] if ends else None, values) for a, b, _, values in lines} == expected
+
+
+@settings(max_examples=100, deadline=None)
+@given(st.lists(st.integers(0, 4), min_size=1, max_size=10))
+def test_v_shape(prices: list[int]) -> None:
+    """``strt down+ up+`` from every row, every length: substrings of falls and rises."""
+    signs = "".join(
+        "U" if new > old else "D" if new < old else "=" for old, new in zip(prices, prices[1:], strict=False)
+    )
+    expected = {
+        (i, j) for i in range(len(prices)) for j in range(i + 1, len(prices)) if re.fullmatch("D+U+", signs[i:j])
+    }
+    events = [{"ts": i, "price": price} for i, price in enumerate(prices)]
+    arcs = [
+        "s -> strt SET last = price",
+        "strt -> down WHEN price < last SET last = price",
+        "down -> down WHEN price < last SET last = price",
+        "down -> up WHEN price > last SET last = price",
+        "up -> up WHEN price > last SET last = price",
+    ]
+    (lines,) = found(Automaton("s", ("up",), tuple(map(arc, arcs)), registers("last INT")), [events])
+    assert {(a, b) for a, b, _, _ in lines} == expected
