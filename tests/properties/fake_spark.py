@@ -11,6 +11,7 @@ from dataclasses import dataclass
 
 from pyspark.errors import AnalysisException
 from pyspark.sql.types import (
+    ArrayType,
     BooleanType,
     DataType,
     DateType,
@@ -32,6 +33,7 @@ TYPES: tuple[DataType, ...] = (
     *(IntegerType(), LongType(), DoubleType(), StringType(), DecimalType(10, 2), DateType(), TimestampType()),
     *(IntegerType(), LongType(), DoubleType(), StringType()),
 )
+_LISTS = ("filter(", "transform(", "array(", "array_agg(")
 _BOOLEAN = re.compile(r"[<>=]|\b(AND|OR|NOT|IN|LIKE|BETWEEN|EXISTS|TRUE|FALSE|IS)\b", re.IGNORECASE)
 _QUALIFIED = re.compile(r"\.\s*`?([a-zA-Z]\w*)")
 _USUAL = ("id", "ts", "row", "type", "event_type", "sym", "user", "price", "amount", "item", "x", "y", "v", "k")
@@ -82,6 +84,8 @@ class FakeSpark:
         return FakeResources()
 
     def _type_of(self, text: str) -> DataType:
+        if text.startswith(_LISTS):
+            return ArrayType(StringType())
         if _BOOLEAN.search(text):
             return BooleanType()
         known = {field.name: field.dataType for field in self.schema}
