@@ -24,6 +24,16 @@ from rewrites.sql.source import Source
 from sparkcep.errors import CepAnalysisError, CepUnsupportedError, Span
 from sparkcep.pattern.row import variables
 
+_GENERATORS = {
+    "explode",
+    "explode_outer",
+    "posexplode",
+    "posexplode_outer",
+    "inline",
+    "inline_outer",
+    "stack",
+    "json_tuple",
+}
 _HINT = re.compile(r"/\*\+.*?\*/", re.DOTALL)
 
 
@@ -160,6 +170,7 @@ def _computed(
     item: Item, scope: _Scope, source: Source, columns: _Columns, items: dict[Span, tuple[tuple[str, str], ...]]
 ) -> tuple[tuple[str, str], ...]:
     """Adds an item without a window of ours to the columns below; nothing where Spark cannot read it there (an alias of one above, say)."""
+    _refuse_generators(item, source)
     text = source.text(item.span)
     try:
         known = len(columns.fields)
@@ -169,6 +180,18 @@ def _computed(
     names = [f"__cep_s{len(items)}_{i}" for i in range(len(found))]
     columns.add(text, found, names)
     return tuple((name, each.name) for name, each in zip(names, found, strict=True))
+
+
+def _refuse_generators(item: Item, source: Source) -> None:
+    """Windows see the rows before a generator repeats them."""
+    found = sorted(words_in(source.sql, item.expr) & _GENERATORS)
+    if found and "(" in source.text(item.expr):
+        raise CepUnsupportedError(
+            f"{found[0]} beside a window with a pattern",
+            code="WINDOW_BLOCK",
+            span=item.expr,
+            hint="put the window into a subquery; LATERAL VIEW behind FROM repeats rows before windows see them",
+        )
 
 
 def _analysed(scope: _Scope, text: str, block: WindowBlock) -> list[StructField]:
