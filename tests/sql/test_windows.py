@@ -32,6 +32,23 @@ CASES = [
         ],
     ),
     Case(
+        "before a pipe",
+        f"SELECT ts, n OVER w AS n FROM ticks WINDOW w AS {W} |> WHERE n > 0",
+        [(1, 5), (6, 3), (2, 3)],
+    ),
+    Case(
+        "before a clause behind a pipe",
+        f"""SELECT ts, n OVER w AS n FROM ticks WHERE sym = 'B' WINDOW w AS {W}
+            |> MATCH_RECOGNIZE (ORDER BY ts MEASURES a.n AS n PATTERN (a) DEFINE a AS n > 0)""",
+        [(3,)],
+    ),
+    Case(
+        "a parameter in a quantifier",
+        f"SELECT ts, count(*) OVER (ORDER BY ts {FRAME} PATTERN (a{{:n}})) FROM ticks WHERE sym = 'B'",
+        [(1, 2), (2, 0), (3, 2), (4, 0)],
+        {"n": 2},
+    ),
+    Case(
         "to the next row",
         f"SELECT ts, count(*) OVER (ORDER BY ts {FALLING}) FROM ticks WHERE sym = 'A'",
         [(1, 3), (2, 2), (3, 1), (4, 1), (5, 3), (6, 2), (7, 1), (8, 1)],
