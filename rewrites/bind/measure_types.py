@@ -7,6 +7,7 @@ is asked about, and not what stands on aggregates of Spark's own, whose types ar
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 
 from rewrites.bind.measures import Outputs
 from rewrites.bind.relation import Relation
@@ -18,7 +19,7 @@ _PLAIN = re.compile(r"`__cep_m\d+`")
 _FOLDED = "`__cep_g"
 
 
-def check_measures(measures: tuple[Measure, ...], texts: list[str], outputs: Outputs, relation: Relation) -> None:
+def check_measures(measures: Iterable[Measure], texts: Iterable[str], outputs: Outputs, relation: Relation) -> None:
     """Raise CepAnalysisError for a measure that Spark does not accept; ``texts``: each as SQL over ``outputs``."""
     asked = [
         (text, measure.expr.span)

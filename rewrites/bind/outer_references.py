@@ -41,6 +41,12 @@ def is_outer(path: tuple[Name, ...], variables: Variables, relation: Relation, o
     return len(path) > 1 and not known and name.lower() in outer
 
 
+def names_outer(node: exp.Expression, variables: Variables, relation: Relation, outer: frozenset[str]) -> bool:
+    """Whether an expression reads a column of a query around the clause."""
+    paths = (column_path(part) for part in outside_queries(node)) if outer else ()
+    return any(path is not None and is_outer(path, variables, relation, outer) for path in paths)
+
+
 def _refuse(
     parts: Iterable[exp.Expression], where: str, variables: Variables, relation: Relation, outer: frozenset[str]
 ) -> None:

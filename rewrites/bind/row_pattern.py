@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
+from itertools import compress
 
 from pyspark.sql.types import BooleanType, DataType
 from sqlglot import exp
@@ -19,7 +20,7 @@ from rewrites.bind.measure_types import check_measures
 from rewrites.bind.measures import MeasureBinder, Outputs
 from rewrites.bind.names import Variables, same_name
 from rewrites.bind.near import near_conditions
-from rewrites.bind.outer_references import refuse_outer_references
+from rewrites.bind.outer_references import names_outer, refuse_outer_references
 from rewrites.bind.relation import Relation, suggestion
 from rewrites.bind.result_names import check_result_names
 from rewrites.bind.spark_names import with_spark_names
@@ -124,7 +125,9 @@ def bind_row_pattern(
     )
     bound = _measures(clause, measures) if outputs_of is None else outputs_of(measures)
     measures.finish()
-    check_measures(clause.measures, [text for text, _ in bound], outputs, relation)
+    known = [not names_outer(measure.expr.node, variables, relation, outer) for measure in clause.measures]
+    texts = [text for text, _ in bound]
+    check_measures(compress(clause.measures, known), compress(texts, known), outputs, relation)
     defines = _match_dependent(conditions, variables, relation, source, arguments, early)
     defines = _within(clause, defines, variables, relation, source, arguments)
     return BoundRowPattern(
