@@ -49,7 +49,8 @@ def list_of_values(
         element = f"CASE WHEN {rows.text(where)} THEN {element} END"
     text = f"filter({rows.mapped(element, node)}, {_ROW} -> {_ROW} IS NOT NULL)"
     tree, kind = values.tree(text, node, refusal, translator.relation.describe)
-    assert isinstance(kind, ArrayType)
+    if not isinstance(kind, ArrayType):
+        raise NotForTheEngine
     return tree, kind.elementType
 
 

@@ -52,7 +52,7 @@ def uses(sql: str) -> Iterator[Use]:
 
 def may_include(sql: str) -> bool:
     """Whether ``PATTERN name`` stands somewhere (cheap)."""
-    items = tokenize(sql).items
+    items = tokenize(sql).items if may_have_clause(sql) else ()
     return any(
         token.key == "PATTERN"
         and i + 1 < len(items)

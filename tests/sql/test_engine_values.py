@@ -76,5 +76,5 @@ def test_engine_values(spark: SparkSession, case: Case) -> None:
 
 @pytest.mark.parametrize("text", ["LAST(CLASSIFIER(a) || b.sym)", "max(MATCH_NUMBER() + a.ts + b.ts)"])
 def test_of_two_variables(spark: SparkSession, text: str) -> None:
-    with pytest.raises(CepError, match="one variable only"):
+    with pytest.raises(CepError, match="only one variable"):
         spark.sql(measures(f"{text} AS x"))

@@ -155,7 +155,7 @@ def test_show_and_describe(session: SparkSession) -> None:
 
 def test_nothing_is_changed_by_rewriting(session: SparkSession) -> None:
     before = rows(session, "SHOW PATTERNS")
-    assert sparkcep.rewrite("CREATE PATTERN p AS (A a ORDER BY ts)", session).startswith("INSERT INTO")
+    assert sparkcep.rewrite("CREATE PATTERN never_made AS (A a ORDER BY ts)", session).startswith("INSERT INTO")
     assert sparkcep.rewrite("DROP PATTERN rise", session).startswith("INSERT INTO")
     session.sql("CREATE PATTERN IF NOT EXISTS rise AS (A a ORDER BY ts)")
     session.sql("DROP PATTERN IF EXISTS nobody")
@@ -172,7 +172,7 @@ def test_errors_name_both_places(session: SparkSession) -> None:
         "                             ^^^^^",
         "in pattern wrong, line 2:   WHERE b.prise > a.x",
         "                                    ^^^^^",
-        "Hint: there are: type, ts, x",
+        "Hint: available: type, ts, x",
     ]
 
 

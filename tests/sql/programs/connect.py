@@ -7,7 +7,7 @@ from pyspark.sql import SparkSession
 
 import sparkcep
 import sparkcep.notebook.magic as magics
-from sparkcep.errors import CepAnalysisError, CepUnsupportedError
+from sparkcep.errors import CepAnalysisError, CepSyntaxError, CepUnsupportedError
 
 spark = (
     SparkSession.builder.remote("local[2]")
@@ -48,6 +48,13 @@ assert rows(f"SELECT x.a.ts, x.b.ts FROM t {NEXT.format('COMPRESSED')}, LATERAL 
 spark.sql(f"CREATE OR REPLACE TEMP VIEW found AS SELECT * FROM t {ROW.format(0)}").collect()
 assert rows("SELECT t FROM found WHERE t > 2") == [(4,)]
 assert rows("SELECT 1") == [(1,)]
+AUTOMATON = (
+    "ORDER BY ts REGISTERS (top INT) START s FINAL f ARC s -> m WHEN type = 'A' SET top = x ARC m -> f WHEN x > top"
+)
+assert rows(f"SELECT match_start, match_end, top FROM t MATCH AUTOMATON ({AUTOMATON})") == [(1, 2, 5), (3, 4, 6)]
+FRAME = "ROWS BETWEEN CURRENT ROW AND UNBOUNDED FOLLOWING PATTERN (a b) DEFINE b AS x > PREV(x)"
+windowed = rows(f"SELECT ts, n OVER w FROM t WINDOW w AS (ORDER BY ts MEASURES COUNT(*) AS n {FRAME})")
+assert windowed == [(1, 2), (2, None), (3, 2), (4, None)]
 
 frame = spark.table("t").where("ts > 1")
 assert rows("SELECT * FROM {df} " + ROW.format("{more}"), None, df=frame, more=0) == [(4,)]
@@ -120,7 +127,7 @@ for sql, kind in (
     ("SELECT * FROM t MATCH PATTERN (SEQ(A a) ORDER BY ts DESC)", CepAnalysisError),
     ("SELECT * FROM t MATCH PATTERN (SEQ(A a, NOT SEQ(NOT A c, A d), B b) ORDER BY ts)", CepUnsupportedError),
     ("SELECT * FROM t MATCH PATTERN pairs", CepAnalysisError),
-    ("SELECT * FROM t MATCH AUTOMATON (START s FINAL s)", CepUnsupportedError),
+    ("SELECT * FROM t MATCH AUTOMATON (START s FINAL s)", CepSyntaxError),
     (f"SELECT * FROM t {SLOW}", CepUnsupportedError),
     ("SELECT * FROM rates MATCH_RECOGNIZE (ORDER BY timestamp PATTERN (a b))", CepUnsupportedError),
     (f"CREATE OR REPLACE VIEW lasting AS SELECT * FROM t {ROW.format(0)}", CepUnsupportedError),
