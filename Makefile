@@ -13,7 +13,7 @@ demo: java $(INSTALLED)
 	$(BIN)/python sql_examples/demo.py
 
 test: java $(INSTALLED) lint
-	$(BIN)/python -m pytest -n 2 --dist loadfile
+	$(BIN)/python -m pytest -n 2 --dist loadfile --durations=20
 
 lint: $(INSTALLED)
 	$(BIN)/ruff check .
