@@ -1,19 +1,23 @@
 # make demo   runs the examples on real flights
+# make stream runs a pattern over a generated stream for a minute
 # make test   passes the tests
-# Both make their own .venv and install everything into it.
+# Each makes its own .venv and installs everything into it.
 
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 INSTALLED := $(VENV)/.installed
 
-.PHONY: demo test lint format benchmark java clean
+.PHONY: demo stream test lint format benchmark java clean
 
 demo: java $(INSTALLED)
 	$(BIN)/python sql_examples/demo.py
 
+stream: java $(INSTALLED)
+	$(BIN)/python sql_examples/stream.py
+
 test: java $(INSTALLED) lint
-	$(BIN)/python -m pytest -n 2 --dist loadfile --durations=20
+	$(BIN)/python -m pytest -n 2 --dist loadfile --no-loadscope-reorder --durations=20
 
 lint: $(INSTALLED)
 	$(BIN)/ruff check .

@@ -8,8 +8,11 @@ Time is the event's number.
 * ``two_state`` (figure 8): Q1 against the constrained automaton of section 3, whose only loop keeps the state in a register.
 * ``ignorable`` (figures 16, 17): Q1 (k = 1, delta = 0, 500 events) where 0 … 90 % of the events are ignored: events/s, and the most runs alive.
 * ``registers``: Q2 with 0 … 8 further registers that every arc changes.
+* ``indexed``: some of them with the paper's data structure (section 5.1, appendix C) in the place of the engine's: see ``afa_indexed``.
 
-    python benchmarks/afa_figures.py [--quick] [--only queries,two_state,ignorable,registers]
+``held``: the most runs alive at one time in the first 100,000 events; of ``indexed``, the most nodes.
+
+    python benchmarks/afa_figures.py [--quick] [--only queries,two_state,ignorable,registers,indexed]
 
 First 1,500 events of each case are compared with the reference matcher. Times are the best of three runs, in processor seconds.
 """
@@ -23,12 +26,16 @@ from dataclasses import dataclass
 from pathlib import Path
 from time import process_time
 from typing import Any
+from unittest import mock
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
 import numpy as np
 import pyarrow as pa
+from afa_indexed import indexed
 
+from sparkcep.engines.automaton import run_kernels
+from sparkcep.engines.automaton.codes import P_PEAK
 from sparkcep.engines.automaton.engine import compile
 from sparkcep.spec.automaton import (
     Arc,
@@ -118,6 +125,12 @@ def cases() -> dict[str, list[Case]]:
         "ignorable": [
             Case(f"{share:.0%} ignored", q1(1, True), counters, 500, 0.5, 0.0, share)
             for share in (0, 0.1, 0.3, 0.5, 0.7, 0.8, 0.9)
+        ],
+        "indexed": [
+            Case("Q1, k = 2", q1(2), counters, 2000, 0.5, 0.25),
+            Case("Q2, p = 0.7", q2(), price, 500, 0.7, 0.25),
+            Case("Q2, p = 0.5", q2(), price, 500, 0.5, 0.25),
+            *(Case(f"{share:.0%} ignored", q1(1, True), counters, 500, 0.5, 0.0, share) for share in (0, 0.5, 0.9)),
         ],
         "registers": [Case(f"{n} more registers", q2(n), extras[n], 500, 0.7, 0.25) for n in (0, 1, 2, 4, 8)],
     }
@@ -220,6 +233,34 @@ def check(case: Case) -> None:
     )
 
 
+def held(case: Case, size: int) -> int:
+    """The most runs alive at one time."""
+    engine, most, advance = compile(spec(case)), 0, run_kernels.advance
+
+    def watched(given: Any, *rest: Any) -> Any:
+        nonlocal most
+        status = advance(given, *rest)
+        most = max(most, int(given.position[P_PEAK]))
+        return status
+
+    with mock.patch.object(run_kernels, "advance", watched):
+        for _ in engine.run(table(case, stream(case, size))):
+            pass
+    return most
+
+
+def measured_index(case: Case, size: int) -> tuple[float, int]:
+    """Events per second, and matches, of the paper's data structure."""
+    events, engine, best = table(case, stream(case, size)), compile(spec(case)), 1e9
+    with indexed() as matches:
+        for _ in range(3):
+            began = process_time()
+            assert not list(engine.run(events))
+            best = min(best, process_time() - began)
+    assert matches[-1] == sum(part.num_rows for part in engine.run(events))
+    return size / best, matches[-1]
+
+
 def measured(case: Case, size: int) -> Iterator[Any]:
     """Events per second, matches, arcs taken per event."""
     events, engine = table(case, stream(case, size)), compile(spec(case))
@@ -237,19 +278,26 @@ def main() -> None:
     """The tables."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--quick", action="store_true", help="a tenth of the stream")
-    parser.add_argument("--only", default="queries,two_state,ignorable,registers")
+    parser.add_argument("--only", default="queries,two_state,ignorable,registers,indexed")
     options = parser.parse_args()
     size = 100_000 if options.quick else 1_000_000
     for section, found in cases().items():
         if section not in options.only.split(","):
             continue
-        print(f"{section}\n{'':20} {'events/s':>12} {'matches':>10} {'arcs/event':>11} {'ratio':>6}")
+        print(f"{section}\n{'':20} {'events/s':>12} {'matches':>10} {'arcs/event':>11} {'held':>8} {'ratio':>6}")
         first = None
         for case in found:
             check(case)
-            rate, matches, taken = measured(case, size)
+            if section == "indexed":
+                rate, matches = measured_index(case, size)
+                with indexed():
+                    most = held(case, min(size, 100_000))
+                taken = float("nan")
+            else:
+                rate, matches, taken = measured(case, size)
+                most = held(case, min(size, 100_000))
             first = first or rate
-            print(f"{case.name:20} {rate:12,.0f} {matches:10,} {taken:11.2f} {rate / first:6.2f}", flush=True)
+            print(f"{case.name:20} {rate:12,.0f} {matches:10,} {taken:11.2f} {most:8,} {rate / first:6.2f}", flush=True)
 
 
 if __name__ == "__main__":

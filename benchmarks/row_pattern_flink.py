@@ -178,25 +178,25 @@ def _turns(options: argparse.Namespace) -> dict[str, int]:
 
 def _peer(name: str, package: str, program: str, request: dict[str, object]) -> dict[str, Result]:
     """Run ``program`` in the environment that has ``package``. Raises UnavailableError with the reason."""
-    python = _environment(name, package)
-    output = _call([str(python), "-c", program, json.dumps(request)], f"{package} does not run")
+    python = environment(name, package)
+    output = call([str(python), "-c", program, json.dumps(request)], f"{package} does not run")
     answers = json.loads(output.strip().splitlines()[-1])
     return {query: Result(tuple(found["seconds"]), tuple(found["answer"])) for query, found in answers.items()}
 
 
-def _environment(name: str, package: str) -> Path:
+def environment(name: str, package: str) -> Path:
     """The interpreter of a virtual environment with ``package`` in it; made once for each version."""
     folder = scan.CACHE / f"venv-{package.replace('==', '-')}"
     python, ready = folder / "bin" / "python", folder / "ready"
     if not ready.exists():
         print(f"installing {package} into {folder}", flush=True)
-        _call([sys.executable, "-m", "venv", "--clear", str(folder)], f"no environment for {name}")
-        _call([str(python), "-m", "pip", "install", "--quiet", package], f"pip does not install {package}")
+        call([sys.executable, "-m", "venv", "--clear", str(folder)], f"no environment for {name}")
+        call([str(python), "-m", "pip", "install", "--quiet", package], f"pip does not install {package}")
         ready.touch()
     return python
 
 
-def _call(command: Sequence[str], failure: str) -> str:
+def call(command: Sequence[str], failure: str) -> str:
     answer = subprocess.run(command, capture_output=True, text=True, check=False)
     if answer.returncode:
         lines = (answer.stderr or answer.stdout).strip().splitlines() or ["no output"]

@@ -13,9 +13,9 @@ from rewrites.dialect.clause import Clause, Site
 from rewrites.pushdown.aggregate_pushdown import Pushdown
 from rewrites.rules.aseq_functions import FunctionName
 from rewrites.rules.time_shards import Shards
-from rewrites.settings import Evaluation
+from rewrites.settings import Evaluation, StreamSettings
 from sparkcep.errors import CepError
-from sparkcep.spec import AnalyzeSpec, MatchSpec, to_json
+from sparkcep.spec import AnalyzeSpec, MatchSpec, StreamSpec, to_json
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,10 +30,11 @@ class Options:
     """
 
     function: Callable[[str], str] | None = None
-    check: Callable[[MatchSpec], None] | None = None
+    check: Callable[[MatchSpec | StreamSpec], None] | None = None
     keep_null_time: bool = True
     disabled: frozenset[str] = frozenset()
     evaluation: Evaluation = Evaluation()
+    stream: StreamSettings = StreamSettings()
     explain_rows: int = 0
     analyze: bool = False
     timeline: bool = False
@@ -45,6 +46,11 @@ class Options:
 
     def checked_function_of(self, spec: MatchSpec, site: Site) -> str | None:
         """The same, for a spec that an engine can run. A refusal without a span is reported at the clause's keyword."""
+        self.require_engine(spec, site)
+        return self.function_of(spec)
+
+    def require_engine(self, spec: MatchSpec | StreamSpec, site: Site) -> None:
+        """Raise if no engine can run ``spec``; at the clause's keyword, unless the error has a place."""
         try:
             if self.check is not None:
                 self.check(spec)
@@ -52,7 +58,6 @@ class Options:
             if error.span is None:
                 error.span = site.keyword
             raise
-        return self.function_of(spec)
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +66,7 @@ class RewrittenClause:
 
     ``pushdown``: its block answered by A-Seq, or why not. ``shards``: how its timeline is cut, or why not.
     ``counts``: the query that counts what happens to its rows (empty unless asked for);
-    ``timeline``: the query that lists the events of its matches (the same).
+    ``timeline``: the query that lists the events of its matches (the same). ``stream``: how it runs over a stream, if its input is one.
     """
 
     clause: Clause
@@ -74,6 +79,7 @@ class RewrittenClause:
     evaluation: Evaluation = Evaluation()
     counts: str = ""
     timeline: str = ""
+    stream: StreamSpec | None = None
 
 
 @dataclass(frozen=True, slots=True)

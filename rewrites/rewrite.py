@@ -10,8 +10,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 
+from rewrites.bind.correlation import Correlated, correlated
 from rewrites.bind.parameter_values import quantifier_bound
-from rewrites.bind.relation import Describe, in_scope, relation
+from rewrites.bind.relation import Describe, in_scope
 from rewrites.clauses import automaton, event_pattern, row_pattern, windows
 from rewrites.dialect import find_sites, parse_clause
 from rewrites.dialect.clause import Clause, MatchAutomatonClause, MatchRecognizeClause, Site
@@ -93,7 +94,15 @@ def _parsed(text: str, site: Site, parameter: Callable[[Span], int]) -> Clause:
 def _clause(
     clause: Clause, source: Source, describe: Describe, options: Options, *, only_clause: bool
 ) -> RewrittenClause:
-    rows = relation(clause.site, source, describe)
+    found = correlated(clause, source, describe)
+    if found.hidden:  # an aggregate in place of the matches would be one over all outer rows
+        options = replace(options, disabled=options.disabled | {AGGREGATE_PUSHDOWN})
+    part = _by_kind(found, options, only_clause=only_clause and not found.hidden)
+    return replace(part, query=found.query(part.query))
+
+
+def _by_kind(found: Correlated, options: Options, *, only_clause: bool) -> RewrittenClause:
+    clause, rows, source = found.clause, found.rows, found.source
     if isinstance(clause, MatchRecognizeClause):
         return row_pattern.row_pattern(clause, rows, source, options)
     if isinstance(clause, MatchAutomatonClause):

@@ -15,6 +15,7 @@ from rewrites.dialect.clause import Hint
 from sparkcep.errors import CepAnalysisError, CepError
 from sparkcep.pattern.event import Element
 from sparkcep.spec.event import Engine, Negation
+from sparkcep.spec.stream import LateRows
 
 Sharding = Literal["auto", "all", "off"]
 
@@ -37,6 +38,17 @@ class Evaluation:
 
 
 @dataclass(frozen=True, slots=True)
+class StreamSettings:
+    """How clauses over streams run. ``late_rows``: what becomes of rows later than the watermark allows. ``retention``: the WITHIN of clauses that
+    have none, as text of an interval. ``buckets``: into how many states the partitions of a clause are put; a checkpoint fixes it.
+    """
+
+    late_rows: LateRows = "drop"
+    retention: str | None = None
+    buckets: int = 8
+
+
+@dataclass(frozen=True, slots=True)
 class Setting:
     """A field of ``Evaluation``: its name as a session setting and as a hint, and how its text is read."""
 
@@ -55,6 +67,15 @@ def evaluation(setting: Callable[[str], str | None]) -> Evaluation:
     found = {known.key: text for known in SETTINGS if (text := setting(known.key)) is not None}
     values = {known.field: _value(known, found[known.key], known.key) for known in SETTINGS if known.key in found}
     return Evaluation(**values)
+
+
+def stream_settings(setting: Callable[[str], str | None]) -> StreamSettings:
+    """The session's settings for streams; ``setting`` looks one up. Raises CepAnalysisError."""
+    found = {
+        known.field: _value(known, text, known.key) for known in STREAM if (text := setting(known.key)) is not None
+    }
+    found.pop("mode", None)
+    return StreamSettings(**found)
 
 
 def hinted(base: Evaluation, hints: Iterable[Hint]) -> Evaluation:
@@ -113,6 +134,12 @@ def _shard_length(text: str) -> str | None:
     return None if text.lower() == "auto" else text
 
 
+def _interval(text: str) -> str:
+    if not text:
+        raise _Unknown("it is the length of an interval: 1 hour")
+    return text
+
+
 def _count(text: str) -> int:
     if not text.isdigit() or not int(text):
         raise _Unknown("it is a whole number, one or more")
@@ -145,5 +172,13 @@ SETTINGS: tuple[Setting, ...] = (
     Setting("statistics", "sparkcep.statistics", "CEP_STATISTICS", _statistics),
 )
 """All of them, in the order in which errors list them."""
+
+STREAM: tuple[Setting, ...] = (
+    Setting("mode", "sparkcep.stream.mode", "", _one_of(["conservative"])),
+    Setting("late_rows", "sparkcep.stream.lateRows", "", _one_of(get_args(LateRows))),
+    Setting("retention", "sparkcep.stream.retention", "", _interval),
+    Setting("buckets", "sparkcep.stream.buckets", "", _count),
+)
+"""Those of streams, which have no hints. The mode: rows are emitted when nothing can change them."""
 
 _HINTS: Mapping[str, Setting] = {known.hint: known for known in SETTINGS}

@@ -8,13 +8,15 @@ from importlib import import_module
 from typing import Any
 
 _SESSION = ("session", "install", "uninstall", "rewrite", "explain", "match", "match_automaton", "match_recognize")
-__all__ = [*_SESSION, "errors"]
+__all__ = [*_SESSION, "errors", "stream_monitor"]
 
 
 def __getattr__(name: str) -> Any:
     """The session functions, imported lazily: workers import this package too, and need no Spark session."""
     if name in _SESSION:
         return getattr(import_module("sparkcep.session"), name)
+    if name == "stream_monitor":
+        return import_module("sparkcep.streaming.monitor").stream_monitor
     if name == "load_ipython_extension":
         return import_module("sparkcep.notebook").load_ipython_extension
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

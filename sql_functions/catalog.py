@@ -92,6 +92,12 @@ class ClassicDescribe:
         with quiet:
             return bool(self._dataset(query).isStreaming())
 
+    def literal(self, parameter: str) -> str:
+        """A parameter's value as SQL."""
+        with quiet:
+            plan = self._dataset(f"SELECT {parameter} AS `r`").queryExecution().analyzed()
+        return str(plan.expressions().head().child().sql())
+
     def value(self, query: str) -> Any:
         """The one column, a constant."""
         with quiet:

@@ -30,17 +30,21 @@ EXPAND_NAME = "cep_expand"
 _BUILTIN = ("builtin", "system")
 
 
-def register_builtin(context: Any) -> None:
-    """Add ``cep_match`` to Spark's builtin table functions: sessions created afterwards have it. ``context``: SparkContext."""
+Builders = tuple[tuple[str, Any], ...]
+"""Table functions: names, and the scala.Function1 that makes the plan of a call."""
+
+
+def register_builtin(context: Any, builders: Builders) -> None:
+    """Add table functions to Spark's builtin ones: sessions created afterwards have them. ``context``: SparkContext."""
     registry = getattr(context._jvm.org.apache.spark.sql.catalyst.analysis, "TableFunctionRegistry$")
-    for name, builder in _builders(context):
+    for name, builder in builders:
         _register(context, getattr(registry, "MODULE$").builtin(), (name,), builder)
 
 
-def register_in_session(context: Any, jsession: Any) -> None:
-    """Add ``cep_match`` to an existing classic session (idempotent)."""
+def register_in_session(context: Any, jsession: Any, builders: Builders) -> None:
+    """Add table functions to an existing classic session (idempotent)."""
     registry = jsession.sessionState().tableFunctionRegistry()
-    for name, builder in _builders(context):
+    for name, builder in builders:
         try:
             _register(context, registry, (name,), builder)
         except Py4JJavaError as error:
@@ -143,8 +147,8 @@ def _literal(expression: Any) -> str:
         ) from None
 
 
-def _builders(context: Any) -> tuple[tuple[str, Any], ...]:
-    """The table functions, each with its plan builder."""
+def table_functions(context: Any) -> Builders:
+    """``cep_match`` and ``cep_expand``."""
     return (FUNCTION_NAME, _Builder(context)), (EXPAND_NAME, _ExpandBuilder(context))
 
 

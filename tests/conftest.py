@@ -2,13 +2,22 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from pyspark.sql import SparkSession
+from xdist.scheduler import LoadFileScheduling
 
 import sparkcep
+
+JAVA = "-XX:TieredStopAtLevel=1 -XX:ReservedCodeCacheSize=240m -XX:+UseSerialGC"
+"""Options of every JVM that the tests start: none lives long enough to earn back the time of the optimising compiler, which takes half of all
+that they need. The fast compiler's own default is a code cache for small programs."""
+if JAVA not in os.environ.get("JAVA_TOOL_OPTIONS", ""):
+    os.environ["JAVA_TOOL_OPTIONS"] = f"{JAVA} {os.environ.get('JAVA_TOOL_OPTIONS', '')}".strip()
 
 SETTINGS = {
     "spark.ui.enabled": "false",
@@ -18,6 +27,36 @@ SETTINGS = {
     "spark.sql.timeType.enabled": "true",
     "spark.default.parallelism": "2",
 }
+
+
+SERVERS = "tests/thrift"
+"""Files that share a server, and so a worker."""
+SLOW = (
+    "tests/sql/test_processes.py",
+    SERVERS,
+    "tests/cluster",
+    "tests/sql/test_notebook.py",
+    "tests/sql/test_stream",
+    "tests/sql/test_examples.py",
+    "tests/sql/test_docs.py",
+    "tests/sql/test_connect_server.py",
+)
+"""Files that run first: with the others behind them, both workers end at the same time."""
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Slow files first."""
+    items.sort(key=lambda item: next((i for i, path in enumerate(SLOW) if item.nodeid.startswith(path)), len(SLOW)))
+
+
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> LoadFileScheduling:
+    """A worker has whole files; all that need a server have one worker."""
+    return _ByFile(config, log)
+
+
+class _ByFile(LoadFileScheduling):
+    def _split_scope(self, nodeid: str) -> str:
+        return SERVERS if nodeid.startswith(SERVERS) else str(super()._split_scope(nodeid))
 
 
 @pytest.fixture(scope="session")

@@ -151,6 +151,8 @@ class ConditionBinder:
         distance = 1 if offset is None else offset
         if distance == 0:
             return f"({text})"
+        if self.relation.streaming:  # Spark has no LAG over a stream
+            raise _MatchDependent
         function = "LAG" if node.function == "PREV" else "LEAD"
         return quoted(self.neighbours.name(f"{function}({text}, {distance})"))
 

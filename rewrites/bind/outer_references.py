@@ -1,7 +1,7 @@
-"""Columns of a query around the clause, in a correlated subquery: measures may name them, what an engine evaluates may not.
+"""Columns of a query around the clause, in a correlated subquery, that stay as they are: those of measures, outside of navigations and aggregates.
 
-``n.limit`` in ``FROM names n, LATERAL (SELECT * FROM t MATCH_RECOGNIZE (… MEASURES LAST(a.x) + n.limit AS m …))`` stays as it is: Spark
-computes the measure, and plans the correlation. In a condition, a navigation or an aggregate the value would decide the matches.
+``n.limit`` in ``FROM names n, LATERAL (SELECT * FROM t MATCH_RECOGNIZE (… MEASURES LAST(a.x) + n.limit AS m …))``: Spark computes the measure, and
+plans the correlation. Elsewhere such columns have become the input's (``correlation``); what is left was no column of the rows around.
 """
 
 from __future__ import annotations
@@ -14,21 +14,23 @@ from rewrites.bind.aggregates import is_aggregate
 from rewrites.bind.names import Variables, outside_queries
 from rewrites.bind.relation import Relation
 from rewrites.dialect import column_path, span_of
-from rewrites.dialect.clause import MatchRecognizeClause, Name
+from rewrites.dialect.clause import MatchRecognizeClause, Measure, Name
 from rewrites.dialect.nodes import Navigation
 from rewrites.sql.source import lambda_names
-from sparkcep.errors import CepUnsupportedError
+from sparkcep.errors import CepAnalysisError, CepUnsupportedError
 
 
 def refuse_outer_references(
     clause: MatchRecognizeClause, variables: Variables, relation: Relation, outer: frozenset[str]
 ) -> None:
-    """Raise CepUnsupportedError at a column of an outer query where Spark cannot be asked for it."""
+    """Raise CepUnsupportedError at a name of an outer query that an engine would have to know."""
     if not outer:
         return
     for define in clause.defines:
         _refuse(outside_queries(define.condition.node), "in DEFINE", variables, relation, outer)
+    measures = {measure.name.value.lower() for measure in clause.measures}
     for measure in clause.measures:
+        _refuse_hidden(measure, measures, variables, relation, outer)
         for part in outside_queries(measure.expr.node):
             if isinstance(part, Navigation) or is_aggregate(part):
                 _refuse(outside_queries(part), "inside a navigation or an aggregate", variables, relation, outer)
@@ -47,6 +49,21 @@ def names_outer(node: exp.Expression, variables: Variables, relation: Relation, 
     return any(path is not None and is_outer(path, variables, relation, outer) for path in paths)
 
 
+def _refuse_hidden(
+    measure: Measure, measures: set[str], variables: Variables, relation: Relation, outer: frozenset[str]
+) -> None:
+    """Spark reads ``n.level`` as a field of a measure n rather than as a column of the query around."""
+    for part in outside_queries(measure.expr.node):
+        path = column_path(part)
+        if path is not None and path[0].value.lower() in measures and is_outer(path, variables, relation, outer):
+            raise CepAnalysisError(
+                f"{path[0].value} is a measure, and a table of the query around",
+                code="DUPLICATE_NAME",
+                span=path[0].span,
+                hint="rename the measure",
+            )
+
+
 def _refuse(
     parts: Iterable[exp.Expression], where: str, variables: Variables, relation: Relation, outer: frozenset[str]
 ) -> None:
@@ -60,8 +77,8 @@ def _refuse(
             continue
         name = ".".join(step.value for step in path)
         raise CepUnsupportedError(
-            f"{name}, a column of the query around, {where}",
+            f"{name}, not a column of the rows in the query around, {where}",
             code="OUTER_REFERENCE",
             span=span_of(part),
-            hint="join that query's table to the clause's input, PARTITION BY its columns, and compare them behind the clause",
+            hint="name a column of a table in that query's FROM, in a LATERAL subquery of one before it",
         )

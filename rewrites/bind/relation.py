@@ -14,11 +14,12 @@ from functools import lru_cache, partial
 from typing import Protocol
 
 from pyspark.errors import PySparkException
-from pyspark.sql.types import DataType, StructType
+from pyspark.sql.types import DataType, StructField, StructType
 
 from rewrites.dialect.clause import Name, Site
 from rewrites.dialect.tokens import tokenize
 from rewrites.sql.builder import quoted
+from rewrites.sql.parameters import with_values
 from rewrites.sql.source import Source
 from sparkcep.errors import CepAnalysisError, CepUnsupportedError, Span
 from sparkcep.spec.expression import Constant, SparkFunction
@@ -34,6 +35,9 @@ _NOT_ONE_TABLE = {
     "LIMIT",
 }
 """What may stand behind FROM where it is followed by more than a table."""
+
+HIDDEN = "__cep_r"
+"""How columns of the input begin that no user knows: values of the queries around a clause (``outer_values``)."""
 
 Describe = Callable[[str], StructType]
 
@@ -61,7 +65,8 @@ class Relation:
 
     ``describe`` sees the CTEs of the statement; ``scope`` adds them to a query that is to run on its own.
     ``expression``: Spark's analysis of a query's one column as a tree (a ``spec.expression.SparkFunction``), where it is in reach.
-    ``resources``: what Spark knows of a query's cost, where it is in reach.
+    ``resources``: what Spark knows of a query's cost, where it is in reach. ``streaming``: its rows come from a stream.
+    ``literal``: SQL of a parameter's value.
     """
 
     text: str
@@ -70,12 +75,24 @@ class Relation:
     scope: Callable[[str], str] = str
     expression: Callable[[str], SparkFunction | Constant] | None = None
     resources: Callable[[str], Resources] | None = None
+    streaming: bool = False
+    literal: Callable[[str], str] | None = None
+
+    def alone(self, query: str) -> str:
+        """``query`` as text that is parsed on its own: with the CTEs that it may name, and with the values of parameters."""
+        scoped = self.scope(query)
+        return scoped if self.literal is None else with_values(scoped, self.literal)
 
     @property
     def stand_in(self) -> str:
         """An empty relation with the same columns: Spark types expressions over it without re-analysing the input's query."""
         columns = [f"CAST(NULL AS {field.dataType.simpleString()}) AS {quoted(field.name)}" for field in self.schema]
         return f"(SELECT {', '.join(columns)})"
+
+    @property
+    def shown(self) -> list[StructField]:
+        """The columns that the user knows."""
+        return [field for field in self.schema if not field.name.startswith(HIDDEN)]
 
     def column(self, name: str) -> str | None:
         """The input column that a name refers to (in Spark's spelling), or None."""
@@ -128,9 +145,11 @@ class InputError(Exception):
         self.cause = cause
 
 
-def relation(site: Site, source: Source, describe: Describe) -> Relation:
-    """The input of the clause at ``site``. Raises InputError if Spark cannot read it, CepUnsupportedError if it is correlated."""
-    text = _input(site, source)
+def relation(site: Site, source: Source, describe: Describe, beside: Callable[[str], str] = str) -> Relation:
+    """The input of the clause at ``site``, as ``beside`` makes it from the text. Raises InputError if Spark cannot read it, CepUnsupportedError if it
+    is correlated.
+    """
+    text = beside(_input(site, source))
     scope = partial(in_scope, site=site, source=source)
     scoped = lru_cache(lambda query: describe(scope(query)))
     query = f"SELECT * FROM {text}\n"
@@ -145,21 +164,25 @@ def relation(site: Site, source: Source, describe: Describe) -> Relation:
             span=site.input,
             hint="join the two inputs first and put the clause over the result",
         ) from None
-    refuse_stream(site, describe, scope(query))
-    known = (getattr(describe, name, None) for name in ("expression", "resources"))
-    return Relation(text, schema, scoped, scope, *known)
+    expression, resources, literal = (getattr(describe, name, None) for name in ("expression", "resources", "literal"))
+    streaming = is_stream(describe, scope(query))
+    return Relation(text, schema, scoped, scope, expression, resources, streaming, literal)
 
 
-def refuse_stream(site: Site, describe: Describe, query: str) -> None:
-    """Raise CepUnsupportedError if ``query``, the input of the clause at ``site``, is a stream."""
+def is_stream(describe: Describe, query: str) -> bool:
+    """Whether the rows of ``query`` come from a stream."""
     streaming: Callable[[str], bool] | None = getattr(describe, "streaming", None)
-    if streaming is not None and streaming(query):
-        raise CepUnsupportedError(
-            "a pattern clause over a streaming relation",
-            code="STREAM",
-            span=site.input,
-            hint="write the stream to a table and put the clause over that, or run the query on each batch in foreachBatch",
-        )
+    return streaming is not None and streaming(query)
+
+
+def no_stream(what: str, span: Span) -> CepUnsupportedError:
+    """The refusal of what stands at ``span``, over a stream."""
+    return CepUnsupportedError(
+        f"{what} over a streaming relation",
+        code="STREAM",
+        span=span,
+        hint="write the stream to a table and put the clause over that, or run the query on each batch in foreachBatch",
+    )
 
 
 def _input(site: Site, source: Source) -> str:

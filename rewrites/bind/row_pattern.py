@@ -28,7 +28,7 @@ from rewrites.bind.window_functions import with_windows
 from rewrites.bind.within import NOT_POSITIVE, bind_window
 from rewrites.dialect import column_path
 from rewrites.dialect.clause import Expr, MatchRecognizeClause, Name, OrderItem, PartitionItem, Within
-from rewrites.dialect.outer_names import outer_names
+from rewrites.dialect.outer_queries import outer_names
 from rewrites.sql.builder import string
 from rewrites.sql.source import Source
 from sparkcep.errors import CepAnalysisError, Span
@@ -56,8 +56,9 @@ class BoundRowPattern:
     ``early`` are columns added below the windows, ``neighbours`` LAG/LEAD calls, ``arguments`` columns added beside the conditions (each SQL text →
     column name), ``column_types`` the types of input columns and of columns that measures read; ``outputs`` are the engine's measure columns,
     ``folds`` the aggregates that Spark computes from arrays of rows among these, ``measures`` (SQL over both, name). ``key_filters``: filters on
-    partitions, found by a rule. In windows, ``frame``; ``near``: the tests of the mask bits behind the variables' own; ``passed``: input columns in
-    the result.
+    partitions, found by a rule. ``deadline``: the column with a row's time + WITHIN.
+    In windows, ``frame``; ``near``: the tests of the mask bits behind the variables' own; ``passed``: input columns in the result.
+    ``lateral``: in a LATERAL subquery.
     """
 
     relation: Relation
@@ -83,6 +84,8 @@ class BoundRowPattern:
     frame: row.Frame | None = None
     near: tuple[str, ...] = ()
     passed: tuple[str, ...] = ()
+    deadline: str | None = None
+    lateral: bool = False
 
 
 Bound = tuple[tuple[str, str], ...]
@@ -129,7 +132,7 @@ def bind_row_pattern(
     texts = [text for text, _ in bound]
     check_measures(compress(clause.measures, known), compress(texts, known), outputs, relation)
     defines = _match_dependent(conditions, variables, relation, source, arguments, early)
-    defines = _within(clause, defines, variables, relation, source, arguments)
+    defines, deadline = _within(clause, defines, variables, relation, source, arguments)
     return BoundRowPattern(
         relation=relation,
         keys=keys,
@@ -150,6 +153,8 @@ def bind_row_pattern(
         rows_per_match=clause.rows_per_match,
         skip=_skip(clause, variables),
         initial=clause.initial is not None,
+        deadline=deadline,
+        lateral=clause.site.lateral,
     )
 
 
@@ -279,10 +284,10 @@ def _within(
     relation: Relation,
     source: Source,
     columns: Columns,
-) -> tuple[row.Define, ...]:
-    """WITHIN as a condition of every variable: the row's time is before the deadline of the match's first row."""
+) -> tuple[tuple[row.Define, ...], str | None]:
+    """WITHIN as a condition of every variable: the row's time is before the deadline of the match's first row; and the column with deadlines."""
     if clause.within is None:
-        return defines
+        return defines, None
     time = _event_time(clause)
     text, span = source.text(time.span), time.span
     within = Within(clause.within.span, clause.within)
@@ -292,10 +297,12 @@ def _within(
         f"CASE WHEN {window.time} IS NULL THEN NULL WHEN {window.deadline} > {window.time} THEN {window.deadline} "
         f"ELSE RAISE_ERROR({string(NOT_POSITIVE)}) END"
     )
-    first = row.ColumnAt(columns.name(deadline), row.Navigation(None, last=False, running=True))
+    column = columns.name(deadline)
+    first = row.ColumnAt(column, row.Navigation(None, last=False, running=True))
     inside = Call("lt", (row.ColumnAt(columns.name(window.time), CURRENT), first))
     known = {define.variable: define for define in defines}
-    return tuple(_both(known.get(name), name, inside, source.text(clause.within.span)) for name in variables.primary)
+    text = source.text(clause.within.span)
+    return tuple(_both(known.get(name), name, inside, text) for name in variables.primary), column
 
 
 def _both(define: row.Define | None, variable: str, inside: Call, text: str) -> row.Define:

@@ -8,15 +8,17 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import lru_cache, partial
 
 from pyspark.errors import PySparkException
 from pyspark.sql.types import StructField, StructType
 
-from rewrites.bind.relation import Describe, InputError, Relation, in_scope, refuse_stream, spark_message
+from rewrites.bind.relation import Describe, InputError, Relation, in_scope, is_stream, no_stream, spark_message
+from rewrites.bind.window_groups import Groups
 from rewrites.dialect.clause import MatchRecognizeClause, Name
-from rewrites.dialect.outer_names import outer_names
+from rewrites.dialect.outer_queries import outer_names
+from rewrites.dialect.table_refs import table_name
 from rewrites.dialect.tokens import Token, tokenize
 from rewrites.dialect.window_blocks import Item, WindowBlock
 from rewrites.sql.builder import quoted, string
@@ -65,7 +67,7 @@ class _Columns:
 
 
 @dataclass(frozen=True, slots=True)
-class _Scope:
+class BlockRows:
     """Queries over the block's FROM and WHERE. ``head``: hints; ``tail``: behind the select list."""
 
     head: str
@@ -85,20 +87,13 @@ def window_input(
     block: WindowBlock,
     clauses: tuple[MatchRecognizeClause, ...],
     ranks: tuple[tuple[str, str], ...],
+    groups: Groups | None,
     source: Source,
     describe: Describe,
 ) -> Below:
     """The input of the block's windows. ``ranks``: (SQL, column) to compute too. Raises InputError where Spark cannot read it."""
-    scope = _scope(block, source, describe)
-    columns, items = _Columns(), dict[Span, tuple[tuple[str, str], ...]]()
-    try:
-        star = scope.fields(["*"])
-    except PySparkException as error:
-        if "UNRESOLVED_COLUMN" in (error.getCondition() or "") and outer_names(source.sql, block.site):
-            raise _correlated(block) from None
-        raise InputError(in_scope(scope.query(["*"]), block.site, source), error) from None
-    refuse_stream(block.site, describe, in_scope(scope.query(["*"]), block.site, source))
-    columns.add("*", star, _unique([each.name for each in star]))
+    scope, columns = _rows(block, groups, source, describe)
+    items: dict[Span, tuple[tuple[str, str], ...]] = {}
     shown = [(name, each.name) for name, each in columns.fields]
     above = set()
     for item in block.items:
@@ -106,23 +101,63 @@ def window_input(
             continue
         if _key(source.sql, item.span) == "*" and not item.alias:
             items[item.span] = tuple(shown)
-        elif _is_name(source.sql, item, shown) or not (found := _computed(item, scope, source, columns, items)):
+        elif _is_name(source.sql, item, shown) or not (
+            found := _computed(item, scope, source, columns, items, grouped=groups is not None)
+        ):
             above.add(item.span)
         else:
             items[item.span] = found
     for text, name in ranks:
         columns.add(text, _analysed(scope, text, block), [name])
     qualified = _qualified(block, clauses, columns, scope, source)
-    alias = _alias(source.sql, block.rows)
+    alias = table_name(source.sql, block.rows) or "__cep_in"
     names = ", ".join(quoted(name) for name, _ in columns.fields)
-    text = f"({scope.query(columns.texts)}) AS {quoted(alias)}({names})"
+    rows = scope.query(columns.texts)
+    if block.having is not None:
+        rows = _having(rows, block.having, scope, source)
+    text = f"({rows}) AS {quoted(alias)}({names})"
     schema = StructType([StructField(name, each.dataType) for name, each in columns.fields])
-    known = (getattr(describe, name, None) for name in ("expression", "resources"))
+    expression, resources = (getattr(describe, name, None) for name in ("expression", "resources"))
     wrap = partial(in_scope, site=block.site, source=source)
     quantifier = "DISTINCT " if "DISTINCT" in words_in(source.sql, block.lead, upper=True) else ""
     return Below(
-        Relation(text, schema, scope.describe, wrap, *known), alias, items, frozenset(above), qualified, quantifier
+        Relation(text, schema, scope.describe, wrap, expression, resources),
+        alias,
+        items,
+        frozenset(above),
+        qualified,
+        quantifier,
     )
+
+
+def _rows(block: WindowBlock, groups: Groups | None, source: Source, describe: Describe) -> tuple[BlockRows, _Columns]:
+    """The rows that windows see, with the columns that they have by themselves: all, or those of the groups."""
+    scope, columns = block_rows(block, source, describe), _Columns()
+    whole = in_scope(scope.query(["*"]), block.site, source)
+    try:
+        star = scope.fields(["*"])
+    except PySparkException as error:
+        if "UNRESOLVED_COLUMN" in (error.getCondition() or "") and outer_names(source.sql, block.site):
+            raise _correlated(block) from None
+        raise InputError(whole, error) from None
+    if is_stream(describe, whole):
+        raise no_stream("a pattern in a window", block.site.input)
+    if groups is None:
+        columns.add("*", star, _unique([each.name for each in star]))
+        return scope, columns
+    scope = replace(scope, tail=f"{scope.tail}{groups.tail}\n")
+    for text, name in groups.columns:
+        columns.add(text, _analysed(scope, text, block), [name])
+    return scope, columns
+
+
+def _having(rows: str, having: Span, scope: BlockRows, source: Source) -> str:
+    """The groups that windows see."""
+    try:
+        scope.describe(f"{rows}HAVING {source.text(having)}\n")
+    except PySparkException as error:
+        raise CepAnalysisError(spark_message(error), code="EXPRESSION", span=having) from None
+    return f"{rows}HAVING {source.text(having)}\n"
 
 
 def _correlated(block: WindowBlock) -> CepUnsupportedError:
@@ -140,13 +175,14 @@ def words_in(sql: str, span: Span, *, upper: bool = False) -> set[str]:
     return {text.upper() if upper else text.lower() for text in found}
 
 
-def _scope(block: WindowBlock, source: Source, describe: Describe) -> _Scope:
+def block_rows(block: WindowBlock, source: Source, describe: Describe) -> BlockRows:
+    """FROM and WHERE of the block."""
     hint = _HINT.search(source.sql, block.lead.start, block.lead.end)
     where = "" if block.where is None else f"\nWHERE {source.text(block.where)}"
     plain = ", ".join(source.text(span) for span in block.plain)
     tail = f"FROM {source.text(block.rows)}{where}" + (f"\nWINDOW {plain}" if plain else "") + "\n"
     scoped = lru_cache(lambda query: describe(in_scope(query, block.site, source)))
-    return _Scope(f"{hint.group()} " if hint else "", tail, scoped)
+    return BlockRows(f"{hint.group()} " if hint else "", tail, scoped)
 
 
 def _unique(names: list[str]) -> list[str]:
@@ -167,7 +203,13 @@ def _is_name(sql: str, item: Item, shown: list[tuple[str, str]]) -> bool:
 
 
 def _computed(
-    item: Item, scope: _Scope, source: Source, columns: _Columns, items: dict[Span, tuple[tuple[str, str], ...]]
+    item: Item,
+    scope: BlockRows,
+    source: Source,
+    columns: _Columns,
+    items: dict[Span, tuple[tuple[str, str], ...]],
+    *,
+    grouped: bool,
 ) -> tuple[tuple[str, str], ...]:
     """Adds an item without a window of ours to the columns below; nothing where Spark cannot read it there (an alias of one above, say)."""
     _refuse_generators(item, source)
@@ -178,6 +220,9 @@ def _computed(
     except PySparkException:
         return ()
     names = [f"__cep_s{len(items)}_{i}" for i in range(len(found))]
+    taken = {name.lower() for name, _ in columns.fields}
+    if grouped and item.alias is not None and item.alias.value.lower() not in taken:
+        names = [item.alias.value]  # by which windows may know the value
     columns.add(text, found, names)
     return tuple((name, each.name) for name, each in zip(names, found, strict=True))
 
@@ -194,25 +239,15 @@ def _refuse_generators(item: Item, source: Source) -> None:
         )
 
 
-def _analysed(scope: _Scope, text: str, block: WindowBlock) -> list[StructField]:
+def _analysed(scope: BlockRows, text: str, block: WindowBlock) -> list[StructField]:
     try:
         return scope.fields([text])
     except PySparkException as error:
         raise CepAnalysisError(spark_message(error), code="EXPRESSION", span=block.items[0].span) from None
 
 
-def _alias(sql: str, rows: Span) -> str:
-    """The name under which the rows of one table are known: ``db.t``, ``t AS x``, ``(…) x (a, b)``."""
-    tokens = tokenize(sql)
-    last = tokens.index(rows.end) - 1
-    if tokens.items[last].key == ")":
-        last = tokens.partner[last] - 1
-    token = tokens.items[last] if last >= tokens.index(rows.start) else None
-    return token.text if token is not None and token.is_name and token.key != "FROM" else "__cep_in"
-
-
 def _qualified(
-    block: WindowBlock, clauses: tuple[MatchRecognizeClause, ...], columns: _Columns, scope: _Scope, source: Source
+    block: WindowBlock, clauses: tuple[MatchRecognizeClause, ...], columns: _Columns, scope: BlockRows, source: Source
 ) -> tuple[str, ...]:
     """Adds structs for names like ``t.price`` that stand above, or in windows: behind a window, its input's tables have no names."""
     taken = {name.lower() for name, _ in columns.fields}
@@ -229,7 +264,7 @@ def _qualified(
     return tuple(wanted)
 
 
-def _check(scope: _Scope, table: str, column: Name) -> None:
+def _check(scope: BlockRows, table: str, column: Name) -> None:
     try:
         scope.fields([f"{quoted(table)}.{quoted(column.value)}"])
     except PySparkException as error:

@@ -1,12 +1,12 @@
 """WITHIN of MATCH PATTERN: the first ORDER BY expression as a number, and the deadline of a window that opens there.
 
-``WITHIN INTERVAL 1 HOUR`` over a TIMESTAMP → time ``UNIX_MICROS(ts)``, deadline ``UNIX_MICROS(ts + INTERVAL 1 HOUR)``: Spark computes the sum, so
-months and years follow its calendar.
+``WITHIN INTERVAL 1 HOUR`` over a TIMESTAMP → time ``UNIX_MICROS(ts)``, deadline ``UNIX_MICROS(ts) + 3600000000``;
+``WITHIN INTERVAL 1 MONTH`` → deadline ``UNIX_MICROS(ts + INTERVAL 1 MONTH)``: Spark computes the sum, so days, months and years follow its calendar.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from pyspark.sql.types import (
     DataType,
@@ -29,18 +29,26 @@ from sparkcep.errors import CepAnalysisError, CepUnsupportedError, Span
 NOT_POSITIVE = "[CEP_ANALYSIS_WITHIN] WITHIN must be a positive length"
 """The error raised in Spark if a window's length is not positive."""
 
+TIME, DEADLINE = "__cep_time", "__cep_deadline"
+"""Columns with an event's time and its deadline."""
+
+_MICROS = {"SECOND": 1_000_000, "MINUTE": 60_000_000, "HOUR": 3_600_000_000}
+_DAY = 86_400_000_000
+
 _EPOCH_NTZ = "TIMESTAMP_NTZ '1970-01-01 00:00:00'"
 
 
 @dataclass(frozen=True, slots=True)
 class Window:
-    """SQL for time and deadline (BIGINT or DOUBLE), or a number of events. ``length``: the SQL of W, ``length_type`` its Spark type."""
+    """SQL for time and deadline (BIGINT or DOUBLE), or a number of events. ``length``: the SQL of W, ``length_type`` its Spark type; ``amount``: W in
+    units of the time, where the same is added to every time and SQL's text tells how much (None: Spark knows)."""
 
     time: str = ""
     deadline: str = ""
     events: int | None = None
     length: str = ""
     length_type: DataType | None = None
+    amount: int | None = None
 
 
 def bind_window(
@@ -64,10 +72,42 @@ def bind_window(
             span=within.span,
             hint=f"write {other}: {'WITHIN INTERVAL 1 HOUR' if is_number else 'WITHIN 100'}",
         )
-    both = _time_and_deadline(time, time_type, length, length_type, within.span)
-    window = Window(*both, length=length, length_type=length_type)
+    window = window_of(time, time_type, (length, length_type), within.span)
+    if amount := _amount(within.length.node, length_type, time_type):
+        window = replace(
+            window, amount=amount, deadline=f"{window.time} + {amount}L"
+        )  # addition of an interval costs five times as much
     relation.types_of([(window.deadline, within.span)])
     return window
+
+
+def window_of(time: str, time_type: DataType, length: tuple[str, DataType], span: Span) -> Window:
+    """The window of a ``length`` (SQL and type) that fits the type of the time; ``span``: where it is said."""
+    return Window(*_time_and_deadline(time, time_type, *length, span), length=length[0], length_type=length[1])
+
+
+def fixed_amount(length: exp.Expression) -> int | None:
+    """A positive whole literal; of an interval the microseconds, if it is below a day (Spark adds days by its calendar). None: anything else."""
+    length = length.unnest()
+    if isinstance(length, exp.Interval):
+        number = fixed_amount(exp.Literal.number(length.this.name)) if isinstance(length.this, exp.Literal) else None
+        micros = (number or 0) * _MICROS.get(length.text("unit").upper().removesuffix("S"), 0)
+        return micros if 0 < micros < _DAY else None
+    if (
+        not isinstance(length, exp.Literal)
+        or length.is_string
+        or not length.name.isascii()
+        or not length.name.isdigit()
+    ):
+        return None
+    return int(length.name) or None
+
+
+def _amount(length: exp.Expression, length_type: DataType, time_type: DataType) -> int | None:
+    """``Window.amount``."""
+    if isinstance(time_type, IntegralType):
+        return fixed_amount(length) if isinstance(length_type, IntegralType) else None
+    return fixed_amount(length) if isinstance(time_type, TimestampType | TimestampNTZType) else None
 
 
 def _length(within: Within, relation: Relation, source: Source) -> tuple[str, DataType]:

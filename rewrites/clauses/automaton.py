@@ -7,6 +7,7 @@ from dataclasses import replace
 from rewrites.bind.automaton import BoundAutomaton, bind_automaton
 from rewrites.bind.notices import notices
 from rewrites.bind.relation import Relation
+from rewrites.clauses.stream import automaton_stream
 from rewrites.dialect.clause import MatchAutomatonClause
 from rewrites.emit.analyze import automaton_counts
 from rewrites.emit.automaton import automaton_query, automaton_spec
@@ -20,6 +21,8 @@ from sparkcep.spec import AnalyzeSpec, AutomatonSpec
 def automaton(clause: MatchAutomatonClause, rows: Relation, source: Source, options: Options) -> RewrittenClause:
     """The clause over ``rows``, rewritten. Raises CepError."""
     bound = bind_automaton(clause, rows, source)
+    if rows.streaming:
+        return automaton_stream(clause, bound, source, options)
     if not options.analyze and key_filters.NAME not in options.disabled:  # ANALYZE is about all rows of the clause
         bound = replace(bound, key_filters=key_filters.key_filters(bound, clause.site, source))
     spec = replace(automaton_spec(bound), max_runs=options.evaluation.max_partial_matches)

@@ -6,8 +6,9 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 from rewrites.bind.event_pattern import BoundEventPattern, bind_event_pattern
-from rewrites.bind.relation import Relation
+from rewrites.bind.relation import Relation, no_stream
 from rewrites.bind.several_patterns import joined
+from rewrites.clauses.stream import event_stream
 from rewrites.dialect.clause import MatchPatternClause
 from rewrites.emit.analyze import event_pattern_counts
 from rewrites.emit.event_pattern import event_pattern_query, event_pattern_spec
@@ -58,9 +59,14 @@ def event_pattern(
 ) -> RewrittenClause:
     """The clause over ``rows``, rewritten; ``only_clause``: the statement has no other. Raises CepError."""
     if clause.site.kind == "MATCH PATTERNS":
+        if rows.streaming:
+            raise no_stream("MATCH PATTERNS", clause.site.keyword)
         return _several(clause, rows, source, options)
     context = _Context(clause, source, options, only_clause)
     planned = _planned(bind_event_pattern(clause, rows, source), context)
+    if rows.streaming:
+        shown = planned.shown or prune_fields.every_column(planned.bound, clause.site)
+        return event_stream(clause, planned.bound, shown, planned.evaluation, source, options)
     part = _emitted(planned, context)
     query, pushdown = _pushed(part, source, options)
     return RewrittenClause(
@@ -69,8 +75,11 @@ def event_pattern(
 
 
 def _key_filters(plan: _Plan, context: _Context) -> _Plan:
-    """Partitions that the WHERE around the clause excludes are not read; EXPLAIN ANALYZE PATTERN covers all of them."""
-    if context.options.analyze:
+    """Partitions that the WHERE around the clause excludes are not read; EXPLAIN ANALYZE PATTERN covers all of them.
+
+    Nor are those of a stream left out: its watermark would then follow the rest alone.
+    """
+    if context.options.analyze or plan.bound.relation.streaming:
         return plan
     filters = key_filters.key_filters(plan.bound, context.clause.site, context.source)
     return replace(plan, bound=replace(plan.bound, key_filters=filters))
@@ -85,6 +94,8 @@ def _inferred_equalities(plan: _Plan, context: _Context) -> _Plan:
 
 def _time_shards(plan: _Plan, context: _Context) -> _Plan:
     """A timeline that nothing partitions is cut, except under EXPLAIN ANALYZE, so that nothing is counted twice."""
+    if plan.bound.relation.streaming:
+        return plan
     shards = time_shards.time_shards(plan.bound, plan.evaluation, place=context.clause.site.keyword)
     analysed = "so that nothing is counted twice" if context.options.analyze and shards else shards
     return replace(plan, shards=analysed)

@@ -7,6 +7,7 @@ from dataclasses import replace
 from rewrites.bind.notices import notices
 from rewrites.bind.relation import Relation
 from rewrites.bind.row_pattern import BoundRowPattern, bind_row_pattern
+from rewrites.clauses.stream import row_stream
 from rewrites.dialect.clause import MatchRecognizeClause
 from rewrites.emit.analyze import row_pattern_counts
 from rewrites.emit.row_pattern import row_pattern_query, row_pattern_spec
@@ -20,8 +21,12 @@ from sparkcep.spec import AnalyzeSpec, RowPatternSpec
 def row_pattern(clause: MatchRecognizeClause, rows: Relation, source: Source, options: Options) -> RewrittenClause:
     """The clause over ``rows``, rewritten. Raises CepError."""
     bound = bind_row_pattern(clause, rows, source)
-    if not options.analyze and key_filters.NAME not in options.disabled:  # ANALYZE is about all rows of the clause
+    if (
+        not (options.analyze or rows.streaming) and key_filters.NAME not in options.disabled
+    ):  # ANALYZE is about all rows
         bound = replace(bound, key_filters=key_filters.key_filters(bound, clause.site, source))
+    if rows.streaming:
+        return row_stream(clause, bound, source, options)
     spec = row_pattern_spec(bound)
     query = row_pattern_query(bound, spec, options.checked_function_of(spec, clause.site))
     return RewrittenClause(clause, bound, spec, query, notices(clause))

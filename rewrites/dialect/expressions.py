@@ -8,7 +8,7 @@ from sqlglot.tokens import Token as RawToken
 from rewrites.dialect.clause import Expr, Name
 from rewrites.dialect.parser import LAMBDA_HINT, new_parser
 from rewrites.dialect.sites import find_sites
-from rewrites.dialect.spans import span_of
+from rewrites.dialect.spans import set_span, span_of
 from rewrites.dialect.tokens import Token, cover, tokenize
 from sparkcep.errors import CepSyntaxError, Span
 
@@ -41,6 +41,14 @@ def column_path(node: exp.Expr) -> tuple[Name, ...] | None:
     if not all(isinstance(part, exp.Identifier) for part in parts):
         return None  # ``A.*``
     return tuple(_name(part) for part in parts)
+
+
+def column_at(name: str, place: Span) -> exp.Expr:
+    """A column as it would be parsed at ``place``."""
+    node = exp.column(exp.to_identifier(name, quoted=True))
+    for part in node.walk():
+        set_span(part, place)
+    return node
 
 
 def _check_lambdas(sql: str, node: exp.Expr) -> None:

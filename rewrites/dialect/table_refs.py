@@ -5,7 +5,8 @@ Keywords are not reserved in Spark SQL: MATCH_RECOGNIZE is a clause only if a ta
 
 from __future__ import annotations
 
-from rewrites.dialect.tokens import Tokens
+from rewrites.dialect.tokens import Tokens, tokenize
+from sparkcep.errors import Span
 
 _STARTS = {"FROM", "JOIN"}
 _STOPS = {
@@ -123,6 +124,16 @@ def follows_condition(tokens: Tokens, clause: int) -> str | None:
         if key in {",", ";"} | _STARTS:
             return None
     return None
+
+
+def table_name(sql: str, rows: Span) -> str | None:
+    """The name under which the rows of one table are known: ``db.t``, ``t AS x``, ``(…) x (a, b)``; None if they have none."""
+    tokens = tokenize(sql)
+    last = tokens.index(rows.end) - 1
+    if tokens.items[last].key == ")":
+        last = tokens.partner[last] - 1
+    token = tokens.items[last] if last >= tokens.index(rows.start) else None
+    return token.text if token is not None and token.is_name and token.key != "FROM" else None
 
 
 def _backwards(tokens: Tokens, before: int) -> list[int]:

@@ -1,7 +1,7 @@
 """Query blocks with row patterns in windows: ``SELECT … OVER w … FROM … [WHERE …] WINDOW w AS (… PATTERN …) [ORDER BY …] …``.
 
 In: any SQL text. Out: a ``WindowBlock`` for each block that has such a window, cut at its keywords, with the calls over the windows in it.
-Nothing is resolved. Refused by name: blocks in which such a window cannot be evaluated before the rest (GROUP BY, FROM first, pipes).
+Nothing is resolved. Refused by name: blocks in which such a window cannot be evaluated before the rest (FROM first, pipes).
 """
 
 from __future__ import annotations
@@ -20,17 +20,13 @@ from sparkcep.errors import CepSyntaxError, Span
 _SET_OPERATIONS = {"UNION", "EXCEPT", "INTERSECT", "MINUS", "SETMINUS"}
 _ENDS = {"WHERE", "GROUP", "HAVING", "QUALIFY", "WINDOW", "ORDER", "SORT", "CLUSTER", "DISTRIBUTE", "LIMIT", "OFFSET"}
 _TAIL = {"ORDER", "SORT", "CLUSTER", "DISTRIBUTE", "LIMIT", "OFFSET"}
+_FILTERS = ("WHERE", "HAVING", "QUALIFY")
+_WHERE = "WHERE selects the rows that windows see, QUALIFY those of the result"
 _NO_OPERANDS = "OVER NOT AND OR IS IN LIKE ILIKE RLIKE BETWEEN THEN ELSE CASE WHEN DIV INTERVAL DISTINCT FROM COLLATE"
 _NO_OPERAND = frozenset(_NO_OPERANDS.split())
 """Words behind which a name is no alias."""
 _BEFORE_OPERAND = frozenset(["=", "<", ">", "+", "-", "*", "/", "AND", "OR", "NOT", "BY", ","])
 """What may stand before a column called limit or offset."""
-_GROUPED = "group in a subquery, and put the window over it: SELECT … FROM (SELECT … GROUP BY …) WINDOW …"
-_REFUSED = {
-    "GROUP": ("GROUP BY", _GROUPED),
-    "HAVING": ("HAVING", _GROUPED),
-    "QUALIFY": ("QUALIFY", "put the window into a subquery, and a WHERE around it"),
-}
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +61,8 @@ class Item:
 class WindowBlock:
     """A block from SELECT to its last section (where it is no part of a set operation: ORDER BY and LIMIT, the ``tail``, too).
 
-    ``lead``: what stands between SELECT and the first item (DISTINCT, hints); ``rows``: behind FROM; ``plain``: other windows' definitions.
+    ``lead``: what stands between SELECT and the first item (DISTINCT, hints); ``rows``: behind FROM; ``groups``: the items of GROUP BY; ``plain``:
+    other windows' definitions; ``outer_calls``: those in QUALIFY and in the tail.
     """
 
     site: Site
@@ -73,9 +70,12 @@ class WindowBlock:
     items: tuple[Item, ...]
     rows: Span
     where: Span | None
+    groups: tuple[Span, ...]
+    having: Span | None
+    qualify: Span | None
     plain: tuple[Span, ...]
     tail: Span | None
-    tail_calls: tuple[Call, ...]
+    outer_calls: tuple[Call, ...]
     windows: tuple[Window, ...]
 
     @property
@@ -113,19 +113,23 @@ class _Cut:
         items = tuple(self._item(part, calls) for part in split_commas(self.items[head:from_item]))
         sections = {key: self._section(n) for n, (_, key) in enumerate(self.headers)}
         tail = self._tail()
-        tail_calls = tuple(call for call in calls if tail is not None and call.span.start >= tail.start)
+        where, having, qualify = (cover(part) if (part := sections.get(key)) else None for key in _FILTERS)
+        outer_calls = tuple(
+            call for call in calls for at in (qualify, tail) if at and at.start <= call.span.start < at.end
+        )
         known = [call for item in items for call in item.calls]
-        stray = next((call for call in calls if call not in known and call not in tail_calls), None)
+        stray = next((call for call in calls if call not in known and call not in outer_calls), None)
         if stray is not None:
-            refuse(self.tokens, stray.span, "OVER a window with a pattern outside of the select list and ORDER BY")
+            message = "OVER a window with a pattern outside of the select list, QUALIFY and ORDER BY"
+            refuse(self.tokens, stray.span, message)
         last = self.items[self.end - 1].span
         span = self.items[self.select].span.to(last)
         lead = Span(self.items[self.select].span.end, self.items[head].span.start)
         windows = tuple(self._window(place) for place in self.places)
-        where = sections.get("WHERE")
+        groups = tuple(cover(part) for part in split_commas(sections.get("GROUP", ())) if part)
         return WindowBlock(
             self._site(span, cover(sections["FROM"])), lead, items, cover(sections["FROM"]),
-            cover(where) if where else None, self._plain(), tail, tail_calls, windows,
+            where, groups, having, qualify, self._plain(), tail, outer_calls, windows,
         )  # fmt: skip
 
     def _end(self) -> int:
@@ -185,7 +189,8 @@ class _Cut:
             i = start + 1
             while key == "WINDOW" and i + 2 < self.end and self.items[i + 2].key == "(":
                 found[i + 2] = self.items[i].name
-                i = self.tokens.partner[i + 2] + 2 if self.tokens.partner[i + 2] >= 0 else self.end
+                close = self.tokens.partner[i + 2]
+                i = close + 2 if 0 <= close < self.end - 1 and self.items[close + 1].key == "," else self.end
         return found
 
     def _check(self) -> None:
@@ -193,10 +198,10 @@ class _Cut:
             message = "a window with a pattern in a query that is not SELECT … FROM …"
             refuse(self.tokens, self.items[self.select].span, message)
         for i, key in self.headers:
-            if key in _REFUSED:
-                name, hint = _REFUSED[key]
-                words = self.items[i].span.to(self.items[i + (key == "GROUP")].span)
-                refuse(self.tokens, words, f"{name} beside a window with a pattern", hint)
+            if key == "HAVING" and "GROUP" not in [other for _, other in self.headers]:
+                refuse(
+                    self.tokens, self.items[i].span, "HAVING without GROUP BY beside a window with a pattern", _WHERE
+                )
 
     def _from_first(self) -> bool:
         """``FROM t SELECT …``, or a pipe: a table reference stands before SELECT."""

@@ -74,7 +74,7 @@ def aggregate_input(
     """The rows that the engine reads."""
     columns = [spec.rank, *spec.partition]
     if isinstance(spec.within, WithinTime):
-        columns += [spec.within.time, spec.within.deadline]
+        columns += spec.within.columns
     columns += [column for output in spec.outputs if (column := read_column(output.source)) is not None]
     columns += [column for column in (spec.emit, spec.classes) if column is not None]
     columns += linked(spec.neighbours).columns

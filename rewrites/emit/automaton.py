@@ -6,23 +6,34 @@ input))), spec)``: one exchange and one sort, whole partitions in order behind t
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from pyspark.sql.types import DataType, StringType
 from sqlglot import exp
 
 from rewrites.bind.automaton import BoundAutomaton
+from rewrites.bind.within import DEADLINE, TIME
 from rewrites.emit.masks import ROW_NUMBER, checked, mask_columns
-from rewrites.sql.builder import match_call, named, over, quoted, raw, select, text_of
+from rewrites.sql.builder import match_call, named, over, quoted, raw, select, string, text_of
 from rewrites.sql.transport import carried_schema, decoded_columns, encoded
-from sparkcep.spec.automaton import AutomatonSpec, EventValue, FinalState, Output, RegisterValue, leaves, values
+from sparkcep.spec.automaton import (
+    AutomatonSpec,
+    EventValue,
+    FinalState,
+    Output,
+    RegisterValue,
+    leaves,
+    values,
+)
 from sparkcep.spec.event import FirstEvent, LastEvent, WithinTime
 
-TIME, DEADLINE, ENDS = "__cep_time", "__cep_deadline", "__cep_ends"
+ENDS = "__cep_ends"
 EVENT_TIME = "__cep_o0"
 
 
 def automaton_spec(bound: BoundAutomaton) -> AutomatonSpec:
     """The MatchSpec of a bound clause."""
-    outputs = _outputs(bound)
+    outputs = outputs_of(bound)
     return AutomatonSpec(
         states=bound.states.names,
         finals=bound.states.finals,
@@ -31,10 +42,19 @@ def automaton_spec(bound: BoundAutomaton) -> AutomatonSpec:
         outputs=tuple(output for output, _ in outputs),
         schema=carried_schema((output.name, data_type) for output, data_type in outputs).json(),
         registers=bound.registers,
-        within=None if bound.window is None else WithinTime(TIME, DEADLINE),
+        within=_within(bound),
         partition=tuple(_key_column(bound, i) for i in range(len(bound.keys))),
         text=bound.text,
     )
+
+
+def _within(bound: BoundAutomaton) -> WithinTime | None:
+    """Where the same is added to every time, the event's own time is all that the engine needs."""
+    if bound.window is None:
+        return None
+    if bound.window.amount is None:
+        return WithinTime(TIME, DEADLINE)
+    return WithinTime(bound.time_column or EVENT_TIME, length=bound.window.amount)
 
 
 def automaton_query(
@@ -42,38 +62,42 @@ def automaton_query(
 ) -> str:
     """The query that stands in the clause's place, in parentheses. ``keep_null_time``: a NULL event time is an error, else dropped."""
     rows = match_call(engine_input(bound, spec, keep_null_time=keep_null_time), spec, function)
-    found = decoded_columns(rows, ((output.name, data_type) for output, data_type in _outputs(bound)))
-    return f"({text_of(exp.select(*_results(bound)).from_(found))})"
+    found = decoded_columns(rows, ((output.name, data_type) for output, data_type in outputs_of(bound)))
+    return f"({text_of(exp.select(*results(bound)).from_(found))})"
 
 
 def engine_input(bound: BoundAutomaton, spec: AutomatonSpec, *, keep_null_time: bool) -> exp.Select:
     """The rows that an engine reads: columns and masks, partition after partition, in order."""
+    start = f" + CASE WHEN {quoted(ROW_NUMBER)} = 1 THEN 1 ELSE 0 END"
+    masks = [named(f"{quoted(name)}{'' if i else start}", name) for i, name in enumerate(spec.masks)]
+    return select([*read(bound, spec), *masks], _windowed(bound, keep_null_time))
+
+
+def read(bound: BoundAutomaton, spec: AutomatonSpec) -> list[exp.Expression]:
+    """The columns that the engine reads, the masks apart, in their encoding for it."""
     types = bound.column_types | {EVENT_TIME: bound.time_type, ENDS: bound.ends_type}
     types |= {_key_column(bound, i): key.data_type for i, key in enumerate(bound.keys)}
-    columns = [
+    return [
         named(encoded(quoted(name), types[name]) if name in types else quoted(name), name) for name in _needed(spec)
     ]
-    start = f" + CASE WHEN {quoted(ROW_NUMBER)} = 1 THEN 1 ELSE 0 END"
-    columns += [named(f"{quoted(name)}{'' if i else start}", name) for i, name in enumerate(spec.masks)]
-    return select(columns, _windowed(bound, keep_null_time))
 
 
 def _windowed(bound: BoundAutomaton, keep_null_time: bool) -> exp.Select:
     partition = [quoted(_key_column(bound, i)) for i in range(len(bound.keys))]
     order = [f"{quoted(f'__cep_o{i}')}{direction}" for i, (_, direction) in enumerate(bound.order)]
     return select(
-        [exp.Star(), named(over("ROW_NUMBER()", partition, order), ROW_NUMBER)], _events(bound, keep_null_time)
+        [exp.Star(), named(over("ROW_NUMBER()", partition, order), ROW_NUMBER)], events(bound, keep_null_time)
     )
 
 
-def _events(bound: BoundAutomaton, keep_null_time: bool) -> exp.Select:
-    """The input with bits, times and the columns that arcs read."""
-    columns: list[exp.Expression] = [exp.Star()]
+def events(bound: BoundAutomaton, keep_null_time: bool, more: Sequence[exp.Expression] = ()) -> exp.Select:
+    """The input with bits, times, the columns that arcs read, and ``more``."""
+    columns: list[exp.Expression] = [exp.Star(), *more]
     for text, name in mask_columns(bound.tests, start="FALSE"):
         columns.append(named(checked(text, bound.time, bound.window, keep_null_time=keep_null_time), name))
     columns += [named(key.text, _key_column(bound, i)) for i, key in enumerate(bound.keys) if key.column is None]
     columns += [named(text, f"__cep_o{i}") for i, (text, _) in enumerate(bound.order)]
-    if bound.window is not None:
+    if bound.window is not None and bound.window.amount is None:
         columns += [named(bound.window.time, TIME), named(bound.window.deadline, DEADLINE), named(bound.ends, ENDS)]
     columns += [named(text, name) for text, name in bound.columns.items()]
     query = select(columns, bound.relation.text).where(*map(raw, bound.key_filters))
@@ -88,7 +112,7 @@ def _needed(spec: AutomatonSpec) -> list[str]:
     """Columns that the engine reads, the masks apart."""
     columns = [*spec.partition]
     if spec.within is not None:
-        columns += [spec.within.time, spec.within.deadline]
+        columns += spec.within.columns
     found = (leaf for arc in spec.arcs for value in values(arc) for leaf in leaves(value))
     columns += [leaf.column for leaf in found if isinstance(leaf, EventValue)]
     columns += [register.column for register in spec.registers if register.column is not None]
@@ -97,7 +121,7 @@ def _needed(spec: AutomatonSpec) -> list[str]:
     return list(dict.fromkeys(columns))
 
 
-def _outputs(bound: BoundAutomaton) -> list[tuple[Output, DataType]]:
+def outputs_of(bound: BoundAutomaton) -> list[tuple[Output, DataType]]:
     """The engine's columns with the types that they have for the user."""
     time = bound.time_column or EVENT_TIME
     keys = ((_key_column(bound, i), key.name, key.data_type) for i, key in enumerate(bound.keys))
@@ -106,21 +130,27 @@ def _outputs(bound: BoundAutomaton) -> list[tuple[Output, DataType]]:
         (Output("match_start", FirstEvent(time)), bound.time_type),
         (Output("match_end", LastEvent(time)), bound.time_type),
     ]
-    if bound.window is not None:
+    if bound.window is not None and bound.window.amount is None:
         found.append((Output("lifetime_end", FirstEvent(ENDS)), bound.ends_type))
-    found.append((Output("final_state", FinalState()), StringType()))
+    if len(bound.states.finals) > 1:
+        found.append((Output("final_state", FinalState()), StringType()))
     registers = bound.register_types.items()
     return found + [(Output(name, RegisterValue(name)), data_type) for name, data_type in registers]
 
 
-def _results(bound: BoundAutomaton) -> list[exp.Expression]:
-    """PARTITION BY columns, times, final state, registers."""
-    ends = quoted("lifetime_end") if bound.window is not None else bound.ends
+def results(bound: BoundAutomaton) -> list[exp.Expression]:
+    """PARTITION BY columns, times, final state, registers. What is the same in every match, or follows from its first event's time, is not asked
+    of the engine: each column costs as much as a tenth of the whole."""
+    ends = bound.ends if bound.window is None else quoted("lifetime_end")
+    if bound.window is not None and bound.window.amount is not None:
+        ends = f"{quoted('match_start')} + {bound.window.length}"
+    finals = bound.states.finals
+    state = quoted("final_state") if len(finals) > 1 else string(finals[0])
     return [
         *(raw(quoted(key.name)) for key in bound.keys),
         *(raw(quoted(name)) for name in ("match_start", "match_end")),
         named(quoted("match_end"), "lifetime_start"),
         named(ends, "lifetime_end"),
-        raw(quoted("final_state")),
+        named(state, "final_state"),
         *(raw(quoted(name)) for name in bound.register_types),
     ]

@@ -16,7 +16,7 @@ def buffer_output(bound: BoundEventPattern) -> tuple[Output, DataType]:
 
     ``variables`` is NULL; its type names the variables in pattern order, an ARRAY for a closure.
     """
-    event = StructType([StructField(field.name, field.dataType) for field in bound.relation.schema])
+    event = StructType([StructField(field.name, field.dataType) for field in bound.relation.shown])
     positive = elements(bound.pattern, negated=False)
     kinds = [
         StructField(element.variable, ArrayType(ByteType()) if element.kleene else ByteType()) for element in positive

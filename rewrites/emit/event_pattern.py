@@ -7,7 +7,7 @@ matches.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from pyspark.sql.types import ArrayType, BooleanType, DataType, IntegerType, StructField, StructType
 from sqlglot import exp
@@ -15,6 +15,8 @@ from sqlglot import exp
 from rewrites.bind.event_pattern import BoundEventPattern, type_in
 from rewrites.bind.match_aggregates import EMIT_TIME
 from rewrites.bind.names import Variables, reference
+from rewrites.bind.relation import HIDDEN
+from rewrites.bind.within import DEADLINE, TIME
 from rewrites.dialect import span_of
 from rewrites.emit.buffers import buffer_output
 from rewrites.emit.classes import by_class, of_class
@@ -41,7 +43,7 @@ from sparkcep.spec.event import (
 from sparkcep.spec.expression import terms
 from sparkcep.spec.row import MASK_BITS
 
-RANK, TIME, DEADLINE = "__cep_rank", "__cep_time", "__cep_deadline"
+RANK = "__cep_rank"
 MOMENT, UNTIL, NOW = "__cep_moment", "__cep_until", "__cep_now"
 """EMIT CHANGES: the number of an event's time in its partition, when a match expires, and the time in the window's unit."""
 EVENT_TIME = "__cep_o0"
@@ -49,7 +51,7 @@ EVENT_TIME = "__cep_o0"
 
 def event_pattern_spec(bound: BoundEventPattern, shown: Shown, shards: Shards | None = None) -> EventPatternSpec:
     """The MatchSpec of a bound clause."""
-    outputs = _outputs(bound, shown, shards)
+    outputs = outputs_of(bound, shown, shards)
     return EventPatternSpec(
         variables=bound.variables,
         pattern=bound.pattern,
@@ -97,7 +99,7 @@ def all_matches(
     """The engine's matches, before the filters that Spark applies."""
     rows = engine_input(bound, needed(bound, spec), keep_null_time=keep_null_time, shards=shards)
     events = {o.name: tuple(f for f, _ in o.source.fields) for o in spec.outputs if isinstance(o.source, EventStruct)}
-    outputs = _outputs(bound, Shown(events, frozenset(output.name for output in spec.outputs)), shards)
+    outputs = outputs_of(bound, Shown(events, frozenset(output.name for output in spec.outputs)), shards)
     return structs(decoded_columns(match_call(rows, spec, function), flat_columns(outputs)), spec.outputs)
 
 
@@ -112,14 +114,18 @@ def engine_input(
     """The rows that an engine reads: the columns ``names`` and the masks, partition after partition, in order. With ``shards``, each partition is
     restricted to what one shard of the timeline needs. ``every_event``: include events that take no part in a match, and add MOMENT.
     """
-    events = _windowed(bound, _events(bound, keep_null_time, every_event), shards, every_event)
-    types = {f.name: f.dataType for f in bound.relation.schema} | {EVENT_TIME: bound.time_type}
-    types |= {_key_column(bound, i): key.data_type for i, key in enumerate(bound.keys)}
-    columns = [named(encoded(quoted(name), types[name]) if name in types else quoted(name), name) for name in names]
-    columns = [own() if name == OWN else column for name, column in zip(names, columns, strict=True)]
+    events = _windowed(bound, event_rows(bound, keep_null_time, every_event), shards, every_event)
+    columns = [own() if name == OWN else column for name, column in zip(names, read(bound, names), strict=True)]
     marked = len(bound.variables) + 1 if is_contiguous(bound) else None
     columns += [named(_mask_with_start(name, i, shards, marked), name) for i, (_, name) in enumerate(_masks(bound))]
     return select(columns, events)
+
+
+def read(bound: BoundEventPattern, names: list[str]) -> list[exp.Expression]:
+    """The columns ``names`` in their encoding for the engine."""
+    types = {f.name: f.dataType for f in bound.relation.schema} | {EVENT_TIME: bound.time_type}
+    types |= {_key_column(bound, i): key.data_type for i, key in enumerate(bound.keys)}
+    return [named(encoded(quoted(name), types[name]) if name in types else quoted(name), name) for name in names]
 
 
 def _flagged(shards: Shards | None) -> bool:
@@ -134,13 +140,15 @@ def event_times(bound: BoundEventPattern, *, keep_null_time: bool) -> exp.Select
     columns += [named(quoted(EVENT_TIME), EMIT_TIME)]
     if bound.window is not None:
         columns.append(named(f"MAX({quoted(RANK if bound.window.events else TIME)})", NOW))
-    query = select(columns, _windowed(bound, _events(bound, keep_null_time, True), None, True))
+    query = select(columns, _windowed(bound, event_rows(bound, keep_null_time, True), None, True))
     return query.where(raw(f"{quoted(EVENT_TIME)} IS NOT NULL")).group_by(*map(raw, keys), raw(quoted(EVENT_TIME)))
 
 
-def _events(bound: BoundEventPattern, keep_null_time: bool, every_event: bool = False) -> exp.Select:
-    """The input with mask bits, times and the columns that conditions read; events that cannot take part are dropped."""
-    columns: list[exp.Expression] = [exp.Star()]
+def event_rows(
+    bound: BoundEventPattern, keep_null_time: bool, every_event: bool = False, more: Sequence[exp.Expression] = ()
+) -> exp.Select:
+    """The input with mask bits, times, the columns that conditions read, and ``more``; events that cannot take part are dropped."""
+    columns: list[exp.Expression] = [exp.Star(), *more]
     masks = [(of_class(text, bound) if every_event else text, name) for text, name in _masks(bound)]
     columns += [
         named(checked(text, bound.time, bound.window, keep_null_time=keep_null_time), name) for text, name in masks
@@ -224,14 +232,16 @@ def _mask_with_start(name: str, i: int, shards: Shards | None, marked: int | Non
 def _within(bound: BoundEventPattern) -> WithinTime | WithinEvents | None:
     if bound.window is None:
         return None
-    return WithinTime(TIME, DEADLINE) if bound.window.events is None else WithinEvents(bound.window.events)
+    if bound.window.events is not None:
+        return WithinEvents(bound.window.events)
+    return WithinTime(TIME, DEADLINE) if bound.window.amount is None else WithinTime(TIME, length=bound.window.amount)
 
 
 def _key_column(bound: BoundEventPattern, i: int) -> str:
     return bound.keys[i].column or f"__cep_k{i}"
 
 
-def _outputs(bound: BoundEventPattern, shown: Shown, shards: Shards | None) -> list[tuple[Output, DataType]]:
+def outputs_of(bound: BoundEventPattern, shown: Shown, shards: Shards | None) -> list[tuple[Output, DataType]]:
     """The result's columns with their user-visible types; at least one."""
     if bound.matches == "compressed":
         return [*_key_outputs(bound), _time_outputs(bound)[1], buffer_output(bound)]
@@ -281,7 +291,7 @@ def needed(bound: BoundEventPattern, spec: EventPatternSpec) -> list[str]:
     """The columns that the engine reads, except the masks."""
     columns = [RANK, *spec.partition]
     if isinstance(spec.within, WithinTime):
-        columns += [spec.within.time, spec.within.deadline]
+        columns += spec.within.columns
     columns += [term.column for predicate in bound.conditions for term in terms(predicate.condition) if term.column]
     for output in spec.outputs:
         source = output.source
@@ -293,11 +303,13 @@ def needed(bound: BoundEventPattern, spec: EventPatternSpec) -> list[str]:
 
 
 def over_matches(node: exp.Expression, bound: BoundEventPattern, source: Source) -> str:
-    """A residual conjunct over the result: ``a.price`` is a field of the STRUCT column ``a``."""
+    """A residual conjunct over the result: ``a.price`` is a field of the STRUCT column ``a``; what is hidden is a key."""
     variables = Variables(bound.variables)
 
     def field(part: exp.Expression) -> str | None:
         found = reference(part, variables)
-        return None if found is None else f"{quoted(found.members[0])}.{source.text(found.rest)}"
+        if found is None or found.column.value.startswith(HIDDEN):
+            return None if found is None else quoted(found.column.value)
+        return f"{quoted(found.members[0])}.{source.text(found.rest)}"
 
     return source.splice(span_of(node), replaced(node, field))

@@ -34,11 +34,12 @@ def flat_columns(outputs: Iterable[tuple[Output, DataType]]) -> Iterator[tuple[s
             yield output.name, data_type
 
 
-def structs(table: exp.Expression, outputs: tuple[Output, ...]) -> exp.Expression:
-    """``table`` with the flattened columns reassembled into STRUCTs."""
+def structs(table: exp.Expression, outputs: tuple[Output, ...], beside: tuple[str, ...] = ()) -> exp.Expression:
+    """``table`` with the flattened columns reassembled into STRUCTs, and the columns ``beside`` them."""
     if not any(_is_flat(output) for output in outputs):
         return table
-    query = exp.select(*(_column(output) for output in outputs)).from_(table)
+    columns = [*(_column(output) for output in outputs), *(exp.column(name, quoted=True) for name in beside)]
+    query = exp.select(*columns).from_(table)
     return exp.Subquery(this=query, alias=exp.TableAlias(this=exp.to_identifier(ALIAS, quoted=True)))
 
 

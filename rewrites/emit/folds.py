@@ -10,7 +10,7 @@ from sqlglot import exp
 
 from rewrites.bind.aggregates import POSITION, ROW, Fold
 from rewrites.bind.row_pattern import BoundRowPattern
-from rewrites.sql.builder import named, quoted, raw, select, subquery, text_of
+from rewrites.sql.builder import named, over, quoted, raw, select, subquery, text_of
 from sparkcep.spec.row import RowPatternSpec
 
 _ID, _VIEW = "__cep_i", "__cep_z"
@@ -21,7 +21,7 @@ def folded(matches: exp.Expression, bound: BoundRowPattern, spec: RowPatternSpec
     """``matches`` with the results of the folds as additional columns; unchanged if there are none."""
     if not bound.folds:
         return matches
-    numbered = exp.select(exp.Star(), named("monotonically_increasing_id()", _ID)).from_(matches)
+    numbered = exp.select(exp.Star(), named(_numbers(bound, spec), _ID)).from_(matches)
     columns = [output.name for output in spec.outputs]
     for fold in bound.folds:
         if fold.calls:
@@ -31,6 +31,14 @@ def folded(matches: exp.Expression, bound: BoundRowPattern, spec: RowPatternSpec
             numbered = _over_windows(numbered, fold, columns)
         columns += fold.apart.values()
     return subquery(numbered)
+
+
+def _numbers(bound: BoundRowPattern, spec: RowPatternSpec) -> str:
+    """What tells rows apart. Spark plans no function in a LATERAL subquery that is not deterministic; a window costs one more exchange."""
+    if not bound.lateral:
+        return "monotonically_increasing_id()"
+    keys = [quoted(name) for name in spec.partition]
+    return f"struct({', '.join([*keys, over('ROW_NUMBER()', keys, [])])})"
 
 
 def _grouped(rows: exp.Expression, fold: Fold, columns: list[str], *, outside: bool) -> exp.Select:

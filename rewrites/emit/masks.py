@@ -30,7 +30,7 @@ def checked(mask: str, time: str, window: Window | None, *, keep_null_time: bool
             f"[CEP_DATA_NULL_EVENT_TIME] {time} is NULL; filter such events, or set sparkcep.nullEventTime to drop"
         )
         errors.append(f"WHEN ({time}) IS NULL THEN RAISE_ERROR({string(message)})")
-    if window is not None and window.events is None:
+    if window is not None and window.events is None and window.amount is None:
         length = f"COALESCE({window.deadline} > {window.time}, FALSE)"
         errors.append(f"WHEN ({time}) IS NOT NULL AND NOT {length} THEN RAISE_ERROR({string(NOT_POSITIVE)})")
     return f"CASE {' '.join(errors)} ELSE {mask} END" if errors else mask

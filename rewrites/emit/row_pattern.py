@@ -22,7 +22,7 @@ from sparkcep.spec.row import Condition, CurrentRow, MatchNumber, Output, RowPat
 
 def row_pattern_spec(bound: BoundRowPattern) -> RowPatternSpec:
     """The MatchSpec of a bound clause."""
-    outputs = _outputs(bound)
+    outputs = outputs_of(bound)
     return RowPatternSpec(
         variables=bound.variables,
         pattern=bound.pattern,
@@ -43,20 +43,22 @@ def row_pattern_query(bound: BoundRowPattern, spec: RowPatternSpec, function: st
     """The query that replaces the clause, in parentheses."""
     boolean_conditions(bound, text_of(subquery(windowed(bound))))
     matches = match_call(engine_input(bound, spec), spec, function)
-    rows = decoded_columns(matches, ((output.name, data_type) for output, data_type in _outputs(bound)))
-    return f"({text_of(exp.select(*_results(bound)).from_(folded(rows, bound, spec)))})"
+    rows = decoded_columns(matches, ((output.name, data_type) for output, data_type in outputs_of(bound)))
+    return f"({text_of(exp.select(*results(bound)).from_(folded(rows, bound, spec)))})"
 
 
-def engine_input(bound: BoundRowPattern, spec: RowPatternSpec) -> exp.Select:
-    """The rows that an engine reads: columns and masks, partition after partition, in order."""
+def engine_input(bound: BoundRowPattern, spec: RowPatternSpec, rows: exp.Select | None = None) -> exp.Select:
+    """The rows that an engine reads: columns and masks, partition after partition, in order; of a stream, ``rows`` in any order."""
     types = bound.column_types | {_key_column(bound, i): key.data_type for i, key in enumerate(bound.keys)}
     columns = [_column(quoted(name), name, types) for name in _needed(bound, spec)]
     columns += [_column(text, name, types) for text, name in bound.arguments.items()]
+    if rows is not None:
+        return select([*columns, *(named(*one) for one in mask_columns(_tests(bound), start="FALSE"))], rows)
     columns += [named(text, name) for text, name in mask_columns(_tests(bound))]
     return select(columns, windowed(bound))
 
 
-def _outputs(bound: BoundRowPattern) -> list[tuple[Output, DataType]]:
+def outputs_of(bound: BoundRowPattern) -> list[tuple[Output, DataType]]:
     """The engine's columns with their user-visible types."""
     outputs = [(Output(name, CurrentRow(column)), data_type) for column, name, data_type in _passed(bound)]
     outputs += [(Output(name, source), bound.outputs.types[name]) for source, name in bound.outputs.sources.items()]
@@ -80,10 +82,14 @@ def windowed(bound: BoundRowPattern) -> exp.Select:
 
 def _early(bound: BoundRowPattern) -> exp.Select:
     """The input with what must be computed below the windows, including keys and order, which may use the input's alias."""
+    return input_rows(bound, [named(text, f"__cep_o{i}") for i, (text, _) in enumerate(bound.order)])
+
+
+def input_rows(bound: BoundRowPattern, more: list[exp.Expression]) -> exp.Select:
+    """The input with its keys, what conditions need below them, and ``more``."""
     columns = [named(text, name) for text, name in bound.early.items()]
     columns += [named(key.text, _key_column(bound, i)) for i, key in enumerate(bound.keys) if key.column is None]
-    columns += [named(text, f"__cep_o{i}") for i, (text, _) in enumerate(bound.order)]
-    return _input([exp.Star(), *columns], bound)
+    return _input([exp.Star(), *columns, *more], bound)
 
 
 def _input(columns: list[exp.Expression], bound: BoundRowPattern) -> exp.Select:
@@ -139,7 +145,7 @@ def _read(source: Condition) -> list[str]:
     return [column for column in columns if column is not None]
 
 
-def _results(bound: BoundRowPattern) -> list[exp.Expression]:
+def results(bound: BoundRowPattern) -> list[exp.Expression]:
     """ISO order. ONE ROW: keys, measures. ALL ROWS: keys, order columns, measures, the rest of the input. Windows: what is passed, measures."""
     if bound.frame is not None:
         return [*(raw(quoted(name)) for name in bound.passed), *(named(text, name) for text, name in bound.measures)]

@@ -50,7 +50,7 @@ def used_columns(bound: BoundEventPattern, site: Site, sql: str, *, only_clause:
 
 def every_column(bound: BoundEventPattern, site: Site) -> Shown:
     """All that there is, as ``SELECT *`` has it. Raises CepAnalysisError where two columns of the input have one name."""
-    names = bound.relation.schema.names
+    names = [field.name for field in bound.relation.shown]
     _require_distinct(names, site)
     return Shown({element.variable: tuple(names) for element in elements(bound.pattern, negated=False)})
 

@@ -8,15 +8,25 @@ from __future__ import annotations
 from sparkcep.engines.aseq.sequences import check as check_aggregates
 from sparkcep.engines.event_pattern.planner.support import check as check_event_pattern
 from sparkcep.engines.nfa_b.support import check as check_nfa_b
-from sparkcep.spec import AggregateSpec, EventPatternSpec, MatchSpec
+from sparkcep.spec import AggregateSpec, EventPatternSpec, MatchSpec, StreamSpec
 
 
-def check(spec: MatchSpec) -> None:
+def check(spec: MatchSpec | StreamSpec) -> None:
     """Return if the engine that ``choice.choose`` names runs ``spec``; raise CepError if not."""
     match spec:
+        case StreamSpec():
+            check(spec.of)
+            check_stream(spec)
         case AggregateSpec():
             check_aggregates(spec)
         case EventPatternSpec(strategy="any"):
             check_event_pattern(spec.pattern, within=spec.within, predicates=spec.predicates)
         case EventPatternSpec():
             check_nfa_b(spec)
+
+
+def check_stream(spec: StreamSpec) -> None:
+    """Raise what the engine raises that decides the turns of ``spec``. Few sessions have streams, so it is imported here."""
+    from sparkcep.engines.stream import compile
+
+    compile(spec)

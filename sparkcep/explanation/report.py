@@ -17,6 +17,7 @@ from sparkcep.engines.choice import choose
 from sparkcep.engines.event_pattern.planner.plan import predicate_class
 from sparkcep.explanation.automaton import edges, formulas, mermaid, text_lines
 from sparkcep.explanation.sharing import sharing_lines
+from sparkcep.explanation.stream import stream_lines
 from sparkcep.pattern.event import elements
 from sparkcep.spec import AutomatonSpec, EventPatternSpec, RowPatternSpec
 from sparkcep.spec.automaton import Arc, Register
@@ -87,6 +88,7 @@ def _clause_lines(text: str, part: RewrittenClause) -> Iterator[str]:
         yield from _table("sharing", sharing_lines(several))
     choice = choose(part.spec if isinstance(part.pushdown, str) else part.pushdown.spec)
     yield from _table("engine", [f"{choice.engine}: {choice.reason}"])
+    yield from _table("stream", list(stream_lines(part)))
     yield from _table("not aseq", [part.pushdown] if part.pushdown and isinstance(part.pushdown, str) else [])
     yield from _table("notice", [str(notice) for notice in part.notices])
     if several is None:

@@ -115,6 +115,23 @@ def elements(node: EventItem, *, negated: bool | None = None) -> tuple[Element, 
     return tuple(element for element, below in _elements(node, False) if negated is None or below is negated)
 
 
+def looks_ahead(node: EventItem) -> bool:
+    """Whether events behind a match may forbid it: in some reading a NOT is followed by no event. (``?`` and ``*`` may take none.
+    True also where that is the case only if no event at all is taken, which is no match.)"""
+    if isinstance(node, Seq):
+        endings = (node.items[at:] for at in range(len(node.items)))
+        return any(looks_ahead(item) and all(map(_may_be_empty, rest)) for item, *rest in endings)
+    return isinstance(node, Not) or any(map(looks_ahead, children(node)))
+
+
+def _may_be_empty(node: EventItem) -> bool:
+    if isinstance(node, Element):
+        return node.low == 0
+    if isinstance(node, Or):
+        return any(map(_may_be_empty, node.items))
+    return isinstance(node, Not) or all(map(_may_be_empty, children(node)))
+
+
 def quoted_type(name: str) -> str:
     """An event type as an identifier, or as a quoted string where it is not one."""
     if name.isidentifier() and name.isascii():

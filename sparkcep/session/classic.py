@@ -27,8 +27,9 @@ from sparkcep.session.patterns import SessionPatterns
 from sparkcep.session.raising import remember, translate_errors
 from sparkcep.session.statement import analysed as analysed_statement
 from sparkcep.session.statement import concerns, not_parsed, spark_sql, without_clauses
+from sparkcep.streaming.function import FUNCTION_NAME, StreamBuilder
 from sql_functions.catalog import ClassicDescribe, classic_describe, dataset_of_plan, quiet
-from sql_functions.register import register_builtin, register_in_session
+from sql_functions.register import register_builtin, register_in_session, table_functions
 from sql_functions.register_aggregates import builtin_functions, register_aggregates
 
 Parse = Callable[[str], Any]
@@ -45,9 +46,10 @@ def install(spark: SparkSession) -> None:
     if parser is not None:
         parser.injection.active = parser.active = True
         return
-    register_builtin(context)
-    register_in_session(context, jsession)
     fail = partial(_java_error, context)
+    functions = (*table_functions(context), (FUNCTION_NAME, StreamBuilder(context, fail)))
+    register_builtin(context, functions)
+    register_in_session(context, jsession, functions)
     register_aggregates(context, builtin_functions(context), counted_pattern, fail)
     register_aggregates(context, jsession.sessionState().functionRegistry(), counted_pattern, fail)
     injection = _injection(context, jsession.extensions())

@@ -18,7 +18,7 @@ from pyspark.sql.types import StructField, StructType
 
 from rewrites import Options, Rewritten, analyse
 from rewrites.bind.notices import Notice
-from rewrites.bind.relation import Describe
+from rewrites.bind.relation import Describe, is_stream
 
 KEPT = 256
 """Statements cached: the tiles of a few dashboards. The least recently used one is evicted first."""
@@ -41,7 +41,8 @@ class Kept:
         if not self.queries:
             return True
         try:
-            return tuple(describe(_joined(self.queries))) == self.columns
+            joined = _joined(self.queries)
+            return tuple(describe(joined)) == self.columns and not is_stream(describe, joined)
         except PySparkException:
             return False
 
@@ -112,8 +113,23 @@ class _Asked:
 
     @property
     def streaming(self) -> Callable[[str], bool] | None:
-        """Whether a query reads a stream. What does is refused, and no refusal is kept."""
-        found: Callable[[str], bool] | None = getattr(self._describe, "streaming", None)
+        """Whether a query reads a stream. A rewrite over one is not kept: it is asked for once."""
+        ask: Callable[[str], bool] | None = getattr(self._describe, "streaming", None)
+        if ask is None:
+            return None
+        known = ask
+
+        def asked(query: str) -> bool:
+            found = known(query)
+            self.all_answered &= not found
+            return found
+
+        return asked
+
+    @property
+    def literal(self) -> Callable[[str], str] | None:
+        """A parameter's value as SQL, for clauses over streams, whose rewrites are not kept."""
+        found: Callable[[str], str] | None = getattr(self._describe, "literal", None)
         return found
 
     @property

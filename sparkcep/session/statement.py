@@ -99,7 +99,7 @@ def _clause_spans(text: str) -> list[Span]:
     spans = [Span(site.keyword.start, site.span.end) for site in find_sites(text)]
     for block in find_window_blocks(text):
         spans += [window.site.body for window in block.windows]
-        calls = chain(*(item.calls for item in block.items), block.tail_calls)
+        calls = chain(*(item.calls for item in block.items), block.outer_calls)
         spans += [Span(call.call.end, call.span.end) for call in calls]
     return spans
 

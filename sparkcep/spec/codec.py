@@ -14,7 +14,7 @@ from typing import Any
 from sparkcep.errors import CepInternalError
 from sparkcep.pattern import event as event_pattern
 from sparkcep.pattern import row as row_pattern
-from sparkcep.spec import aggregate, analyze, automaton, event, expression, row
+from sparkcep.spec import aggregate, analyze, automaton, event, expression, row, stream
 
 Spec = (
     row.RowPatternSpec
@@ -23,6 +23,7 @@ Spec = (
     | aggregate.AggregateFunctionSpec
     | automaton.AutomatonSpec
     | analyze.AnalyzeSpec
+    | stream.StreamSpec
 )
 
 SPEC_VERSION = 1
@@ -55,6 +56,7 @@ _MODULES: dict[str, ModuleType] = {
     "aggregate": aggregate,
     "automaton": automaton,
     "analyze": analyze,
+    "stream": stream,
 }
 _REGISTRY = {
     f"{prefix}.{name}": cls

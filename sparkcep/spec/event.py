@@ -32,13 +32,20 @@ Negation = Literal["auto", "post", "first"]
 
 @dataclass(frozen=True, slots=True)
 class WithinTime:
-    """``last.ts - first.ts < W``: the latest event's ``time`` is less than the earliest event's ``deadline`` (= time + W, computed by Spark).
+    """``last.ts - first.ts < W``: the latest event's ``time`` is less than the earliest event's deadline, time + W.
 
-    Both columns are BIGINT (microseconds, days, or the numeric time itself) or DOUBLE.
+    The deadline is a column that Spark computes, or (None) ``time`` + ``length``. Columns are BIGINT (microseconds, days, or the numeric time itself)
+    or DOUBLE; with a length, BIGINT or, for automata, the event's own time.
     """
 
     time: str
-    deadline: str
+    deadline: str | None = None
+    length: int = 0
+
+    @property
+    def columns(self) -> list[str]:
+        """Those that the engine reads."""
+        return [self.time] if self.deadline is None else [self.time, self.deadline]
 
 
 @dataclass(frozen=True, slots=True)

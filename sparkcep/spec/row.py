@@ -7,11 +7,12 @@ condition of ``variables[i]`` (a condition that is NULL does not hold).
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, Literal
 
 from sparkcep.pattern.row import RowPattern
-from sparkcep.spec.expression import Call, SparkFunction
+from sparkcep.spec.expression import Call, Constant, SparkFunction
 
 MASK_BITS = 62
 """Bits used per BIGINT mask column: the sign bit and one spare stay clear."""
@@ -124,6 +125,15 @@ Condition = Call | SparkFunction | Source
 """A match-dependent condition, or a part of it: operators over values taken from rows of the match so far."""
 
 
+def leaves(condition: Condition) -> Iterator[Source]:
+    """The sources below a condition, left to right."""
+    if isinstance(condition, Call | SparkFunction):
+        for argument in condition.arguments:
+            yield from leaves(argument)
+    elif not isinstance(condition, Constant):
+        yield condition
+
+
 _UNNAMED = {"Source", "Cast", "AttributeReference", "LambdaFunction", "NamedLambdaVariable"}
 """Functions that the user did not write."""
 
@@ -209,3 +219,16 @@ class RowPatternSpec:
     partition: tuple[str, ...] = ()
     text: str = ""
     frame: Frame | None = None
+
+
+def most_behind(spec: RowPatternSpec) -> int:
+    """How many rows back a condition or a measure looks from a row, at most."""
+    return max((-one.at.physical for one in sources(spec) if isinstance(one, ColumnAt)), default=0)
+
+
+def sources(spec: RowPatternSpec) -> Iterator[Source]:
+    """All that conditions and measures read."""
+    for define in spec.defines:
+        yield from leaves(define.condition)
+    for output in spec.outputs:
+        yield output.source

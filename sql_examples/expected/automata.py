@@ -62,30 +62,31 @@ def v_patterns_until_recovery() -> list[Row]:
 
 
 def head_and_shoulders() -> list[Row]:
-    """U+D+U+D+U+D+ from each tick on, then what holds of the turning points."""
-    rows = []
-    for stock, ticks in _by("stocks", "stock", "at"):
-        signs, prices = _signs(ticks), [tick["price"] for tick in ticks]
-        for i in range(len(ticks)):
-            legs = re.match("(U+)(D+)(U+)(D+)(U+)(D+)", signs[i + 1 :])
-            if legs is None:
-                continue
-            turns = [i + legs.end(leg) for leg in range(1, 6)]
-            shoulder, low, head, second_low, other = (prices[turn] for turn in turns)
-            fall = next((j for j in range(turns[4] + 1, i + legs.end(6) + 1) if prices[j] < prices[i]), None)
-            shaped = head > shoulder and head > other and min(low, second_low) > prices[i]
-            if fall is not None and shaped:
-                rows.append(
-                    {
-                        "stock": stock,
-                        "started_at": ticks[i]["at"],
-                        "fell_at": ticks[fall]["at"],
-                        "start_price": prices[i],
-                        "shoulder": shoulder,
-                        "head": head,
-                    }
-                )
+    """Of all stocks."""
+    rows = [row for stock, ticks in _by("stocks", "stock", "at") for row in shoulders(stock, ticks)]
     return sorted(rows, key=lambda row: (row["stock"], row["started_at"]))
+
+
+def shoulders(stock: str, ticks: list[Row]) -> Iterator[Row]:
+    """U+D+U+D+U+D+ from each tick on, then what holds of the turning points."""
+    signs, prices = _signs(ticks), [tick["price"] for tick in ticks]
+    for i in range(len(ticks)):
+        legs = re.match("(U+)(D+)(U+)(D+)(U+)(D+)", signs[i + 1 :])
+        if legs is None:
+            continue
+        turns = [i + legs.end(leg) for leg in range(1, 6)]
+        shoulder, low, head, second_low, other = (prices[turn] for turn in turns)
+        fall = next((j for j in range(turns[4] + 1, i + legs.end(6) + 1) if prices[j] < prices[i]), None)
+        shaped = head > shoulder and head > other and min(low, second_low) > prices[i]
+        if fall is not None and shaped:
+            yield {
+                "stock": stock,
+                "started_at": ticks[i]["at"],
+                "fell_at": ticks[fall]["at"],
+                "start_price": prices[i],
+                "shoulder": shoulder,
+                "head": head,
+            }
 
 
 def uncertain_readings() -> list[Row]:

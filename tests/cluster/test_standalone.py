@@ -95,7 +95,7 @@ def _start(stack: ExitStack, folder: Path, main: str, *arguments: str) -> subpro
     folder.mkdir()
     environment = {"PATH": os.environ["PATH"], "SPARK_LOCAL_IP": "127.0.0.1", "SPARK_WORKER_DIR": str(folder / "work")}
     environment |= {"XDG_CACHE_HOME": str(folder.parent / "cache")}
-    environment |= {name: os.environ[name] for name in ("JAVA_HOME", "HOME") if name in os.environ}
+    environment |= {name: os.environ[name] for name in ("JAVA_HOME", "JAVA_TOOL_OPTIONS", "HOME") if name in os.environ}
     command = [LAUNCH, main, "--host", "127.0.0.1", "--webui-port", "0", *arguments]
     with (folder / "log").open("wb") as log:
         process = subprocess.Popen(

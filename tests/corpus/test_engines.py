@@ -32,7 +32,7 @@ MATCH_SPANS = [
 @pytest.mark.parametrize("case", [case for case in ROW_CASES if case.matches is not None], ids=str)
 def test_row_matches(case: RowCase, split: bool) -> None:
     every_row = replace(case, rows_per_match="all_show_empty")
-    assert row_outputs(every_row, MATCH_ROWS, split=split) == list(_expected_rows(case))
+    assert row_outputs(every_row, MATCH_ROWS, split=split) == list(expected_rows(case))
     assert row_outputs(replace(case, rows_per_match="one"), MATCH_SPANS, split=split) == list(_expected_spans(case))
 
 
@@ -72,7 +72,7 @@ def test_event_error(case: EventCase) -> None:
     assert raised.value.code.startswith(str(case.error))
 
 
-def _expected_rows(case: RowCase) -> Any:
+def expected_rows(case: RowCase) -> Any:
     """(row, MATCH_NUMBER, CLASSIFIER) of ALL ROWS PER MATCH."""
     for number, start, steps in _numbered(case):
         if not steps:

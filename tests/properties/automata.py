@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cache
 from typing import Any
 
 from hypothesis import strategies as st
@@ -15,6 +16,7 @@ SMALL = st.integers(0, 3)
 X, TYPE = Ref(None, "x"), Ref(None, "type")
 
 
+@cache
 def events(most: int = 9) -> st.SearchStrategy[list[dict[str, Any]]]:
     """Events of three types with a small number, at times that may be equal and may be apart."""
     event = st.tuples(st.sampled_from("ABC"), st.one_of(st.none(), SMALL), st.integers(0, 2))
@@ -48,7 +50,7 @@ def _arc(draw: st.DrawFn, states: tuple[str, ...], names: tuple[str, ...], windo
     source, target = draw(st.sampled_from(states)), draw(st.sampled_from(states))
     when = draw(st.one_of(st.none(), _condition(names, on == "event")))
     registers = [Ref(None, name) for name in names]
-    given = [*registers, *([X] if on == "event" else [])]
+    given = (*registers, *([X] if on == "event" else []))
     sets = draw(st.lists(st.sampled_from(names), max_size=2, unique=True)) if names else []
     low, high = draw(
         st.one_of(
@@ -58,6 +60,7 @@ def _arc(draw: st.DrawFn, states: tuple[str, ...], names: tuple[str, ...], windo
     return Arc(source, target, on, when, tuple((name, draw(_value(given))) for name in sets), (low, high))
 
 
+@cache
 def _condition(names: tuple[str, ...], event: bool) -> st.SearchStrategy[Node]:
     """A test of the type, of x, of a register, or some of them together."""
     registers: list[Node] = [Ref(None, name) for name in names]
@@ -80,7 +83,8 @@ def _condition(names: tuple[str, ...], event: bool) -> st.SearchStrategy[Node]:
     )
 
 
-def _value(given: list[Node]) -> st.SearchStrategy[Node]:
+@cache
+def _value(given: tuple[Node, ...]) -> st.SearchStrategy[Node]:
     leaf = st.one_of(SMALL.map(Literal), *([st.sampled_from(given)] if given else []))
     # bounded, so that cycles of ε-arcs run into values that they have met
     rest = st.tuples(st.sampled_from(["+", "-", "*"]), leaf, leaf).map(lambda t: Call(t[0], (t[1], t[2])))

@@ -1,12 +1,14 @@
 """Hypothesis strategies for corpus cases: small alphabets, ties, several partitions, NULL keys and values, windows.
 
 ``row_cases()`` and ``event_cases()`` draw a ``RowCase`` / ``EventCase`` without an expectation; the reference gives
-that.
+that. Strategies are made once and kept: Hypothesis looks through each new one before it draws, which takes longer than
+an engine's answer.
 """
 
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import cache
 from typing import Any
 
 from hypothesis import strategies as st
@@ -18,8 +20,11 @@ LETTERS = ("A", "B", "C")
 SKIPS = ("past_last_row", "next_row", "first", "last")
 MODES = ("one", "all_show_empty", "all_omit_empty", "all_with_unmatched")
 NULLABLE = st.one_of(st.none(), st.integers(0, 3))
+LABELS = st.sampled_from(["", "A", "B", "C", "AB", "AC", "BC", "ABC", "AB", "ABC"]).map(frozenset)
+PARTITIONS = st.lists(st.lists(LABELS, min_size=1, max_size=6).map(tuple), min_size=1, max_size=3).map(tuple)
 
 
+@cache
 def row_patterns(max_leaves: int = 6) -> st.SearchStrategy[row.RowPattern]:
     """Every kind of node; quantifiers up to 3, greedy and reluctant, nested too."""
     variables = st.sampled_from([row.Variable(letter) for letter in LETTERS])
@@ -46,8 +51,7 @@ def _row_groups(inner: st.SearchStrategy[row.RowPattern]) -> st.SearchStrategy[r
 def row_cases(draw: st.DrawFn) -> RowCase:
     """A pattern over labelled rows with a skip mode, a row mode and measures."""
     pattern = draw(row_patterns())
-    labels = st.sampled_from(["", "A", "B", "C", "AB", "AC", "BC", "ABC", "AB", "ABC"]).map(frozenset)
-    partitions = draw(st.lists(st.lists(labels, min_size=1, max_size=6).map(tuple), min_size=1, max_size=3).map(tuple))
+    partitions = draw(PARTITIONS)
     count = sum(len(part) for part in partitions)
     names = row.variables(pattern)
     texts = draw(st.lists(measures(names), min_size=1, max_size=4))
@@ -69,6 +73,7 @@ def _excludes(pattern: row.RowPattern) -> bool:
     return any(isinstance(node, row.Excluded) for node in row.walk(pattern))
 
 
+@cache
 def measures(names: tuple[str, ...]) -> st.SearchStrategy[str]:
     """Navigations, CLASSIFIER, MATCH_NUMBER and aggregates, running and final."""
     prefix = st.sampled_from(["", "", *(f"{name}." for name in names), *(["U."] if names else [])])
@@ -107,6 +112,12 @@ def kleene_conjuncts(pattern: event.EventPattern) -> st.SearchStrategy[str] | No
         for other in every
         if other.variable != name and not {other.variable, name} <= negated
     ]
+    return _over_closures(tuple(closures), tuple(pairs))
+
+
+@cache
+def _over_closures(closures: tuple[str, ...], pairs: tuple[tuple[str, str], ...]) -> st.SearchStrategy[str]:
+    """``pairs``: a closure and a column of another variable, which may lack its subscript."""
     sign = st.sampled_from(["=", "<", "<=", ">", ">=", "!="])
     walking = st.sampled_from(["{}[i].x", "{}[i].x", "{}[i-1].x", "SUM({}[..i-1].x)", "COUNT({}[..i-1].x)"])
     whole = st.sampled_from(
@@ -141,6 +152,7 @@ def kleene_conjuncts(pattern: event.EventPattern) -> st.SearchStrategy[str] | No
     return st.one_of(found)
 
 
+@cache
 def event_patterns(
     *, kleene: bool = True, negation: bool = True, groups: bool = False
 ) -> st.SearchStrategy[event.EventPattern]:
@@ -211,6 +223,7 @@ def event_cases(
     )
 
 
+@cache
 def streams(min_size: int = 2, max_size: int = 8) -> st.SearchStrategy[list[dict[str, Any]]]:
     """Events of types A-D at times 0-9 in any input order, attributes x and k with NULLs."""
     one = st.fixed_dictionaries(
@@ -225,6 +238,7 @@ def streams(min_size: int = 2, max_size: int = 8) -> st.SearchStrategy[list[dict
     return named.map(lambda events: [{"id": f"e{index}"} | event for index, event in enumerate(events)])
 
 
+@cache
 def windows(*, bounded: bool) -> st.SearchStrategy[dict[str, Any]]:
     """A time window, a window of events, or where not ``bounded`` none."""
     time = st.integers(2, 11).map(lambda width: {"within": width})
@@ -236,6 +250,11 @@ def conjuncts(pattern: event.EventPattern) -> st.SearchStrategy[str]:
     """``[x]``, conditions on one single event, on two, on three (at most one of them negated)."""
     single = [element.variable for element in event.elements(pattern) if not element.kleene]
     positive = [element.variable for element in event.elements(pattern, negated=False) if element.variable in single]
+    return _over_singles(tuple(single), tuple(positive))
+
+
+@cache
+def _over_singles(single: tuple[str, ...], positive: tuple[str, ...]) -> st.SearchStrategy[str]:
     pairs = [(one, other) for one in single for other in positive if one != other]
     found: list[st.SearchStrategy[str]] = [st.just("[x]")]
     if single:

@@ -1,16 +1,20 @@
-"""Automata written for the forms of MATCH PATTERN and for a row pattern find what those clauses find (their references, which their engines equal)."""
+"""Automata written for the forms of MATCH PATTERN and for row patterns find what those clauses find: their engines, and their references."""
 
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
+from sparkcep.spec.row import ColumnAt, Navigation, Output
+from tests.adapters import event_matches as engine_matches
+from tests.adapters import row_outputs
 from tests.automata import found
-from tests.corpus import EventCase
+from tests.corpus import EventCase, RowCase
 from tests.reference.automaton import Automaton, arc, registers
 from tests.reference.corpus import event_matches
 
@@ -85,26 +89,43 @@ def test_a_form_of_match_pattern(name: str, drawn: list[tuple[str, int, int]]) -
     expected = {answer(match, by_id) for match in event_matches(wanted)}
     (lines,) = found(automaton, [events])
     ends = name != "negation at the end"  # which ends with the window, not with an event
+    assert {answer(match, by_id) for match in engine_matches(wanted)} == expected
     assert {(events[a]["id"], events[b]["id"] if ends else None, values) for a, b, _, values in lines} == expected
 
 
+SHAPES = {
+    "S D+ U+": ["down -> down D", "down -> up U", "up -> up U"],
+    "S D+ U+ D+ U+": ["down -> down D", "down -> a U", "a -> a U", "a -> b D", "b -> b D", "b -> up U", "up -> up U"],
+}
+"""The V-shape and the double bottom of the corpus: D falls, U rises."""
+
+
+@pytest.mark.parametrize("pattern", SHAPES)
 @settings(max_examples=100, deadline=None)
+@example([5, 3, 2, 4, 6, 5, 7, 7])
+@example([9, 5, 7, 4, 8, 8, 1])
 @given(st.lists(st.integers(0, 4), min_size=1, max_size=10))
-def test_v_shape(prices: list[int]) -> None:
-    """``strt down+ up+`` from every row, every length: substrings of falls and rises."""
+def test_row_patterns(pattern: str, prices: list[int]) -> None:
+    """From every row, every length: substrings of falls and rises. The row pattern's match is the longest from a row."""
     signs = "".join(
         "U" if new > old else "D" if new < old else "=" for old, new in zip(prices, prices[1:], strict=False)
     )
-    expected = {
-        (i, j) for i in range(len(prices)) for j in range(i + 1, len(prices)) if re.fullmatch("D+U+", signs[i:j])
-    }
-    events = [{"ts": i, "price": price} for i, price in enumerate(prices)]
-    arcs = [
-        "s -> strt SET last = price",
-        "strt -> down WHEN price < last SET last = price",
-        "down -> down WHEN price < last SET last = price",
-        "down -> up WHEN price > last SET last = price",
-        "up -> up WHEN price > last SET last = price",
-    ]
-    (lines,) = found(Automaton("s", ("up",), tuple(map(arc, arcs)), registers("last INT")), [events])
-    assert {(a, b) for a, b, _, _ in lines} == expected
+    shape = pattern.removeprefix("S ").replace(" ", "")
+    expected = {(i, j) for i in range(len(prices)) for j in range(i, len(prices)) if re.fullmatch(shape, signs[i:j])}
+    lines = spans(["start -> down D", *SHAPES[pattern]], prices)
+    assert lines == expected
+    case = RowCase("", pattern, ((frozenset(),) * len(prices),), labelled=False, columns={"x": tuple(prices)})
+    case = replace(case, define={"D": "x < PREV(x)", "U": "x > PREV(x)"}, skip=("next_row", None))
+    outputs = [Output("first", ColumnAt("id", Navigation(last=False))), Output("last", ColumnAt("id", Navigation()))]
+    longest = {(i + 1, max(last for first, last in lines if first == i) + 1) for i, _ in lines}
+    assert set(row_outputs(case, outputs)) == longest
+
+
+def spans(steps: list[str], prices: list[int]) -> set[tuple[int, int]]:
+    """First and last row of what an automaton finds, whose arcs compare with the price before."""
+    arcs = ["s -> start SET last = x"]
+    for step in steps:
+        arcs.append(f"{step[:-1]} WHEN x {'<' if step[-1] == 'D' else '>'} last SET last = x")
+    automaton = Automaton("s", ("up",), tuple(map(arc, arcs)), registers("last INT"))
+    (lines,) = found(automaton, [[{"ts": i, "x": price} for i, price in enumerate(prices)]])
+    return {(a, b) for a, b, _, _ in lines}

@@ -49,19 +49,23 @@ def free(pattern: ir.RowPattern) -> bool:
     return not anchors and bool(ir.variables(pattern))
 
 
+PATTERNS = row_patterns().filter(free)
+LABELS = st.sampled_from(["", "A", "B", "AB", "AC", "BC", "ABC", "ABC"]).map(frozenset)
+PARTITIONS = st.lists(st.lists(LABELS, min_size=1, max_size=6).map(tuple), min_size=1, max_size=2).map(tuple)
+SIDE = st.one_of(st.just("x"), st.builds("{}(x, {})".format, st.sampled_from(["PREV", "NEXT"]), st.integers(1, 2)))
+COMPARED = st.builds("{} {} {}".format, SIDE, st.sampled_from(["<", ">", "="]), SIDE)
+CONDITIONS = st.one_of(
+    COMPARED, st.builds("{} IS NULL".format, SIDE), st.builds("{} OR {} IS NULL".format, COMPARED, SIDE)
+)
+
+
 @st.composite
 def window_cases(draw: st.DrawFn) -> WindowCase:
     """Variables by labels, or by a comparison with a neighbour, up to two rows away."""
-    pattern = draw(row_patterns().filter(free))
+    pattern = draw(PATTERNS)
     names = ir.variables(pattern)
-    labels = st.sampled_from(["", "A", "B", "AB", "AC", "BC", "ABC", "ABC"]).map(frozenset)
-    partitions = draw(st.lists(st.lists(labels, min_size=1, max_size=6).map(tuple), min_size=1, max_size=2).map(tuple))
+    partitions = draw(PARTITIONS)
     count = sum(map(len, partitions))
-    side = st.one_of(st.just("x"), st.builds("{}(x, {})".format, st.sampled_from(["PREV", "NEXT"]), st.integers(1, 2)))
-    compared = st.builds("{} {} {}".format, side, st.sampled_from(["<", ">", "="]), side)
-    conditions = st.one_of(
-        compared, st.builds("{} IS NULL".format, side), st.builds("{} OR {} IS NULL".format, compared, side)
-    )
     skip = draw(st.sampled_from(SKIPS))
     lengths = st.one_of(st.just(UNBOUNDED), st.integers(0, 4))
     bounded = st.lists(st.integers(0, 5), min_size=count, max_size=count)
@@ -71,7 +75,7 @@ def window_cases(draw: st.DrawFn) -> WindowCase:
         partitions=partitions,
         following=tuple(draw(st.one_of(lengths.map(lambda n: [n] * count), bounded))),
         columns={"x": tuple(draw(st.lists(st.integers(0, 3), min_size=count, max_size=count)))},
-        define=draw(st.dictionaries(st.sampled_from(names), conditions, max_size=2)),
+        define=draw(st.dictionaries(st.sampled_from(names), CONDITIONS, max_size=2)),
         skip=(skip, draw(st.sampled_from(names)) if skip in ("first", "last") else None),
         seek=draw(st.booleans()),
     )

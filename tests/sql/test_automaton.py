@@ -214,7 +214,7 @@ def test_explain(spark: SparkSession) -> None:
     assert "              total INT DEFAULT 0" in plan
     assert any("m -> m: ignorable" in line for line in plan)
     assert any(line.startswith("              m → m (type <> 'Buy'), f (") for line in plan)
-    drawn = sparkcep.explain(f"SELECT * FROM clicks {DOUBLE_BUY}").automata[0].edges
+    drawn = sparkcep.explain(f"SELECT * FROM clicks {DOUBLE_BUY}", spark).automata[0].edges
     assert [(edge.source, edge.target) for edge in drawn] == [
         ("start", "s"),
         ("s", "m"),

@@ -1,19 +1,22 @@
 """Every SQL block of README.md and docs/ runs; what a page says is refused, or fails, does so with the error it names.
 
 A block is fenced as ``sql``: its statements run, and the last one's rows must be those of the ``result`` block behind it, if there is one.
-``sql refused CODE`` must be refused when it is analysed, ``sql fails CODE`` when it is run.
+``sql refused CODE`` must be refused when it is analysed, ``sql fails CODE`` when it is run; ``sql not executed`` says so itself. ``python executed``
+runs with ``spark`` and ``folder``, and must print its ``result``; other Python is there to be read.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from contextlib import redirect_stdout
+from io import StringIO
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import pytest
 from pyspark.errors import PySparkException
-from pyspark.sql import SparkSession
+from pyspark.sql import DataFrame, Row, SparkSession
 
 from sparkcep.cli import split_statements
 from sparkcep.errors import CepError
@@ -24,29 +27,23 @@ FENCE = re.compile(r"^```(\w+)([^\n]*)\n(.*?)^```$", re.DOTALL | re.MULTILINE)
 
 
 class Block(NamedTuple):
-    """``expect``: '', 'refused' or 'fails', with ``code``; ``result``: the rows as the page shows them."""
+    """``expect``: '', 'refused' or 'fails', with ``code``, for SQL, 'executed' for Python; ``result``: the text that the page shows."""
 
     line: int
     text: str
     expect: str
     code: str
-    result: list[list[str]] | None
+    result: str | None
 
 
 def blocks(page: Path) -> Iterator[Block]:
     text = page.read_text()
     found = list(FENCE.finditer(text))
     for block, after in zip(found, [*found[1:], None], strict=True):
-        if block[1] != "sql":
-            continue
         expect, _, code = block[2].strip().partition(" ")
-        shown = after[3] if after is not None and after[1] == "result" else None
-        rows = (
-            None
-            if shown is None
-            else [[cell.strip() for cell in line.strip("| ").split("|")] for line in shown.splitlines()]
-        )
-        yield Block(text.count("\n", 0, block.start()) + 2, block[3], expect, code, rows)
+        if (expect == "executed") if block[1] == "python" else (block[1] == "sql" and expect != "not"):
+            shown = after[3] if after is not None and after[1] == "result" else None
+            yield Block(text.count("\n", 0, block.start()) + 2, block[3], expect, code, shown)
 
 
 @pytest.fixture(scope="module")
@@ -60,12 +57,24 @@ def session(spark: SparkSession) -> SparkSession:
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
-def test_page(session: SparkSession, page: Path) -> None:
+def test_page(session: SparkSession, page: Path, tmp_path: Path) -> None:
+    names = {"spark": session, "folder": str(tmp_path)}
     for block in blocks(page):
         try:
-            run(session, block)
+            if block.expect == "executed":
+                assert printed(block.text, names) == block.result
+            else:
+                run(session, block)
         except Exception as error:
             raise AssertionError(f"{page.name}, line {block.line}: {error}") from error
+
+
+def printed(text: str, names: dict[str, Any]) -> str:
+    """What a Python block prints; the blocks of a page share their names."""
+    out = StringIO()
+    with redirect_stdout(out):
+        exec(text, names)
+    return out.getvalue()
 
 
 def run(session: SparkSession, block: Block) -> None:
@@ -79,6 +88,16 @@ def run(session: SparkSession, block: Block) -> None:
             session.sql(statements[-1]).collect()
     else:
         results = [session.sql(statement) for statement in statements]
-        rows = [[str(value) for value in row] for row in results[-1].limit(100).collect()]
+        rows = [[str(value) for value in row] for row in answers(results[-1])]
         if block.result is not None:
-            assert [results[-1].columns, *rows] == block.result
+            shown = [[cell.strip() for cell in line.strip("| ").split("|")] for line in block.result.splitlines()]
+            assert [results[-1].columns, *rows] == shown
+
+
+def answers(frame: DataFrame) -> list[Row]:
+    """The rows; those of a stream until its input is used up, sorted."""
+    if not frame.isStreaming:
+        return frame.limit(100).collect()
+    query = frame.writeStream.format("memory").queryName("page").trigger(availableNow=True).start()
+    query.awaitTermination()
+    return sorted(frame.sparkSession.sql("SELECT * FROM page").collect(), key=str)

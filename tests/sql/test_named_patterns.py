@@ -17,6 +17,8 @@ from sparkcep.errors import CepAnalysisError, CepError
 RISE = "SEQ(A a, B b)\nORDER BY ts WHERE b.x > a.x + :more WITHIN 3 -- it's a rise of \\ a kind"
 FALL = "ORDER BY ts MEASURES LAST(ts) AS e PATTERN (a b+) DEFINE b AS x < PREV(x)"
 READ = "SEQ(A s, NOT C n, B e) WHERE s.x < e.x AND (n.x = s.x OR n.x = e.x)"
+CLIMB = """ORDER BY ts REGISTERS (top INT) START s FINAL f
+  ARC s -> m WHEN type = 'A' SET top = x ARC m -> m WHEN x <= top ARC m -> f WHEN type = 'B' AND x > top SET top = x WITHIN 3"""
 COUNTS = "p AS SEQ(A a, B b), q AS A c ORDER BY ts MEASURES COUNT(*) AS n"
 ROWS = "('A', 1, 5), ('C', 2, 9), ('B', 3, 7), ('A', 4, 6), ('C', 5, 1), ('B', 6, 9), ('B', 7, 2)"
 
@@ -28,7 +30,7 @@ def session(spark: SparkSession) -> Iterator[SparkSession]:
     schema = f"named_{time.monotonic_ns()}"
     session.sql(f"CREATE SCHEMA {schema}")
     session.sql(f"USE {schema}")
-    for name, body in (("rise", RISE), ("fall", FALL), ("read", READ), ("counts", COUNTS)):
+    for name, body in (("rise", RISE), ("fall", FALL), ("read", READ), ("counts", COUNTS), ("climb", CLIMB)):
         session.sql(f"CREATE PATTERN {name} AS ({body}\n) COMMENT 'the {name}'")
     yield session
     spark.sql(f"DROP SCHEMA {schema} CASCADE")
@@ -55,6 +57,7 @@ STATEMENTS = {
         "WITH f AS (SELECT * FROM e MATCH_RECOGNIZE fall) SELECT a.x, f.e FROM e MATCH PATTERN `rise` m JOIN f ON f.e > a.x",
         f"WITH f AS (SELECT * FROM e MATCH_RECOGNIZE ({FALL})) SELECT a.x, f.e FROM e MATCH PATTERN ({RISE}\n) m JOIN f ON f.e > a.x",
     ),
+    "automaton": ("SELECT * FROM e MATCH AUTOMATON climb", f"SELECT * FROM e MATCH AUTOMATON ({CLIMB})"),
     "counted": (
         "SELECT COUNT(*), SUM(b.x) FROM e MATCH PATTERN rise",
         f"SELECT COUNT(*), SUM(b.x) FROM e MATCH PATTERN ({RISE}\n)",
@@ -84,6 +87,8 @@ def test_stored_in_tables_and_views(session: SparkSession) -> None:
     """A view has the version that held when it was made."""
     session.sql(f"CREATE PATTERN sinking AS ({FALL})")
     session.sql("CREATE TABLE falls AS SELECT * FROM e MATCH_RECOGNIZE sinking")
+    session.sql("CREATE TABLE climbs AS SELECT match_start, match_end, top FROM e MATCH AUTOMATON climb")
+    assert rows(session, "SELECT * FROM climbs") == [(4, 6, 9)]
     session.sql("CREATE TEMP VIEW seen AS SELECT * FROM e MATCH_RECOGNIZE sinking")
     before = rows(session, "SELECT * FROM e MATCH_RECOGNIZE sinking")
     assert rows(session, "SELECT * FROM falls") == rows(session, "SELECT * FROM seen") == before

@@ -6,7 +6,7 @@ import pytest
 from pyspark.sql import SparkSession
 
 from rewrites.guard import REPORT
-from sparkcep.errors import CepInternalError, CepUnsupportedError
+from sparkcep.errors import CepInternalError
 from sql_functions.catalog import ClassicDescribe
 from tests.sql.cases import Case, check, parametrize
 
@@ -64,19 +64,6 @@ CASES = [
 @parametrize(CASES)
 def test_answers(spark: SparkSession, case: Case) -> None:
     check(spark, case)
-
-
-@pytest.mark.parametrize(
-    "clause", ["MATCH_RECOGNIZE (ORDER BY timestamp PATTERN (a))", "MATCH PATTERN (ANY a ORDER BY timestamp)"]
-)
-def test_streams_are_refused(spark: SparkSession, clause: str) -> None:
-    spark.readStream.format("rate").load().createOrReplaceTempView("rates")
-    text = f"SELECT * FROM (SELECT * FROM rates WHERE value > 1) {clause}"
-    with pytest.raises(CepUnsupportedError) as caught:
-        spark.sql(text)
-    assert caught.value.code == "CEP_UNSUPPORTED_STREAM"
-    assert caught.value.span is not None
-    assert text[caught.value.span.start : caught.value.span.end] == "(SELECT * FROM rates WHERE value > 1)"
 
 
 def test_a_stream_beside_the_clause_is_sparks(spark: SparkSession) -> None:

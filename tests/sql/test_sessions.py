@@ -13,14 +13,19 @@ QUERY = "SELECT COUNT(*) FROM e MATCH PATTERN (SEQ(A a, B b) ORDER BY ts)"
 
 def test_a_session_that_is_let_go_is_collected(spark: SparkSession) -> None:
     jvm: Any = spark._jvm
-    sessions = [jvm.java.lang.ref.WeakReference(used(spark)) for _ in range(3)]
+    sessions = [jvm.java.lang.ref.WeakReference(used(spark)) for _ in range(4)]
     used(spark)  # Spark keeps the session that was active last
+    # a thread that Spark starts for a pool of its own inherits the session that is active then
     deadline = time.monotonic() + 30
-    while any(session.get() is not None for session in sessions) and time.monotonic() < deadline:
+    while (kept := held(sessions)) > 1 and time.monotonic() < deadline:
         gc.collect()
         jvm.System.gc()
         time.sleep(0.2)
-    assert [session.get() for session in sessions] == [None] * 3
+    assert kept <= 1
+
+
+def held(sessions: list[Any]) -> int:
+    return sum(session.get() is not None for session in sessions)
 
 
 def used(spark: SparkSession) -> Any:

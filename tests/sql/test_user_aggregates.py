@@ -65,6 +65,13 @@ CASES = [
         falls("bitmap_count(bitmap_construct_agg(a.price)) AS n, system.builtin.sum(a.ts) AS s, system.session.path(a.ts) AS p"),
         [(2, 3, "1-2"), (2, 9, "4-5"), (2, 15, "7-8"), (2, 5, "2-3")],
     ),
+    Case(
+        "over_a_window_with_a_pattern",
+        """SELECT ts, path(price) OVER w, weighted(price, ts) OVER w, s OVER w, count(*) OVER w FROM ticks WHERE sym = 'B'
+             WINDOW w AS (ORDER BY ts MEASURES path(b.price) AS s ROWS BETWEEN CURRENT ROW AND UNBOUNDED FOLLOWING PATTERN (a b+)
+               DEFINE b AS price <> PREV(price) + 1)""",
+        [(1, None, None, None, 0), (2, "6-4-7", 52 / 9, "4-7", 3), (3, None, None, None, 0), (4, None, None, None, 0)],
+    ),
     Case("classifiers", falls("path(CLASSIFIER()) AS p, path(MATCH_NUMBER()) AS n"), [("a-a-b", f"{i}-{i}-{i}") for i in (1, 2, 3)] + [("a-a", "4-4")]),
 ]  # fmt: skip
 

@@ -188,6 +188,33 @@ CASES = [
               DEFINE a AS PREV(price) IS NULL)""",
         [(1, 10), (2, 12), (3, 8), (4, 14)],
     ),
+    Case(
+        "over groups",
+        f"""SELECT sym, ts DIV 2 AS d, sum(price) AS total, n OVER w AS n, max(sum(price)) OVER w AS m, sum(price) + n OVER w AS z, row_number() OVER w AS r
+            FROM ticks GROUP BY sym, ts DIV 2 HAVING total > 7
+            WINDOW w AS (PARTITION BY sym ORDER BY ts DIV 2 MEASURES COUNT(*) AS n {FRAME} PATTERN (a b+) DEFINE b AS total < PREV(total))""",
+        [("A", 0, 12, None, None, None, 1), ("A", 1, 19, None, None, None, 2), ("A", 2, 24, 3, 24, 27, 3),
+         ("A", 3, 20, None, None, None, 4), ("A", 4, 10, None, None, None, 5), ("B", 1, 10, None, None, None, 1)],
+    ),
+    Case(
+        "groups by an alias and a number, ordered by an aggregate",
+        f"""SELECT sym, ts DIV 2 AS d, n OVER w, lag(sum(price)) OVER w AS s, count(*) FILTER (WHERE price > 9) AS k FROM ticks t GROUP BY t.sym, 2
+            WINDOW w AS (PARTITION BY t.sym ORDER BY sum(price) DESC MEASURES COUNT(*) AS n {FRAME} PATTERN (a b+) DEFINE b AS k <= PREV(k))
+            ORDER BY sum(price) DESC, n OVER w LIMIT 3""",
+        [("A", 2, 5, None, 2), ("A", 3, None, 24, 1), ("A", 1, None, 20, 1)],
+    ),
+    Case(
+        "an inline window over groups, and another aggregate in it",
+        f"""SELECT sym, ts DIV 3 AS day, count(*) OVER (PARTITION BY sym ORDER BY min(ts) {FRAME} PATTERN (a+) DEFINE a AS sum(a.lo) < 19) AS n, min(price) AS lo
+            FROM ticks GROUP BY sym, day""",
+        [("A", 0, 1, 10), ("A", 1, 2, 9), ("A", 2, 0, 8), ("B", 0, 2, 5), ("B", 1, 0, 4)],
+    ),
+    Case(
+        "QUALIFY by names, measures and aggregates",
+        f"""SELECT sym, ts DIV 2 AS d, sum(price) AS s, n OVER w AS n FROM ticks GROUP BY sym, d QUALIFY n >= 2 AND k OVER w < 12 AND sum(price) > 9 AND d < 3
+            WINDOW w AS (PARTITION BY sym ORDER BY d MEASURES COUNT(*) AS n, LAST(b.s) AS k {FRAME} PATTERN (a b+) DEFINE b AS s < PREV(s))""",
+        [("A", 2, 24, 3), ("B", 1, 10, 2)],
+    ),
 ]  # fmt: skip
 
 
@@ -244,6 +271,6 @@ def test_explained(spark: SparkSession) -> None:
     assert "one row for each row, with the match in its frame: to the end of its partition" in report
     assert "AFTER MATCH SKIP PAST LAST ROW" in report
     assert "down: in row 1 of a frame: price < (CASE WHEN FALSE" in report
-    assert str(sparkcep.explain(query))
+    assert str(sparkcep.explain(query, spark))
     with pytest.raises(CepUnsupportedError, match="EXPLAIN ANALYZE PATTERN"):
         spark.sql(f"EXPLAIN ANALYZE PATTERN {query}")

@@ -20,6 +20,9 @@ VIEWS = {
     "rises": """CREATE VIEW shop.rises AS SELECT * FROM shop.events MATCH_RECOGNIZE (
         PARTITION BY user_id ORDER BY ts MEASURES FIRST(up.ts) AS since, COUNT(up.*) AS steps, LAST(up.amount) AS top
         PATTERN (up{3,}) DEFINE up AS amount > PREV(amount))""",
+    "carts": """CREATE VIEW shop.carts AS SELECT * FROM shop.events MATCH AUTOMATON (
+        PARTITION BY user_id ORDER BY ts REGISTERS (buys INT DEFAULT 0) START s FINAL f
+        ARC s -> m WHEN event_type = 'View' ARC m -> m WHEN event_type = 'Buy' SET buys = buys + 1 ARC m -> f WHEN event_type = 'View' WITHIN 4)""",
     "sold": f"CREATE TABLE shop.sold USING parquet AS SELECT user_id, COUNT(*) AS pairs, MAX(b.amount) AS most FROM {CLAUSE} GROUP BY user_id",
 }
 

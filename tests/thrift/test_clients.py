@@ -75,6 +75,21 @@ def test_explanations_are_rows_of_text(server: Server) -> None:
     assert counted[-1] == "matches       320"
 
 
+def test_windows_and_an_aggregate_by_its_class(server: Server) -> None:
+    rising = "PATTERN (v b+) DEFINE v AS event_type = 'View', b AS event_type = 'Buy'"
+    own = "FROM shop.events WHERE user_id = 3 AND ts < 5"
+    with closing(server.connect()) as connection:
+        window = f"WINDOW w AS (ORDER BY ts MEASURES COUNT(*) AS n ROWS BETWEEN CURRENT ROW AND UNBOUNDED FOLLOWING {rising})"
+        found = rows(connection, f"SELECT ts, n OVER w, sum(ts) OVER w {own} {window}")
+        total = "CREATE TEMPORARY FUNCTION total AS 'org.apache.hadoop.hive.ql.udf.generic.GenericUDAFSum'"
+        clause = (
+            f"(SELECT * {own}) MATCH_RECOGNIZE (ORDER BY ts MEASURES total(b.ts) AS t, total(ts * 10) AS all {rising})"
+        )
+        totals = rows(connection, total, f"SELECT * FROM {clause}")
+    assert found == [(0, 3, 3), (1, None, None), (2, None, None), (3, 2, 7), (4, None, None)]
+    assert totals == [(3, 30), (4, 70)]
+
+
 CLIENTS, QUERIES = 8, 5
 PAIRS_FROM = [12, 12, 12, 6, 6, 6, 2, 2]
 """SEQ(View, Buy) in a user's events from ts 1 to 8 on: Views are at 3, 6 and 9, and 12 events in all."""
@@ -132,3 +147,5 @@ def test_views_and_their_metadata_from_another_connection(server: Server) -> Non
         assert {**types, "v": event} == {"user_id": "int", "viewed": "int", "paid": "decimal(6,2)", "v": event}
         assert types["v"].startswith("struct<")
         assert rows(reader, "SELECT pairs, most FROM shop.sold WHERE user_id = 2") == [(20, 22)]
+        query = "SELECT match_start, match_end, lifetime_end, final_state, buys FROM shop.carts WHERE user_id = 2"
+        assert sorted(rows(reader, query)) == [(0, 3, 4, "f", 2), (3, 6, 7, "f", 2), (6, 9, 10, "f", 2)]

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from sparkcep.engines.aseq.sequences import Sequence
 from sparkcep.engines.aseq.values import Ints
+from sparkcep.engines.within import times
 from sparkcep.errors import CepUnsupportedError
 from sparkcep.spec.aggregate import AggregateSpec
 from sparkcep.spec.event import WithinTime
@@ -70,7 +71,7 @@ def read(table: pa.Table, spec: AggregateSpec) -> Table:
     rank = _numbers(table, spec.rank).astype(np.int64, copy=False)
     time = deadline = None
     if isinstance(spec.within, WithinTime):
-        time, deadline = (_same_type(_numbers(table, name)) for name in (spec.within.time, spec.within.deadline))
+        time, deadline = map(_same_type, times(table, spec.within))
     elif spec.within is not None:
         time, deadline = rank, rank + min(spec.within.count, len(rank) + 1)
     return Table(table, masks, rank, time, deadline, selection_kernels.starts(masks))

@@ -10,24 +10,34 @@ from sparkcep.engines.automaton.codes import (
     CALL,
     CONDITION,
     COPY_COLUMN,
+    EQUAL,
     FEW,
+    LESS,
     M_BITS,
     M_CONSTANT,
     M_FLAG,
     M_KIND,
     M_OPERAND,
     M_WORD,
+    MORE,
     MOVE,
     MOVE_END,
     NUMBER,
+    OF_COLUMN,
+    OF_REGISTER,
     P_EPOCH,
     P_HASHED,
+    T_LEFT,
+    T_RIGHT,
+    T_WHEN,
+    TEST,
+    TEST_END,
     WORD,
 )
-from sparkcep.engines.row_match.codes import CALL_FAILED, OVERFLOW, TRUE
+from sparkcep.engines.row_match.codes import CALL_FAILED, FALSE, OVERFLOW, TRUE
 from sparkcep.engines.row_match.condition_kernels import holds
 from sparkcep.engines.row_match.structures import Taken, Tested
-from sparkcep.engines.row_match.word_kernels import call_python
+from sparkcep.engines.row_match.word_kernels import call_python, is_null
 
 
 @nb.njit(inline="always")
@@ -45,9 +55,34 @@ def said(condition, i, row, run, g):  # type: ignore[no-untyped-def]
 
 
 @nb.njit(inline="always")
+def side(t, at, row, run, g):  # type: ignore[no-untyped-def]
+    """The word of a test's side, and whether there is one."""
+    tests = g.graph.tests
+    kind, which, flag = tests[t, at], tests[t, at + 1], tests[t, at + 2]
+    if kind == OF_REGISTER:
+        return g.runs.registers[run, which], flag < 0 or g.runs.registers[run, flag] != 0
+    if kind == OF_COLUMN:
+        return g.words.values[which, row], not is_null(g.words, which, row)
+    return which, True
+
+
+@nb.njit(inline="always")
+def passes(t, row, run, g):  # type: ignore[no-untyped-def]
+    """What a test says."""
+    left, one = side(t, T_LEFT, row, run, g)
+    right, other = side(t, T_RIGHT, row, run, g)
+    found = LESS if left < right else EQUAL if left == right else MORE
+    return one and other and g.graph.tests[t, T_WHEN] & found != 0
+
+
+@nb.njit(inline="always")
 def fence(i, row, run, g):  # type: ignore[no-untyped-def]
     """What the arc's condition says of the run and the row: TRUE, FALSE (or NULL), or a fault."""
-    condition = g.graph.arcs[i, CONDITION]
+    arcs = g.graph.arcs
+    for t in range(arcs[i, TEST], arcs[i, TEST_END]):
+        if not passes(t, row, run, g):
+            return FALSE
+    condition = arcs[i, CONDITION]
     return TRUE if condition < 0 else said(condition, i, row, run, g)
 
 
@@ -60,7 +95,20 @@ def added(m, run, new, g):  # type: ignore[no-untyped-def]
     if ((value ^ result) & (constant ^ result)) < 0 or (bits < 64 and result >> (bits - 1) != result >> 63):
         return OVERFLOW
     registers[new, moves[m, M_WORD]] = result
+    if moves[m, M_FLAG] >= 0:
+        registers[new, moves[m, M_FLAG]] = 1
     return TRUE
+
+
+@nb.njit(inline="always")
+def copied(m, row, new, g):  # type: ignore[no-untyped-def]
+    """COPY_COLUMN."""
+    moves, registers = g.graph.moves, g.runs.registers
+    column, flag = moves[m, M_OPERAND], moves[m, M_FLAG]
+    missing = flag >= 0 and is_null(g.words, column, row)
+    registers[new, moves[m, M_WORD]] = 0 if missing else g.words.values[column, row]
+    if flag >= 0:
+        registers[new, flag] = 0 if missing else 1
 
 
 @nb.njit(inline="always")
@@ -95,7 +143,7 @@ def transfer(i, row, run, new, g):  # type: ignore[no-untyped-def]
         if kind == ADD_CONSTANT:
             status = added(m, run, new, g)
         elif kind == COPY_COLUMN:
-            registers[new, moves[m, M_WORD]] = g.words.values[moves[m, M_OPERAND], row]
+            copied(m, row, new, g)
         else:
             status = computed(m, i, row, run, new, g)
         if status != TRUE:

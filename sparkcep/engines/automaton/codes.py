@@ -5,16 +5,25 @@ from __future__ import annotations
 EVENT, EPSILON, WINDOW = 0, 1, 2
 """Kinds of arcs, in the order of ``Graph.first``."""
 
-TARGET, WORD, BIT, CONDITION, MOVE, MOVE_END, IGNORABLE, NUMBER = 0, 1, 2, 3, 4, 5, 6, 7
+TARGET, WORD, BIT, CONDITION, MOVE, MOVE_END, IGNORABLE, NUMBER, TEST, TEST_END = range(10)
 """Columns of an arc: its target; the mask column and the bit in it (-1: always set); the number of its condition (-1: none); its
-moves; whether it leaves a run as it is; its number in the spec."""
+moves; whether it leaves a run as it is; its number in the spec; its tests."""
+
+LESS, EQUAL, MORE = 1, 2, 4
+"""How two words compare; a test's operator is the sum of those that it lets pass."""
+
+OF_REGISTER, OF_COLUMN, OF_CONSTANT = 0, 1, 2
+"""What a side of a test is: the register of a word, with the word that is 1 where it has a value (-1: always); the event's column; a word itself."""
+
+T_WHEN, T_LEFT, T_RIGHT = 0, 1, 4
+"""Columns of a test: its operator; what its sides are, each three columns: what it is, which, and the word just named."""
 
 M_WORD, M_FLAG, M_KIND, M_OPERAND, M_CONSTANT, M_BITS = 0, 1, 2, 3, 4, 5
 """Columns of a move: the register's word, and the word that is 1 where it has a value (-1: always); how the value is made, and from what."""
 
 COMPUTE, CALL, ADD_CONSTANT, COPY_COLUMN = 0, 1, 2, 3
 """Kinds of moves. COMPUTE: by the bytecode of number M_OPERAND; CALL: Python's slow function of that number; ADD_CONSTANT: the register of word
-M_OPERAND plus M_CONSTANT, an integer of M_BITS bits; COPY_COLUMN: the event's column. The last two of values that are never NULL."""
+M_OPERAND, which is never NULL, plus M_CONSTANT, an integer of M_BITS bits; COPY_COLUMN: the event's column."""
 
 FINAL, LIVES, LEAPS = 0, 1, 2
 """Traits of a state: it accepts; some arc may still take it on with an event or at the window's end; ε-arcs leave it."""

@@ -6,15 +6,15 @@ move. The operators are those of ``row_match.bytecode``: results are Spark's und
 
 from __future__ import annotations
 
-import struct
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from decimal import Decimal
 from typing import Any
 
 import numpy as np
 
 from sparkcep.engines.automaton import codes
+from sparkcep.engines.automaton.comparisons import Test, tests_of
+from sparkcep.engines.automaton.constants import kind_of_constant, word_of
 from sparkcep.engines.automaton.registers import Held, Inputs, reads_handle
 from sparkcep.engines.row_match import codes as operations
 from sparkcep.engines.row_match.bytecode import BOOLEAN, DOUBLE, LONG, Operation, Writer
@@ -27,16 +27,15 @@ from sparkcep.spec.expression import Call, Constant, SparkFunction
 LABEL = 1
 """In a CONSTANT's last word: the constant is a string, and the word its number among the strings of ``Conditions``."""
 
-_BITS = {"tinyint": 8, "smallint": 16, "int": 32, "bigint": 64}
-
 
 @dataclass(frozen=True, slots=True)
 class Conditions:
-    """``fences`` [arcs]: number of each condition, -1: none; ``moves`` [arcs]: of each arc. ``depth``: of the stack; ``slow``: values that Python
-    computes, with the register that takes it (None: a condition); ``strings``: constants."""
+    """``fences`` [arcs]: number of each condition, -1: none, or all of it is in ``tests`` [arcs]; ``moves`` [arcs]: of each arc. ``depth``: of the
+    stack; ``slow``: values that Python computes, with the register that takes it (None: a condition); ``strings``: constants."""
 
     code: Code
     fences: tuple[int, ...]
+    tests: tuple[tuple[Test, ...], ...]
     moves: tuple[tuple[tuple[int, ...], ...], ...]
     depth: int
     slow: tuple[tuple[Value, Held | None], ...]
@@ -50,54 +49,26 @@ def assemble(spec: AutomatonSpec, held: Mapping[str, Held], inputs: Inputs, pool
     """
     writer = _ArcWriter(held=held, inputs=inputs, pool=pool)
     writer.strings = {value: i for i, value in enumerate(_default_strings(spec, held))}
-    fences, moves = [], []
+    fences, tests, moves = [], [], []
     for arc in spec.arcs:
         writer.arc = arc
-        fences.append(-1 if arc.condition is None else writer.number(arc.condition, BOOLEAN))
+        short = () if arc.condition is None else tests_of(arc.condition, held, inputs, pool)
+        tests.append(short or ())
+        fences.append(-1 if short is not None or arc.condition is None else writer.number(arc.condition, BOOLEAN))
         moves.append(tuple(writer.move(assignment) for assignment in arc.sets))
     found = np.zeros((len(writer.operations), 6), np.int64)
     for i, operation in enumerate(writer.operations):
         found[i, : len(operation)] = operation
     code = Code(np.array(writer.starts, np.int32), found)
-    return Conditions(code, tuple(fences), tuple(moves), writer.leaves + 2, tuple(writer.slow), tuple(writer.strings))
+    return Conditions(
+        code, tuple(fences), tuple(tests), tuple(moves), writer.leaves + 2, tuple(writer.slow), tuple(writer.strings)
+    )
 
 
 def _default_strings(spec: AutomatonSpec, held: Mapping[str, Held]) -> list[str]:
     """The defaults of string registers, each once."""
     given = [one.default for one in spec.registers if held[one.name].kind.name == "string" and one.default is not None]
     return list(dict.fromkeys(default.value for default in given if default.value is not None))
-
-
-def word_of(constant: Constant) -> int:
-    """The word of a constant that is neither NULL nor a string."""
-    value: Any = constant.value
-    if constant.type in ("float", "double"):
-        return float_word(value)
-    if constant.type.startswith("decimal"):
-        scale = int(constant.type[:-1].split(",")[1])
-        return int(Decimal(value).scaleb(scale))
-    return int(value)
-
-
-def float_word(value: float) -> int:
-    """A float's key: as ``word_kernels.float_key``."""
-    bits: int = struct.unpack("<q", struct.pack("<d", float("nan") if value != value else value + 0.0))[0]
-    return bits if bits >= 0 else bits ^ 0x7FFFFFFFFFFFFFFF
-
-
-def kind_of_constant(constant: Constant) -> Kind:
-    """The kind of a constant's value."""
-    if constant.value is None:
-        return Kind("null")
-    if constant.type in _BITS:
-        return Kind("integer", _BITS[constant.type])
-    if constant.type in ("float", "double"):
-        return Kind("float", 32 if constant.type == "float" else 64)
-    if constant.type.startswith("decimal"):
-        return Kind("decimal", scale=int(constant.type[:-1].split(",")[1]))
-    if constant.type in ("string", "boolean"):
-        return Kind(constant.type)
-    raise CepInternalError(f"a constant of the type {constant.type} in an automaton")
 
 
 @dataclass(slots=True)
@@ -123,10 +94,9 @@ class _ArcWriter(Writer):
         if target.handle or isinstance(assignment.value, SparkFunction) or self._reads_handle(assignment.value):
             self.slow.append((assignment.value, target))
             return *place, codes.CALL, len(self.slow) - 1, 0, 0
-        if target.flag < 0:
-            short = self._added(assignment.value, target) or self._copied(assignment.value, target)
-            if short is not None:
-                return *place, *short
+        short = self._added(assignment.value, target) or self._copied(assignment.value, target)
+        if short is not None:
+            return *place, *short
         return *place, codes.COMPUTE, self.number(assignment.value, target.kind), 0, 0
 
     def condition(self, node: Any) -> Kind:
@@ -153,8 +123,8 @@ class _ArcWriter(Writer):
         return None
 
     def _copied(self, value: Value, target: Held) -> tuple[int, ...] | None:
-        """A column that has no NULLs, and the same words."""
-        if not isinstance(value, EventValue) or value.column in self.inputs.nullable:
+        """A column of the same words."""
+        if not isinstance(value, EventValue):
             return None
         kind = self.inputs.kind(value.column)
         narrow = kind.name in ("integer", "float") and kind.bits > target.kind.bits

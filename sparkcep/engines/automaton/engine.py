@@ -18,21 +18,24 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from sparkcep.engines.automaton import refusals
-from sparkcep.engines.automaton.conditions import LABEL, Conditions, assemble, word_of
+from sparkcep.engines.automaton.conditions import LABEL, Conditions, assemble
+from sparkcep.engines.automaton.constants import word_of
 from sparkcep.engines.automaton.graph import build
 from sparkcep.engines.automaton.log import MOST_RUNS, Log, Program, advance, tally
 from sparkcep.engines.automaton.output import table as output_table
 from sparkcep.engines.automaton.registers import Held, Inputs, hold, words
 from sparkcep.engines.automaton.slow import Calls, Handles
-from sparkcep.engines.automaton.structures import Events, Graph, Runs, Tally
+from sparkcep.engines.automaton.structures import Events, Found, Graph, Runs, Tally
 from sparkcep.engines.counts import Counts
 from sparkcep.engines.row_match import codes as operations
 from sparkcep.engines.row_match.structures import Code, Stack
 from sparkcep.engines.row_match.values import Data, Pool, load
 from sparkcep.engines.row_pattern.columns import Columns
 from sparkcep.engines.row_pattern.engine import masks_of
+from sparkcep.engines.within import after
 from sparkcep.errors import CepInternalError
 from sparkcep.spec.automaton import AutomatonSpec, EventValue, leaves, values
+from sparkcep.spec.event import WithinTime
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,6 +63,10 @@ class AutomatonEngine:
         """
         yield from self._matches(table, lambda states: tally(states, 0), whole=False)
 
+    def chosen(self, table: pa.Table, choose: Callable[[Found], NDArray[np.bool_]]) -> Iterator[pa.Table]:
+        """The matches in ``table`` that are those of ``choose``. Errors: as ``run``."""
+        yield from self._matches(table, lambda states: tally(states, 0), whole=False, choose=choose)
+
     def analyze(self, table: pa.Table) -> Counts:
         """How often each arc was asked and taken, and the most runs that were alive at one time. Errors: as ``run``."""
         counts, counted = Counts(), tally(len(self.spec.states), len(self.spec.arcs))
@@ -73,7 +80,14 @@ class AutomatonEngine:
         counts.add("matches", "", found)
         return counts
 
-    def _matches(self, table: pa.Table, counters: Callable[[int], Tally], *, whole: bool) -> Iterator[pa.Table]:
+    def _matches(
+        self,
+        table: pa.Table,
+        counters: Callable[[int], Tally],
+        *,
+        whole: bool,
+        choose: Callable[[Found], NDArray[np.bool_]] | None = None,
+    ) -> Iterator[pa.Table]:
         if table.num_rows == 0:
             return
         masks = masks_of(table, self.spec.masks)
@@ -101,13 +115,13 @@ class AutomatonEngine:
             return refusals.refusal(self.spec, status, log, masks, calls.error, program.tally)
 
         for found in advance(program, self._events(masks, columns), log, table.num_rows + 1, refusal, look):
+            if choose is not None:
+                kept = choose(found)
+                found = Found(*(part[kept] for part in found))
             yield output_table(self.spec, found, plan.held, columns, handles, data.strings)
 
     def _events(self, masks: NDArray[np.int64], columns: Columns) -> Events:
-        none, within = np.empty(0, np.int64), self.spec.within
-        parts = [masks, none, none]
-        if within is not None:
-            parts[1:] = (columns.order_keys(name, False) for name in (within.time, within.deadline))
+        parts = [masks, *_times(self.spec.within, columns)]
         return Events(*(np.require(part, requirements=["C", "W"]) for part in parts))  # Arrow's own are read-only
 
     def _plan(self, columns: Columns, whole: bool) -> Plan:
@@ -126,6 +140,14 @@ class AutomatonEngine:
 def compile(spec: AutomatonSpec) -> AutomatonEngine:
     """The engine for ``spec``."""
     return AutomatonEngine(spec)
+
+
+def _times(within: WithinTime | None, columns: Columns) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Time and deadline of each event, or nothing."""
+    if within is None:
+        return np.empty(0, np.int64), np.empty(0, np.int64)
+    time = columns.order_keys(within.time, False)
+    return time, after(time, within.length) if within.deadline is None else columns.order_keys(within.deadline, False)
 
 
 def _planned(spec: AutomatonSpec, inputs: Inputs, whole: bool) -> Plan:

@@ -37,6 +37,7 @@ def build(spec: AutomatonSpec, conditions: Conditions, *, whole: bool = False) -
     first = np.zeros((3, len(place) + 1), np.int64)
     arcs: list[tuple[int, ...]] = []
     moves: list[tuple[int, ...]] = []
+    tests: list[tuple[int, ...]] = []
     for step in steps:
         own = conditions.moves[step.number]
         bit = -1 if step.arc.bit is None else 1 + step.arc.bit
@@ -44,8 +45,10 @@ def build(spec: AutomatonSpec, conditions: Conditions, *, whole: bool = False) -
         span = len(moves), len(moves) + len(own)
         ignorable = step.arc.ignorable and place[step.arc.target] == step.source
         fence = conditions.fences[step.number]
-        arcs.append((place[step.arc.target], word, bit, fence, *span, int(ignorable), step.number))
+        asked = len(tests), len(tests) + len(conditions.tests[step.number])
+        arcs.append((place[step.arc.target], word, bit, fence, *span, int(ignorable), step.number, *asked))
         moves += own
+        tests += conditions.tests[step.number]
     kinds = np.array([(_KINDS[step.arc.kind], step.source) for step in steps], np.int64).reshape(-1, 2)
     for kind in range(3):
         before = np.searchsorted(kinds[:, 0], kind)
@@ -53,8 +56,9 @@ def build(spec: AutomatonSpec, conditions: Conditions, *, whole: bool = False) -
         first[kind] = before + np.searchsorted(sources, np.arange(len(place) + 1))
     return Graph(
         first,
-        np.array(arcs, np.int64).reshape(-1, 8),
+        np.array(arcs, np.int64).reshape(-1, 10),
         np.array(moves, np.int64).reshape(-1, 6),
+        np.array(tests, np.int64).reshape(-1, 7),
         _traits(spec, first),
     )
 

@@ -42,6 +42,8 @@ from sparkcep.engines.automaton.codes import (
     RUNS,
     STAY,
     TARGET,
+    TEST,
+    TEST_END,
     WINDOW,
     WORK,
 )
@@ -64,7 +66,8 @@ def act(row, g):  # type: ignore[no-untyped-def]
         found = DIE
         for i in range(graph.first[EVENT, q], graph.first[EVENT, q + 1]):
             if waits(i, row, g):
-                plain = graph.arcs[i, IGNORABLE] and graph.arcs[i, CONDITION] < 0
+                asks = graph.arcs[i, CONDITION] >= 0 or graph.arcs[i, TEST] < graph.arcs[i, TEST_END]
+                plain = graph.arcs[i, IGNORABLE] and not asks
                 found = max(found, STAY if plain else WORK)
         if len(g.tally.asked) > 0 or (found == STAY and (graph.traits[q, FINAL] or graph.traits[q, LEAPS])):
             found = WORK

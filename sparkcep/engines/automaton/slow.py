@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from sparkcep.engines.automaton.conditions import float_word
+from sparkcep.engines.automaton.constants import float_word
 from sparkcep.engines.automaton.registers import Held
 from sparkcep.engines.automaton.structures import Outside
 from sparkcep.engines.functions import compile_function

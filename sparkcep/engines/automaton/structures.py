@@ -18,12 +18,13 @@ Flags = NDArray[np.bool_]
 
 
 class Graph(NamedTuple):
-    """``arcs`` [n, 8] by kind and source: those of kind k that leave state q from ``first[k, q]`` to ``first[k, q + 1]`` - 1; ``moves`` [m, 6];
-    ``traits`` [states, 3]. ``start``: the state of run 0. See ``codes``."""
+    """``arcs`` [n, 10] by kind and source: those of kind k that leave state q from ``first[k, q]`` to ``first[k, q + 1]`` - 1; ``moves`` [m, 6];
+    ``tests`` [t, 7]; ``traits`` [states, 3]. ``start``: the state of run 0. See ``codes``."""
 
     first: Longs
     arcs: Longs
     moves: Longs
+    tests: Longs
     traits: Flags
 
 

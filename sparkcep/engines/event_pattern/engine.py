@@ -6,7 +6,7 @@ here.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -53,19 +53,20 @@ class EventPatternEngine:
         spec = self.plan.spec
         events = load(table, spec.masks, spec.rank, spec.within)
         payload = Payload(table, events.positions)
-        limit = max_partial_matches or spec.max_partial_matches or MAX_PARTIAL_MATCHES
-        bounds = [name for name, part in (("WITHIN", spec.within), ("PARTITION BY", spec.partition)) if part]
-        budget = Budget(limit, limit, chunk, bounds, counters or Counters())
+        spent = budget(spec, max_partial_matches, chunk, counters)
         frames = (
             (frame, branch.branch)
             for branch in self.plan.branches
-            for frame in matches(branch, spec, events, payload, budget)
+            for frame in matches(branch, spec, events, payload, spent)
         )
         if spec.matches == "all":
             yield from tables(frames, spec, table, events.positions, output_rows)
             return
         parts = found(frames, events.positions, frozenset(spec.variables))
-        yield from (_compressed if spec.matches == "compressed" else _non_overlapping)(spec, table, parts)
+        if spec.matches == "compressed":
+            yield from compressed_tables(spec, table, parts)
+        else:
+            yield from map(Writer(spec, table).write, chosen(spec, table, parts))
 
     def analyze(self, table: pa.Table) -> Counts:
         """Partial matches by state, and what each condition keeps of them."""
@@ -82,14 +83,26 @@ def compile(spec: EventPatternSpec) -> EventPatternEngine:
     return EventPatternEngine(plan(spec))
 
 
-def _non_overlapping(spec: EventPatternSpec, table: pa.Table, parts: Iterator[Matches]) -> Iterator[pa.Table]:
+def budget(
+    spec: EventPatternSpec,
+    max_partial_matches: int | None = None,
+    chunk: int = CHUNK,
+    counters: Counters | None = None,
+) -> Budget:
+    """The budget of a run, as ``EventPatternEngine.run`` has it."""
+    limit = max_partial_matches or spec.max_partial_matches or MAX_PARTIAL_MATCHES
+    bounds = [name for name, part in (("WITHIN", spec.within), ("PARTITION BY", spec.partition)) if part]
+    return Budget(limit, limit, chunk, bounds, counters or Counters())
+
+
+def chosen(spec: EventPatternSpec, table: pa.Table, parts: Iterable[Matches]) -> Iterator[Matches]:
+    """NON OVERLAPPING MATCHES, chosen among all."""
     partition = np.cumsum(table.column(spec.masks[0]).to_numpy() & 1)
     ranks = table.column(spec.rank).to_numpy()
-    writer = Writer(spec, table)
-    yield from map(writer.write, non_overlapping(parts, ranks, partition, spec.variables))
+    return non_overlapping(parts, ranks, partition, spec.variables)
 
 
-def _compressed(spec: EventPatternSpec, table: pa.Table, parts: Iterator[Matches]) -> Iterator[pa.Table]:
-    """Every match is made; then equal ends of matches are shared."""
+def compressed_tables(spec: EventPatternSpec, table: pa.Table, parts: Iterable[Matches]) -> Iterator[pa.Table]:
+    """COMPRESSED MATCHES: every match is made; then equal ends of matches are shared."""
     names = [element.variable for element in elements(spec.pattern, negated=False)]
     yield from map(compressed.PartWriter(spec, names, table).write, enumerated.parts(parts, names))

@@ -10,7 +10,7 @@ Events that no variable can take are dropped first: with rare event types, all l
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, cast
 
 import numpy as np
@@ -18,6 +18,7 @@ import numpy.typing as npt
 import polars as pl
 import pyarrow as pa
 
+from sparkcep.engines.within import times
 from sparkcep.spec.event import WithinEvents, WithinTime
 
 IntArray = npt.NDArray[np.int64]
@@ -35,7 +36,7 @@ class Window:
     """WITHIN per candidate p, as bounds of candidate ranges in its partition.
 
     ``end``: candidates from ``end[p]`` on are outside a window that p opens; ``begin``: candidates before ``begin[p]`` open windows that p is outside
-    of. ``exact``: the ranges decide, because all other candidates are inside; else (see ``_ceilings``) ``time`` and ``deadline`` must be compared as
+    of. ``exact``: the ranges decide, because all other candidates are inside; else (see ``ceilings_of``) ``time`` and ``deadline`` must be compared
     well.
     """
 
@@ -70,6 +71,18 @@ class Events:
         mask, bit = divmod(index + 1, MASK_BITS)
         taken: BoolArray = self.flags[mask] & (1 << bit) != 0
         return taken
+
+    def restricted(self, index: int, allowed: BoolArray) -> Events:
+        """The events, of which ``variables[index]`` can take those that are ``allowed`` only."""
+        mask, bit = divmod(index + 1, MASK_BITS)
+        flags = np.where(allowed, self.flags[mask], self.flags[mask] & ~np.int64(1 << bit))
+        return replace(self, flags=(*self.flags[:mask], flags, *self.flags[mask + 1 :]))
+
+    def ceilings(self) -> TimeArray:
+        """Under WITHIN: the greatest deadline up to each candidate in its partition; see ``ceilings_of``."""
+        assert self.window is not None
+        deadline = self.window.deadline
+        return deadline if self.window.exact else ceilings_of(deadline, self.partition_start)
 
 
 def load(table: pa.Table, masks: Sequence[str], rank: str, within: WithinTime | WithinEvents | None) -> Events:
@@ -123,7 +136,8 @@ def _times(
 ) -> tuple[TimeArray, TimeArray]:
     """Times and deadlines; a window counted in events is a time window over ranks."""
     if isinstance(within, WithinTime):
-        return _numbers(table, within.time)[positions], _numbers(table, within.deadline)[positions]
+        time, deadline = times(table, within)
+        return time[positions], deadline[positions]
     longest = int(ranks.max(initial=0)) + 1
     return ranks, ranks + min(within.count, longest)
 
@@ -132,13 +146,13 @@ def _window(time: TimeArray, deadline: TimeArray, partition_start: IntArray, par
     """Ends are monotone, so the candidates whose window is over at p (``end[q] <= p``) are a prefix; ``begin[p]`` is its length.
     It includes the candidates of earlier partitions, whose ends lie in their own partitions.
     """
-    ceilings = _ceilings(deadline, partition_start)
+    ceilings = ceilings_of(deadline, partition_start)
     end = _ends(time, ceilings, partition_end)
     begin = np.cumsum(np.bincount(end, minlength=len(end)))[: len(end)]
     return Window(begin, end, time, deadline, exact=ceilings is deadline)
 
 
-def _ceilings(deadline: TimeArray, partition_start: IntArray) -> TimeArray:
+def ceilings_of(deadline: TimeArray, partition_start: IntArray) -> TimeArray:
     """The running maximum of the deadline in the partition: ``deadline`` itself if it is monotone.
 
     It falls only for calendar intervals (``ts + 1 month`` across a clock change backwards). An event past the ceiling of another is past the

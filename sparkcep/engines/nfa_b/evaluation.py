@@ -18,10 +18,10 @@ from sparkcep.engines.event_pattern.output.output import OUTPUT_ROWS, Matches, W
 from sparkcep.engines.event_pattern.output.overlap import non_overlapping
 from sparkcep.engines.nfa_b import negation
 from sparkcep.engines.nfa_b.compilation import Automaton, automata
+from sparkcep.engines.nfa_b.events import Stream, load
 from sparkcep.engines.nfa_b.matches import matches, parts
 from sparkcep.engines.nfa_b.search import MAX_NODES, Algorithm, Search
 from sparkcep.engines.nfa_b.slow import ROW, Calls
-from sparkcep.engines.nfa_b.stream import Stream, load
 from sparkcep.engines.nfa_b.support import check
 from sparkcep.engines.nfa_b.vector import Program, conjunct_columns, program
 from sparkcep.engines.row_match import values
@@ -72,7 +72,7 @@ def evaluate(
     found: Iterator[Matches] = (
         part
         for at in range(len(compiled.automata))
-        for part in _found(compiled, at, table, stream, output_rows, max_nodes)
+        for part in found_by(compiled, at, table, stream, output_rows, max_nodes)
     )
     if spec.matches == "non_overlapping" and not chooses(compiled):
         place = np.arange(table.num_rows)
@@ -94,9 +94,15 @@ def chooses(compiled: Plan) -> bool:
     return compiled.spec.matches == "non_overlapping" and single
 
 
-def _found(
-    compiled: Plan, at: int, table: pa.Table, stream: Stream, output_rows: int, max_nodes: int
+def found_by(
+    compiled: Plan,
+    at: int,
+    table: pa.Table,
+    stream: Stream,
+    output_rows: int = OUTPUT_ROWS,
+    max_nodes: int = MAX_NODES,
 ) -> Iterator[Matches]:
+    """The matches of the automaton ``at``, in order of their last events; the parameters and errors of ``evaluate``."""
     line = compiled.automata[at].line
     negated = negation.prepare(line.branch, compiled.spec, table)
     for ends in _search(compiled, at, table, stream, max_nodes).ends():
@@ -119,7 +125,7 @@ def _compressed(compiled: Plan, table: pa.Table, stream: Stream, max_nodes: int)
     found = (
         part
         for at in range(len(compiled.automata))
-        for part in _found(compiled, at, table, stream, OUTPUT_ROWS, max_nodes)
+        for part in found_by(compiled, at, table, stream, OUTPUT_ROWS, max_nodes)
     )
     yield from map(writer.write, enumerated_parts(found, names))
 

@@ -34,9 +34,10 @@ of a row near the slot's."""
 FALSE, TRUE, OVERFLOW, ZERO_DIVISION, CALL_FAILED = 0, 1, 2, 3, 4
 """How a condition ends."""
 
-MATCH_GROWS, BUDGET = 4, 5
+MATCH_GROWS, BUDGET, UNDECIDED = 4, 5, 6
 """How a search ends, beside ``row_pattern.kernels``' DONE, FULL, SKIP_ABSENT and SKIP_TO_START, and beside FAULT plus
-OVERFLOW, ZERO_DIVISION or CALL_FAILED: no room for a longer match; the step budget is spent."""
+OVERFLOW, ZERO_DIVISION or CALL_FAILED: no room for a longer match; the step budget is spent;
+a row that has not come decides."""
 
 FAULT = 8
 

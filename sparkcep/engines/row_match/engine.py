@@ -24,7 +24,7 @@ from sparkcep.engines.row_match.analyze import analyze
 from sparkcep.engines.row_match.bytecode import assemble
 from sparkcep.engines.row_match.calls import Calls
 from sparkcep.engines.row_match.liveness import keys
-from sparkcep.engines.row_match.registers import Layout, Total, functions, lay_out, leaves
+from sparkcep.engines.row_match.registers import Layout, Total, functions, lay_out
 from sparkcep.engines.row_match.search import MAX_STEPS, Plan, Slice, find_matches
 from sparkcep.engines.row_match.structures import Changes, Code
 from sparkcep.engines.row_match.values import Kind, Pool, is_wide, kind_of, load
@@ -34,9 +34,10 @@ from sparkcep.engines.row_pattern.columns import Columns
 from sparkcep.engines.row_pattern.engine import RowPatternEngine
 from sparkcep.engines.row_pattern.frames import compile_frames
 from sparkcep.engines.row_pattern.matches import Matches
+from sparkcep.engines.row_pattern.structures import Progress, whole
 from sparkcep.engines.row_pattern.windows import FrameRows
 from sparkcep.errors import CepInternalError
-from sparkcep.spec.row import Aggregate, ColumnAt, CurrentRow, MatchNumber, RowPatternSpec
+from sparkcep.spec.row import Aggregate, ColumnAt, CurrentRow, MatchNumber, RowPatternSpec, leaves
 
 _TOTALS = {"min": codes.LEAST_TOTAL, "max": codes.GREATEST_TOTAL, "count": codes.COUNT_TOTAL}
 
@@ -57,21 +58,15 @@ class RowMatchEngine(RowPatternEngine):
     def analyze(self, table: pa.Table) -> Counts:
         """Partial matches by state, and how many rows the search asked each condition of. Errors: as ``run``."""
         counter = compile(counting(self.spec), self.most_steps)
-        found = lambda part, masks, starts, asked: counter.matches(Columns(part), masks, starts, asked)  # noqa: E731
+        found = lambda part, masks, starts, asked: counter.matches(Columns(part), masks, starts, whole(), asked)  # noqa: E731
         return analyze(self.spec, self.search.program, table, counter.slices(table), found)
-
-    def _run_slice(self, table: pa.Table, masks: NDArray[np.int64], starts: NDArray[np.int64]) -> Iterator[pa.Table]:
-        columns = Columns(table)
-        for matches in self.matches(columns, masks, starts):
-            rows = self._output_rows(matches)
-            for low, high in self._cuts(matches, rows, columns):
-                yield self._table(matches, rows.cut(low, high), columns)
 
     def matches(
         self,
         columns: Columns,
         masks: NDArray[np.int64],
         starts: NDArray[np.int64],
+        progress: Progress,
         asked: NDArray[np.int64] | None = None,
     ) -> Iterator[Matches]:
         """The matches of a slice; ``asked``: see ``search.find_matches``."""
@@ -83,7 +78,7 @@ class RowMatchEngine(RowPatternEngine):
         if self.spec.frame is not None:
             frames = compile_frames(self.spec), FrameRows.of(self.spec, columns, masks, starts)
         part = Slice(masks, starts, data, calls, frames)
-        yield from find_matches(self.search, plan, part, self.most_steps, self._skip_error(columns), asked)
+        yield from find_matches(self.search, plan, part, progress, self.most_steps, self._skip_error(columns), asked)
 
     def _plan(self, columns: Columns) -> Plan:
         kinds = {name: kind_of(columns.type(name)) for name in _columns(self.spec)}

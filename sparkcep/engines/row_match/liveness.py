@@ -15,11 +15,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sparkcep.engines.row_match import codes
-from sparkcep.engines.row_match.registers import Layout, Slots, leaves
+from sparkcep.engines.row_match.registers import Layout, Slots
 from sparkcep.engines.row_match.structures import KeyParts
 from sparkcep.engines.row_match.values import Pool
 from sparkcep.engines.row_pattern.program import FIRST_ROW_NODE, Program
-from sparkcep.spec.row import Aggregate, ClassifierAt, ColumnAt, Define
+from sparkcep.spec.row import Aggregate, ClassifierAt, ColumnAt, Define, leaves
 
 MOST_VALUES = 2
 """Values of a slot's row in a key; if more are read, the row itself stands for them."""

@@ -14,8 +14,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from sparkcep.errors import CepUnsupportedError
-from sparkcep.spec.expression import Call, Constant, SparkFunction
-from sparkcep.spec.row import Aggregate, ClassifierAt, ColumnAt, Condition, Define, Navigation, Source
+from sparkcep.spec.expression import Call, SparkFunction
+from sparkcep.spec.row import Aggregate, ClassifierAt, ColumnAt, Condition, Define, Navigation, leaves
 
 MAX_SLOTS = 4096
 """Rows that FIRST and LAST of one set of variables may look back on (their greatest offset); each costs 8 bytes a
@@ -76,15 +76,6 @@ class Layout:
         """The number of the total that ``source`` reads."""
         wanted = (_members(source.variables, self.variables), _plain(source))
         return next(i for i, total in enumerate(self.totals) if (total.members, _plain(total.source)) == wanted)
-
-
-def leaves(condition: Condition) -> Iterator[Source]:
-    """The sources below a condition, left to right."""
-    if isinstance(condition, Call | SparkFunction):
-        for argument in condition.arguments:
-            yield from leaves(argument)
-    elif not isinstance(condition, Constant):
-        yield condition
 
 
 def functions(condition: Condition) -> Iterator[SparkFunction]:

@@ -15,16 +15,16 @@ from numpy.typing import NDArray
 from sparkcep.engines.row_match import codes
 from sparkcep.engines.row_match.calls import Calls
 from sparkcep.engines.row_match.liveness import Keys
-from sparkcep.engines.row_match.registers import leaves
 from sparkcep.engines.row_match.structures import Changes, Code, Conditions, Limits, Memory, Stack, Taken, Workspace
 from sparkcep.engines.row_match.values import Data, Pool
 from sparkcep.engines.row_pattern.find import LEAST_NODES, Search, SkipError, viable_nodes
 from sparkcep.engines.row_pattern.frames import FrameProgram
 from sparkcep.engines.row_pattern.matches import BATCH_MATCHES, BATCH_NODES, Matches, room, written
+from sparkcep.engines.row_pattern.structures import Progress
 from sparkcep.engines.row_pattern.windows import FrameRows, kernel_frames, of_rows
 from sparkcep.errors import CepDataError, CepError, CepLimitError
 from sparkcep.spec.expression import SparkFunction
-from sparkcep.spec.row import Aggregate, ColumnAt, Define
+from sparkcep.spec.row import Aggregate, ColumnAt, Define, leaves
 
 MAX_STEPS = 20_000_000
 """Rows tried against a variable for one start row, above what is linear in the partition: a few seconds. Searches that
@@ -78,6 +78,7 @@ def find_matches(
     search: Search,
     plan: Plan,
     part: Slice,
+    progress: Progress,
     most_steps: int,
     skip_error: SkipError,
     asked: NDArray[np.int64] | None = None,
@@ -94,6 +95,7 @@ def find_matches(
     program, rows = search.program, part.masks.shape[1]
     viable = viable_nodes(program, part.masks)
     state = _state(plan, part)
+    state[codes.C_ROW], state[codes.C_NUMBER], state[codes.C_COVERED] = progress.first()
     variables, calls = len(plan.variables), part.calls
     failures = np.zeros(variables + (0 if asked is None else 2 * asked.size), np.int64)
     longest, nodes = FIRST_ROOM, min(BATCH_NODES, max(rows + 1, LEAST_NODES))
@@ -106,7 +108,7 @@ def find_matches(
         begin = int(state[codes.C_ROW])
         given = viable, program.targets, search.rules, conditions, part.data.words, limits, work, failures, state
         if frames is None:
-            status = search_kernels.search(part.starts, *given, path, found)
+            status = search_kernels.search(part.starts, progress, *given, path, found)
         else:
             status = window_kernels.search_frames(part.starts, part.masks, frames, *given, path, found)
         matches = int(state[codes.C_MATCHES])

@@ -32,13 +32,14 @@ from sparkcep.engines.row_match.codes import (
     FAULT,
     MATCH_GROWS,
     TRUE,
+    UNDECIDED,
 )
 from sparkcep.engines.row_match.condition_kernels import holds
 from sparkcep.engines.row_match.kernel_types import CONDITIONS, LIMITS, START, WORDS, WORKSPACE
 from sparkcep.engines.row_match.memory_kernels import forget, known, remember, weigh, write_key
 from sparkcep.engines.row_match.register_kernels import count_in, fill_slots
 from sparkcep.engines.row_match.structures import Start, Tested
-from sparkcep.engines.row_pattern.kernel_types import FOUND, PATH, RULES, TARGETS
+from sparkcep.engines.row_pattern.kernel_types import FOUND, PATH, PROGRESS, RULES, TARGETS
 from sparkcep.engines.row_pattern.kernels import (
     DONE,
     FULL,
@@ -47,6 +48,7 @@ from sparkcep.engines.row_pattern.kernels import (
     has,
     row_after,
     skipped,
+    stopped,
     write_match,
     write_node,
 )
@@ -66,7 +68,7 @@ def first_match(start, viable, targets, conditions, words, work, failures, state
     ``failures`` [variables] counts the rows that a condition turned away, for the message if the budget is spent. Where it is
     longer, [variables + 2 * nodes + …], it counts for each node the rows that its condition was asked of, and turned away.
     """
-    begin, low, high, number, budget = start
+    begin, low, high, number, budget, is_open = start
     code, changes, keys = conditions
     frames, taken, stack, memory = work
     path, registers = taken
@@ -103,6 +105,10 @@ def first_match(start, viable, targets, conditions, words, work, failures, state
             state[C_ROW] = begin
             return -2 - BUDGET
         if item < targets.first_split:
+            if row >= high:  # the row has not come
+                if is_open:
+                    return -2 - UNDECIDED
+                continue
             if depth >= len(path):
                 return -2 - MATCH_GROWS
             variable = targets.codes[item] >> 1
@@ -146,11 +152,11 @@ def may_begin(viable, row, root, targets):  # type: ignore[no-untyped-def]
 
 
 @nb.njit(
-    nb.int64(I64, SETS, TARGETS, RULES, CONDITIONS, WORDS, LIMITS, WORKSPACE, I64, I64, PATH, FOUND),
+    nb.int64(I64, PROGRESS, SETS, TARGETS, RULES, CONDITIONS, WORDS, LIMITS, WORKSPACE, I64, I64, PATH, FOUND),
     **LEAN,
 )
 def search(  # type: ignore[no-untyped-def]
-    starts, viable, targets, rules, conditions, words, limits, work, failures, state, path, found
+    starts, progress, viable, targets, rules, conditions, words, limits, work, failures, state, path, found
 ):
     """Match after match, resumable, as ``row_pattern.kernels.walk``.
 
@@ -163,6 +169,8 @@ def search(  # type: ignore[no-untyped-def]
     code_empty, code_unmatched = len(rules.skip_to) - 2, len(rules.skip_to) - 1
     row, part, number, covered = state[C_ROW], state[C_PARTITION], state[C_NUMBER], state[C_COVERED]
     taken = work.taken.path
+    on_stream, some_closed = len(progress.begin) > 0, len(progress.closed) > 0
+    stale = some_closed
     matches, nodes = 0, 0
     status = DONE
     state[C_NEED] = 0
@@ -179,12 +187,18 @@ def search(  # type: ignore[no-untyped-def]
                 hits, added = state[C_HITS], state[C_ADDED]
                 for n in range(counted):
                     failures[variables + counted + n] = failures[variables + n]
-                start = Start(row, low, high, number + 1, budget)
+                is_open = on_stream and not (some_closed and progress.closed[row])
+                if is_open and stale:
+                    forget(state)  # what failed for want of rows that are too late may not fail here
+                stale = some_closed and not is_open
+                start = Start(row, low, high, number + 1, budget, is_open)
                 length = first_match(start, viable, targets, conditions, words, work, failures, state)
                 weigh(hits, added, state)
             if length < NO_MATCH or nodes + length > len(path.row):
                 for n in range(counted):
                     failures[variables + n] = failures[variables + counted + n]
+            if length == -2 - UNDECIDED:
+                break
             if length < NO_MATCH:
                 status = -2 - length
                 break
@@ -222,8 +236,8 @@ def search(  # type: ignore[no-untyped-def]
             covered = max(covered, row + length)
             row = row_after(rules, row, row + length, target)
         if status == DONE:
+            row, number, covered = stopped(progress, part, row, number, covered)
             part += 1
-            number = 0
             if limits.numbered:
                 forget(state)
     found.node[matches] = nodes

@@ -111,13 +111,15 @@ class Workspace(NamedTuple):
 
 
 class Start(NamedTuple):
-    """A row at which a match may begin: the row, its partition's rows, the number that the match would have, the steps it may take."""
+    """A row at which a match may begin: the row, its partition's rows, the number that the match would have, the steps it may take;
+    ``is_open``: whether it may take rows that have not come (``row_pattern.structures.Progress``)."""
 
     row: int
     low: int
     high: int
     number: int
     budget: int
+    is_open: bool
 
 
 class Limits(NamedTuple):

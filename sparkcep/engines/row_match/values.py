@@ -129,7 +129,7 @@ def _wide_decimal(columns: Columns, name: str) -> NDArray[np.int64]:
             f"a match-dependent condition reads the column {name}, of type {columns.type(name)}, with more than "
             f"{MAX_NARROW_DECIMAL} digits",
             code="DECIMAL_DIGITS",
-            hint="CAST it to a narrower DECIMAL or to DOUBLE in the condition",
+            hint="in the condition CAST it to a narrower DECIMAL, to DOUBLE, or to DECIMAL(38, 10), which is exact and slower",
         )
     return addends.low
 

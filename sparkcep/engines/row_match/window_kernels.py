@@ -74,7 +74,7 @@ def search_frames(  # type: ignore[no-untyped-def]
                 while begin < beyond:
                     if may_begin(viable, begin, root, targets):
                         hits, added = state[C_HITS], state[C_ADDED]
-                        start = Start(begin, row, beyond, number + 1, budget)
+                        start = Start(begin, row, beyond, number + 1, budget, False)
                         length = first_match(start, viable, targets, conditions, words, work, failures, state)
                         weigh(hits, added, state)
                     if length != NO_MATCH or not frames.seek:

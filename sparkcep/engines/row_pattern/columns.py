@@ -134,7 +134,8 @@ def _integers(values: pa.Array) -> NDArray[np.int64]:
 
 
 def _numpy(values: pa.Array) -> NDArray[Any]:
-    return values.fill_null(0).to_numpy(zero_copy_only=False)
+    filled = values.fill_null(0) if values.null_count else values  # it copies, whether there are any or not
+    return filled.to_numpy(zero_copy_only=False)
 
 
 def _float_keys(values: NDArray[np.float64]) -> NDArray[np.int64]:

@@ -26,7 +26,7 @@ from sparkcep.engines.row_pattern.matches import BATCH_MATCHES, Matches, OutputR
 from sparkcep.engines.row_pattern.navigation import classifier_at, column_at, current_row, match_number
 from sparkcep.engines.row_pattern.overlap import find_overlapping, suits
 from sparkcep.engines.row_pattern.program import compile_pattern
-from sparkcep.engines.row_pattern.structures import Rules
+from sparkcep.engines.row_pattern.structures import Progress, Rules, whole
 from sparkcep.engines.row_pattern.windows import FrameRows, find_windows
 from sparkcep.errors import CepDataError, CepInternalError
 from sparkcep.spec.row import Aggregate, ClassifierAt, ColumnAt, CurrentRow, MatchNumber, RowPatternSpec, Source
@@ -56,7 +56,7 @@ class RowPatternEngine:
         partition needs too much state, CepInternalError if ``table`` breaks the contract of RowPatternSpec.
         """
         for part, masks, starts in self.slices(table):
-            yield from self._run_slice(part, masks, starts)
+            yield from self.run_slice(part, masks, starts)
 
     def analyze(self, table: pa.Table) -> Counts:
         """Partial matches by state. Errors: as ``run``."""
@@ -75,19 +75,25 @@ class RowPatternEngine:
             rows = np.ascontiguousarray(masks[:, low:high])
             yield table.slice(low, high - low), rows, bounds[first : last + 1] - low
 
-    def _run_slice(self, table: pa.Table, masks: NDArray[np.int64], starts: NDArray[np.int64]) -> Iterator[pa.Table]:
+    def run_slice(
+        self, table: pa.Table, masks: NDArray[np.int64], starts: NDArray[np.int64], progress: Progress | None = None
+    ) -> Iterator[pa.Table]:
+        """The outputs for one of the ``slices``. ``progress``: of its partitions, on a stream; complete when all outputs are there."""
         columns = Columns(table)
-        for matches in self._found(columns, masks, starts):
+        for matches in self.matches(columns, masks, starts, whole() if progress is None else progress):
             rows = self._output_rows(matches)
             for low, high in self._cuts(matches, rows, columns):
                 yield self._table(matches, rows.cut(low, high), columns)
 
-    def _found(self, columns: Columns, masks: NDArray[np.int64], starts: NDArray[np.int64]) -> Iterator[Matches]:
+    def matches(
+        self, columns: Columns, masks: NDArray[np.int64], starts: NDArray[np.int64], progress: Progress
+    ) -> Iterator[Matches]:
+        """The matches of a slice."""
         error = self._skip_error(columns)
         if self.spec.frame is not None:
             return find_windows(self.search, self.spec, FrameRows.of(self.spec, columns, masks, starts), error)
         search = find_overlapping if suits(self.spec) else find
-        return search(self.search, masks, starts, error)
+        return search(self.search, masks, starts, progress, error)
 
     def _output_rows(self, matches: Matches) -> OutputRows:
         if self.spec.rows_per_match in ("one", "window"):

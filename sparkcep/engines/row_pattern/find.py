@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from sparkcep.engines.row_pattern.matches import BATCH_MATCHES, BATCH_NODES, Matches, room, written
 from sparkcep.engines.row_pattern.program import Program
-from sparkcep.engines.row_pattern.structures import Rules
+from sparkcep.engines.row_pattern.structures import Progress, Rules
 from sparkcep.errors import CepError, CepLimitError
 
 MAX_VIABLE_BYTES = 4 << 30
@@ -68,17 +68,20 @@ def viable_nodes(program: Program, masks: NDArray[np.int64]) -> NDArray[np.uint6
     return out
 
 
-def find(search: Search, masks: NDArray[np.int64], starts: NDArray[np.int64], error: SkipError) -> Iterator[Matches]:
+def find(
+    search: Search, masks: NDArray[np.int64], starts: NDArray[np.int64], progress: Progress, error: SkipError
+) -> Iterator[Matches]:
     """The matches of a slice in order. ``starts``: each partition's first row, and the number of rows."""
     from sparkcep.engines.row_pattern import kernels
 
     rows, targets = masks.shape[1], search.program.targets
     viable = viable_nodes(search.program, masks)
     state = np.zeros(kernels.S_SIZE, np.int64)
+    state[kernels.S_ROW], state[kernels.S_NUMBER], state[kernels.S_COVERED] = progress.first()
     nodes = min(BATCH_NODES, max(rows + 1, LEAST_NODES))
     while True:
         path, found = room(nodes, min(BATCH_MATCHES, nodes))
-        status = kernels.walk(starts, viable, targets, search.rules, state, path, found)
+        status = kernels.walk(starts, viable, targets, search.rules, progress, state, path, found)
         if status in (kernels.SKIP_ABSENT, kernels.SKIP_TO_START):
             raise error(int(state[kernels.S_ROW]), int(state[kernels.S_NUMBER]), status == kernels.SKIP_TO_START)
         matches = int(state[kernels.S_MATCHES])

@@ -9,8 +9,8 @@ from __future__ import annotations
 
 import numba as nb
 
-from sparkcep.engines.kernel_types import I16, I32, I64, LEAN
-from sparkcep.engines.row_pattern.kernel_types import FOREST, FOUND, RULES, TARGETS
+from sparkcep.engines.kernel_types import BOOL, I16, I32, I64, LEAN, MASKS
+from sparkcep.engines.row_pattern.kernel_types import FOREST, FOUND, PROGRESS, RULES, TARGETS
 from sparkcep.engines.row_pattern.kernels import (
     DONE,
     FULL,
@@ -18,11 +18,15 @@ from sparkcep.engines.row_pattern.kernels import (
     SKIP_FIRST,
     choose,
     skipped,
+    stopped,
     write_match,
 )
 
 F_ROW, F_PARTITION, F_ACTIVE, F_NODES, F_SIZE = 0, 1, 2, 3, 4
 """Slots of the state that ``grow`` resumes from: next row, its partition, open nodes, nodes so far."""
+
+UNDECIDED = -2
+"""The start node of a match that would take a row that has not come."""
 
 J_ROW, J_PARTITION, J_NUMBER, J_MATCHES, J_SIZE = 0, 1, 2, 3, 4
 """Slots of the state that ``jump`` resumes from: next row, its partition, matches so far in it, matches written."""
@@ -47,15 +51,15 @@ def grow(starts, viable, targets, rules, state, slot, active, start_node, forest
         low = starts[part]
         created = nodes
         for k in range(open_nodes + 1):
+            at = rows if k < open_nodes and row == low else row
             if k < open_nodes:
-                at = rows if row == low else row
                 node = choose(viable, at, nb.int64(forest.state[active[k]]), targets)
             elif row == low or not rules.initial:
                 node = choose(viable, row, root + (row == low), targets)
             else:
                 node = -1
             link = -1
-            if node >= 2:
+            if node >= 2 and at < rows:
                 link = slot[node]
                 if link < created:
                     link = nodes
@@ -82,10 +86,25 @@ def grow(starts, viable, targets, rules, state, slot, active, start_node, forest
     return status
 
 
-@nb.njit(nb.int64(I64, I32, I16, RULES, I32, I64, FOUND), **LEAN)
-def jump(starts, start_node, node_code, rules, target, state, found):  # type: ignore[no-untyped-def]
+@nb.njit(nb.void(MASKS, SETS, TARGETS, FOREST, BOOL), **LEAN)
+def unfinished(masks, viable, targets, forest, out):  # type: ignore[no-untyped-def]
+    """``out`` [forest nodes]: whether a match that comes by the node would take a row behind the partition's last (``program.open_end``)."""
+    rows = masks.shape[1]
+    for n in range(len(out) - 1, -1, -1):
+        row, after = nb.int64(forest.row[n]), nb.int64(forest.after[n])
+        if after >= 0:
+            out[n] = out[after]
+        elif forest.state[n] < 2 or (row + 1 < rows and masks[0, row + 1] & 1 == 0):
+            out[n] = False
+        else:
+            out[n] = choose(viable, rows, nb.int64(forest.state[n]), targets) >= 2
+
+
+@nb.njit(nb.int64(I64, I32, I16, RULES, I32, PROGRESS, I64, FOUND), **LEAN)
+def jump(starts, start_node, node_code, rules, target, progress, state, found):  # type: ignore[no-untyped-def]
     """Which of the possible matches are found, by AFTER MATCH SKIP; resumable like ``walk``.
 
+    ``start_node`` [rows]: as ``grow`` writes it, or UNDECIDED: there the search of the partition stops.
     ``target`` [nodes]: the row to skip to after the match that begins at the node, or -1.
     """
     row, part, number, matches = state[J_ROW], state[J_PARTITION], state[J_NUMBER], 0
@@ -93,6 +112,8 @@ def jump(starts, start_node, node_code, rules, target, state, found):  # type: i
     while part < len(starts) - 1 and status == DONE:
         while row < starts[part + 1]:
             node = start_node[row]
+            if node == UNDECIDED:
+                break
             if node < 0:
                 row += 1
                 continue
@@ -111,7 +132,7 @@ def jump(starts, start_node, node_code, rules, target, state, found):  # type: i
             matches += 1
             row = after
         if status == DONE:
+            row, number, _ = stopped(progress, part, row, number, 0)
             part += 1
-            number = 0
     state[J_ROW], state[J_PARTITION], state[J_NUMBER], state[J_MATCHES] = row, part, number, matches
     return status

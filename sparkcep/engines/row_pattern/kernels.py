@@ -15,7 +15,7 @@ import numba as nb
 import numpy as np
 
 from sparkcep.engines.kernel_types import I64, INNER, LEAN, MASKS, U64, U64X2
-from sparkcep.engines.row_pattern.kernel_types import FOUND, PATH, RULES, TARGETS, TESTS
+from sparkcep.engines.row_pattern.kernel_types import FOUND, PATH, PROGRESS, RULES, TARGETS, TESTS
 
 SETS = U64X2
 
@@ -137,8 +137,19 @@ def row_after(rules, row, end, target):  # type: ignore[no-untyped-def]
     return end if rules.skip == SKIP_PAST_LAST_ROW else row + 1 if rules.skip == SKIP_NEXT_ROW else target
 
 
-@nb.njit(nb.int64(I64, SETS, TARGETS, RULES, I64, PATH, FOUND), **LEAN)
-def walk(starts, viable, targets, rules, state, path, found):  # type: ignore[no-untyped-def]
+@nb.njit(inline="always")
+def stopped(progress, part, row, number, covered):  # type: ignore[no-untyped-def]
+    """Notes how far the partition has been searched; returns where the next one begins: (row, number, covered)."""
+    if len(progress.begin) == 0:
+        return row, 0, covered
+    progress.begin[part], progress.numbers[part], progress.covered[part] = row, number, covered
+    if part + 1 == len(progress.begin):
+        return row, number, covered
+    return progress.begin[part + 1], progress.numbers[part + 1], progress.covered[part + 1]
+
+
+@nb.njit(nb.int64(I64, SETS, TARGETS, RULES, PROGRESS, I64, PATH, FOUND), **LEAN)
+def walk(starts, viable, targets, rules, progress, state, path, found):  # type: ignore[no-untyped-def]
     """Match after match, resumable: node by node into ``path``, match by match into ``found``.
 
     ``starts`` [partitions + 1]: first rows. Every match has at least one node. Returns how it ended; the match that did
@@ -170,7 +181,7 @@ def walk(starts, viable, targets, rules, state, path, found):  # type: ignore[no
                 row += 1
                 continue
             first, end, target = nodes, row, -1
-            while node >= 2 and nodes < len(path.row):
+            while node >= 2 and end < high and nodes < len(path.row):
                 code = targets.codes[node]
                 write_node(path, nodes, end, code, nodes - 1 if nodes > first else -1)
                 if goes_to(rules, code, target):
@@ -178,6 +189,9 @@ def walk(starts, viable, targets, rules, state, path, found):  # type: ignore[no
                 nodes += 1
                 end += 1
                 node = choose(viable, end if end < high else rows, node, targets)
+            if node >= 2 and end == high:  # a row that has not come decides
+                nodes = first
+                break
             status = FULL if node >= 2 else skipped(rules, row, target)
             if status != DONE:
                 number += status != FULL
@@ -188,8 +202,8 @@ def walk(starts, viable, targets, rules, state, path, found):  # type: ignore[no
             covered = max(covered, end)
             row = row_after(rules, row, end, target)
         if status == DONE:
+            row, number, covered = stopped(progress, part, row, number, covered)
             part += 1
-            number = 0
     found.node[matches] = nodes
     state[S_ROW], state[S_PARTITION], state[S_NUMBER], state[S_COVERED] = row, part, number, covered
     state[S_MATCHES], state[S_NODES] = matches, nodes

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from sparkcep.engines.row_pattern.aggregates import tells_apart
 from sparkcep.engines.row_pattern.find import Search, SkipError, find, viable_nodes
 from sparkcep.engines.row_pattern.matches import BATCH_MATCHES, Matches
-from sparkcep.engines.row_pattern.structures import Forest, Found
+from sparkcep.engines.row_pattern.structures import Forest, Found, Progress
 from sparkcep.spec.row import Aggregate, ClassifierAt, RowPatternSpec
 
 GROWTH = 2
@@ -42,22 +42,23 @@ def needs_rows(source: object) -> bool:
 
 
 def find_overlapping(
-    search: Search, masks: NDArray[np.int64], starts: NDArray[np.int64], error: SkipError
+    search: Search, masks: NDArray[np.int64], starts: NDArray[np.int64], progress: Progress, error: SkipError
 ) -> Iterator[Matches]:
     """The matches of a slice in order, like ``find.find``, the fallback if the forest exceeds its limit."""
     from sparkcep.engines.row_pattern import forest_kernels, kernels
 
-    shared = grown(search, masks, starts)
+    shared = grown(search, masks, starts, len(progress.begin) > 0)
     if shared is None:
-        yield from find(search, masks, starts, error)
+        yield from find(search, masks, starts, progress, error)
         return
     forest, start_node = shared
     target = targets(search, forest)
     state = np.zeros(forest_kernels.J_SIZE, np.int64)
+    state[forest_kernels.J_ROW], state[forest_kernels.J_NUMBER], _ = progress.first()
     status = kernels.FULL
     while status == kernels.FULL:
         found = _found(min(BATCH_MATCHES, len(start_node)))
-        status = forest_kernels.jump(starts, start_node, forest.code, search.rules, target, state, found)
+        status = forest_kernels.jump(starts, start_node, forest.code, search.rules, target, progress, state, found)
         if status in (kernels.SKIP_ABSENT, kernels.SKIP_TO_START):
             raise error(
                 int(state[forest_kernels.J_ROW]), int(state[forest_kernels.J_NUMBER]), status == kernels.SKIP_TO_START
@@ -86,10 +87,10 @@ def _batch(
 
 
 def grown(
-    search: Search, masks: NDArray[np.int64], starts: NDArray[np.int64]
+    search: Search, masks: NDArray[np.int64], starts: NDArray[np.int64], open_end: bool = False
 ) -> tuple[Matches, NDArray[np.int32]] | None:
-    """The reversed forest, in which ``back`` is the next row, and [rows] the node where a match would start; None beyond MAX_FOREST_NODES (a bounded
-    pattern of thousands of steps, whose matches are short and never merge)."""
+    """The reversed forest, in which ``back`` is the next row, and [rows] the node where a match would start (-1: none; UNDECIDED: one that may
+    go on behind an open end); None beyond MAX_FOREST_NODES (a bounded pattern of thousands of steps, whose matches are short and never merge)."""
     from sparkcep.engines.row_pattern import forest_kernels as kernels
 
     program, rows = search.program, masks.shape[1]
@@ -108,7 +109,12 @@ def grown(
     nodes = int(state[kernels.F_NODES])
     row, _, code, after = (array[:nodes] for array in into)
     back = np.where(after < 0, np.int32(-1), np.int32(nodes - 1) - after)[::-1]
+    undecided = np.zeros(nodes + 1, np.bool_)  # the last: of no node
+    if open_end:
+        kernels.unfinished(masks, viable, program.targets, into, undecided[:-1])
+    undecided = undecided[start_node]
     start_node = np.where(start_node < 0, np.int32(-1), np.int32(nodes - 1) - start_node)
+    start_node[undecided] = kernels.UNDECIDED
     none = np.empty(0, np.int32)
     forest = Matches(
         row=np.ascontiguousarray(row[::-1]),

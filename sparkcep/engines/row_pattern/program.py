@@ -12,7 +12,7 @@ follow pairs, but four thousand nodes.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -204,8 +204,7 @@ def _set_at_end(splits: list[list[int]], first_split: int) -> NDArray[np.uint64]
         if not viable.isdisjoint(targets):
             viable.add(first_split + i)
     words = (first_split + len(splits) + WORD_BITS - 1) // WORD_BITS
-    bits = _bits(sorted(viable))
-    return np.array([bits >> WORD_BITS * w & (1 << WORD_BITS) - 1 for w in range(words)], dtype=np.uint64)
+    return _words(_bits(sorted(viable)), words)
 
 
 def _program(
@@ -224,6 +223,16 @@ def _program(
         follow=follow,
         end=end,
     )
+
+
+def open_end(program: Program) -> Program:
+    """The same for partitions that may go on: behind their last row anything may come, but never their end."""
+    bits = ((1 << program.nodes) - 1) & ~_bits([ACCEPT_AT_END])
+    return replace(program, end=_words(bits, program.words))
+
+
+def _words(bits: int, words: int) -> NDArray[np.uint64]:
+    return np.array([bits >> WORD_BITS * w & (1 << WORD_BITS) - 1 for w in range(words)], dtype=np.uint64)
 
 
 def _bits(nodes: list[int]) -> int:

@@ -38,6 +38,33 @@ class Rules(NamedTuple):
     unmatched: bool
 
 
+class Progress(NamedTuple):
+    """How far a stream's partitions have been searched (all empty: the partitions are whole). Where the set of nodes beyond the last row is an
+    open one (``program.open_end``), a search stops at the first row where a match may begin that would take a row that has not come.
+
+    ``begin`` [partitions]: the row at which the search begins, and then where it has stopped; ``numbers``: the matches before, and then in
+    all; ``covered``: the first row beyond all matches, the same. ``closed`` [rows]: no row to come can be in a match that begins here (empty:
+    none is closed).
+    """
+
+    begin: NDArray[np.int64]
+    numbers: NDArray[np.int64]
+    covered: NDArray[np.int64]
+    closed: NDArray[np.bool_]
+
+    def first(self) -> tuple[int, int, int]:
+        """Row, number of matches, and first row beyond them, where the search begins."""
+        if not len(self.begin):
+            return 0, 0, 0
+        return int(self.begin[0]), int(self.numbers[0]), int(self.covered[0])
+
+
+def whole() -> Progress:
+    """Partitions that are whole: there is no progress to keep."""
+    nothing = np.empty(0, np.int64)
+    return Progress(nothing, nothing, nothing, np.empty(0, np.bool_))
+
+
 class Path(NamedTuple):
     """Room for the rows of matches. Per node: its row, its code, the node before it in the same match, or -1. An empty match has one node
     with the code len(skip_to) - 2, a row outside of all matches one with the code len(skip_to) - 1."""

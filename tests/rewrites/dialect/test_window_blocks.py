@@ -94,7 +94,7 @@ def test_question_marks() -> None:
 @pytest.mark.parametrize(
     "sql",
     [
-        f"SELECT m OVER w FROM t GROUP BY x WINDOW w AS {W}",
+        f"SELECT m OVER w FROM t HAVING x > 1 WINDOW w AS {W}",
         f"FROM t SELECT m OVER {W}",
         f"SELECT 1 FROM t WHERE m OVER {W} > 1",
         f"FROM t |> SELECT m OVER {W}",

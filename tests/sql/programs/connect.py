@@ -2,8 +2,10 @@
 
 import datetime
 
+import pandas
 from IPython.core.interactiveshell import InteractiveShell
 from pyspark.sql import SparkSession
+from pyspark.sql.functions import pandas_udf
 
 import sparkcep
 import sparkcep.notebook.magic as magics
@@ -55,6 +57,19 @@ assert rows(f"SELECT match_start, match_end, top FROM t MATCH AUTOMATON ({AUTOMA
 FRAME = "ROWS BETWEEN CURRENT ROW AND UNBOUNDED FOLLOWING PATTERN (a b) DEFINE b AS x > PREV(x)"
 windowed = rows(f"SELECT ts, n OVER w FROM t WINDOW w AS (ORDER BY ts MEASURES COUNT(*) AS n {FRAME})")
 assert windowed == [(1, 2), (2, None), (3, 2), (4, None)]
+
+
+@pandas_udf("string")
+def path(values: pandas.Series) -> str:
+    """A grouped aggregate."""
+    return "-".join(map(str, values))
+
+
+spark.udf.register("path", path)
+assert rows(f"SELECT * FROM t {ROW.format(0).replace('LAST(ts) AS t', 'path(x) AS p, path(b.ts) AS b')}") == [
+    ("5-7", "2"),
+    ("6-9", "4"),
+]
 
 frame = spark.table("t").where("ts > 1")
 assert rows("SELECT * FROM {df} " + ROW.format("{more}"), None, df=frame, more=0) == [(4,)]

@@ -57,14 +57,15 @@ def _candidates(
 
 
 def _preference(part: Matches, i: int, place: NDArray[np.int64], variables: Sequence[str]) -> Preference:
-    """The match's events in order; then variable by variable."""
-    by_variable = [_places(part, i, name, place) for name in variables]
-    return sorted(event for events in by_variable for event in events), by_variable
+    """The match's events in order; then variable by variable; of concurrent events the one whose row comes first."""
+    rows = [_rows(part, i, name) for name in variables]
+    by_variable = [[int(place[row]) for row in taken] for taken in rows]
+    return sorted(event for events in by_variable for event in events), by_variable, rows
 
 
-def _places(part: Matches, i: int, name: str, place: NDArray[np.int64]) -> list[int]:
+def _rows(part: Matches, i: int, name: str) -> list[int]:
     column = part.taken.get(name)
     if column is None:
         return []
     rows = column.cut(i, i + 1).rows if isinstance(column, Lists) else column[i : i + 1]
-    return [int(event) for event in place[rows]]
+    return [int(row) for row in rows]

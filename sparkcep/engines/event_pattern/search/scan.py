@@ -13,13 +13,12 @@ active instance. A partial order (AND, partial sequences) is scanned the same wa
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
 
 import numpy as np
 
 from sparkcep.engines.event_pattern.candidates.buffer import Buffers, InputBuffer, KeyedBuffer
 from sparkcep.engines.event_pattern.candidates.equality import keys
-from sparkcep.engines.event_pattern.events import MASK_BITS, BoolArray, Events, IntArray
+from sparkcep.engines.event_pattern.events import BoolArray, Events, IntArray
 from sparkcep.engines.event_pattern.planner.branches import extremes
 from sparkcep.engines.event_pattern.planner.plan import BranchPlan, Equality
 from sparkcep.engines.event_pattern.values.values import Payload
@@ -40,7 +39,9 @@ def scanned(branch_plan: BranchPlan, indexes: Mapping[str, int], events: Events,
             inside = events.window.end[start] > rows
             rows, start = rows[inside], start[inside]
         starts[name] = _by_candidate(rows, start, len(events))
-        events = _only(events, indexes[name], rows)
+        active = np.zeros(len(events), dtype=np.bool_)
+        active[rows] = True
+        events = events.restricted(indexes[name], active)
     return events
 
 
@@ -97,11 +98,3 @@ def _by_candidate(rows: IntArray, start: IntArray, count: int) -> IntArray:
     starts = np.zeros(count, dtype=np.int64)
     starts[rows] = start
     return starts
-
-
-def _only(events: Events, index: int, rows: IntArray) -> Events:
-    """The events with variable ``index`` restricted to ``rows``."""
-    mask, bit = divmod(index + 1, MASK_BITS)
-    flags = events.flags[mask] & ~np.int64(1 << bit)
-    flags[rows] |= np.int64(1 << bit)
-    return replace(events, flags=(*events.flags[:mask], flags, *events.flags[mask + 1 :]))

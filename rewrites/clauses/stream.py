@@ -1,0 +1,96 @@
+"""A clause over a stream through the stages that follow its binding."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from rewrites.bind.automaton import BoundAutomaton
+from rewrites.bind.event_pattern import BoundEventPattern
+from rewrites.bind.notices import notices
+from rewrites.bind.relation import no_stream
+from rewrites.bind.row_pattern import BoundRowPattern
+from rewrites.bind.stream import bind_automaton_stream, bind_event_stream, bind_row_stream
+from rewrites.dialect.clause import Clause, MatchAutomatonClause, MatchPatternClause, MatchRecognizeClause
+from rewrites.emit.automaton import automaton_spec
+from rewrites.emit.automaton_stream import automaton_stream as emit_automaton
+from rewrites.emit.event_pattern import event_pattern_spec
+from rewrites.emit.event_stream import event_pattern_stream
+from rewrites.emit.row_pattern import row_pattern_spec
+from rewrites.emit.row_stream import row_pattern_stream
+from rewrites.options import Options, RewrittenClause
+from rewrites.rules.prune_fields import Shown
+from rewrites.settings import Evaluation
+from rewrites.sql.source import Source
+
+AGGREGATED_BY_SPARK = "over a stream Spark aggregates the matches"
+
+
+def row_stream(
+    clause: MatchRecognizeClause, bound: BoundRowPattern, source: Source, options: Options
+) -> RewrittenClause:
+    """MATCH_RECOGNIZE, bound, over a stream. Raises CepError."""
+    _refuse(clause, options)
+    if bound.folds:
+        raise no_stream("an aggregate that Spark computes from a match's rows", clause.site.keyword)
+    streamed = bind_row_stream(clause, bound, source, keep_null_time=options.keep_null_time)
+    spec = row_pattern_spec(bound)
+    emitted = row_pattern_stream(bound, spec, streamed, options.stream)
+    options.require_engine(emitted.spec, clause.site)
+    found = (*notices(clause), *streamed.notices)
+    return RewrittenClause(clause, bound, spec, emitted.query, found, stream=emitted.spec)
+
+
+def event_stream(
+    clause: MatchPatternClause,
+    bound: BoundEventPattern,
+    shown: Shown,
+    evaluation: Evaluation,
+    source: Source,
+    options: Options,
+) -> RewrittenClause:
+    """MATCH PATTERN, bound, over a stream. Raises CepError."""
+    _refuse(clause, options)
+    keep = options.keep_null_time
+    streamed = bind_event_stream(clause, bound, source, options.stream, keep_null_time=keep)
+    bound = replace(bound, window=bound.window or streamed.retention)
+    spec = replace(
+        event_pattern_spec(bound, shown),
+        engine=evaluation.engine,
+        max_partial_matches=evaluation.max_partial_matches,
+        negation=evaluation.negation,
+    )
+    emitted = event_pattern_stream(bound, spec, shown, streamed, source, options.stream, keep_null_time=keep)
+    options.require_engine(emitted.spec, clause.site)
+    return RewrittenClause(
+        clause,
+        bound,
+        spec,
+        emitted.query,
+        streamed.notices,
+        AGGREGATED_BY_SPARK,
+        "the stream is cut in turns",
+        evaluation,
+        stream=emitted.spec,
+    )
+
+
+def automaton_stream(
+    clause: MatchAutomatonClause, bound: BoundAutomaton, source: Source, options: Options
+) -> RewrittenClause:
+    """MATCH AUTOMATON, bound, over a stream. Raises CepError."""
+    _refuse(clause, options)
+    keep = options.keep_null_time
+    streamed = bind_automaton_stream(clause, bound, source, keep_null_time=keep)
+    spec = replace(automaton_spec(bound), max_runs=options.evaluation.max_partial_matches)
+    emitted = emit_automaton(bound, spec, streamed, options.stream, keep_null_time=keep)
+    options.require_engine(emitted.spec, clause.site)
+    found = (*notices(clause), *streamed.notices)
+    return RewrittenClause(clause, bound, spec, emitted.query, found, stream=emitted.spec)
+
+
+def _refuse(clause: Clause, options: Options) -> None:
+    """What no stream of this session answers."""
+    if options.function is not None:
+        raise no_stream("Spark Connect: a clause", clause.site.input)
+    if options.analyze or options.timeline:
+        raise no_stream("EXPLAIN ANALYZE PATTERN and time lines", clause.site.keyword)

@@ -1,0 +1,48 @@
+"""BoundRowPattern over a stream → SQL."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from pyspark.sql.types import DataType, LongType
+from sqlglot import exp
+
+from rewrites.bind.row_pattern import BoundRowPattern, boolean_conditions
+from rewrites.bind.stream import IDENTITY, Streamed
+from rewrites.bind.within import TIME
+from rewrites.emit.row_pattern import engine_input, input_rows, outputs_of, results
+from rewrites.emit.stream import Emitted, added_below, last_columns, stream_call, stream_spec, with_turn_columns
+from rewrites.settings import StreamSettings
+from rewrites.sql.builder import named, quoted, subquery, text_of
+from sparkcep.spec.row import ColumnAt, CurrentRow, Navigation, Output, RowPatternSpec
+
+_FIRST, _LAST, _CURRENT = "__cep_i0", "__cep_i1", "__cep_i2"
+_IDENTITIES = (
+    Output(_FIRST, ColumnAt(IDENTITY, Navigation(last=False))),
+    Output(_LAST, ColumnAt(IDENTITY, Navigation())),
+    Output(_CURRENT, CurrentRow(IDENTITY)),
+)
+"""A match is known by its first and its last row (from a row there is one match at most), an empty one and a row outside by that row."""
+
+
+def row_pattern_stream(
+    bound: BoundRowPattern, spec: RowPatternSpec, streamed: Streamed, settings: StreamSettings
+) -> Emitted:
+    """The clause over a stream."""
+    below = [named(streamed.time, TIME), *(named(text, column.column) for text, column in streamed.order)]
+    rows = input_rows(bound, [*below, *added_below(streamed, bound.relation, settings)])
+    boolean_conditions(bound, text_of(subquery(rows)))
+    of = replace(spec, schema="", outputs=(*spec.outputs, *_IDENTITIES))
+    rows = with_turn_columns(engine_input(bound, of, rows), streamed, spec.partition, settings)
+    query = bound.relation.alone(text_of(rows))
+    columns = _columns(bound)
+    stream = stream_spec(of, spec.partition, streamed, bound.relation, settings, columns, bound.deadline)
+    identities = [f"COALESCE({quoted(_FIRST)}, {quoted(_CURRENT)})", f"COALESCE({quoted(_LAST)}, '')"]
+    last = last_columns(spec, identities, settings)
+    result = exp.select(*results(bound), *last).from_(stream_call(stream, query, columns))
+    return Emitted(stream, f"({text_of(result)})")
+
+
+def _columns(bound: BoundRowPattern) -> list[tuple[str, DataType]]:
+    own = [(output.name, data_type) for output, data_type in outputs_of(bound)]
+    return [*own, *((output.name, LongType()) for output in _IDENTITIES)]

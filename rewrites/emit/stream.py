@@ -1,0 +1,108 @@
+"""What every clause over a stream has: the columns of its turns, its spec, its call, and the two columns of its result.
+
+``SELECT …, match_id, _change_type FROM cep_stream('<StreamSpec JSON>', 'SELECT columns, masks, time, identity, bucket FROM input')``: what batch
+queries learn from windows (where a partition starts, an event's rank) a turn of the stream adds. The input travels as text, because a table function
+that returns a stream takes no table.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from pyspark.sql.types import DataType, StructType
+from sqlglot import exp
+
+from rewrites.bind.relation import Relation
+from rewrites.bind.stream import IDENTITY, Streamed
+from rewrites.bind.within import TIME
+from rewrites.settings import StreamSettings
+from rewrites.sql.builder import ALIAS, named, quoted, raw, string
+from rewrites.sql.transport import carried_schema, decoded_columns
+from sparkcep.spec import AutomatonSpec, EventPatternSpec, RowPatternSpec, to_json
+from sparkcep.spec.stream import BUCKET, LATE, OrderColumn, StreamSpec
+
+FUNCTION_NAME = "cep_stream"
+MATCH_ID, CHANGE_TYPE = "match_id", "_change_type"
+"""The last columns of a clause over a stream."""
+_WHOLE = "__cep_whole"
+
+
+@dataclass(frozen=True, slots=True)
+class Emitted:
+    """``query``: what replaces the clause, in parentheses; ``spec``: how its turns run."""
+
+    spec: StreamSpec
+    query: str
+
+
+def added_below(streamed: Streamed, relation: Relation, settings: StreamSettings) -> list[exp.Expression]:
+    """Columns beside the input's own: the row's identity, and the whole row where late ones are kept."""
+    whole = [named("STRUCT(*)", _WHOLE)] if settings.late_rows == "keep" else []
+    return [named(streamed.identity, IDENTITY), *whole]
+
+
+def with_turn_columns(
+    rows: exp.Select, streamed: Streamed, keys: tuple[str, ...], settings: StreamSettings
+) -> exp.Select:
+    """``rows`` with the columns that a turn sorts by, and the bucket."""
+    names = [*keys, *(column.column for _, column in streamed.order), TIME, IDENTITY]
+    names += [_WHOLE] if settings.late_rows == "keep" else []
+    missing = [name for name in dict.fromkeys(names) if name not in rows.named_selects]
+    bucket = f"CAST(PMOD(XXHASH64({', '.join(map(quoted, keys))}), {settings.buckets}) AS INT)" if keys else "0"
+    return rows.select(*(raw(quoted(name)) for name in missing), named(bucket, BUCKET))
+
+
+def stream_spec(
+    of: RowPatternSpec | EventPatternSpec | AutomatonSpec,
+    keys: tuple[str, ...],
+    streamed: Streamed,
+    relation: Relation,
+    settings: StreamSettings,
+    columns: Iterable[tuple[str, DataType]],
+    deadline: str | None = None,
+    event_time: str | None = None,
+) -> StreamSpec:
+    """How the turns of a clause run; ``columns``: of its result as the engine gives them, ``event_time`` the one of these that a watermark may
+    follow; ``deadline``: that of its input."""
+    columns = list(columns)
+    followed = [(name, streamed.delay) for name, _ in columns if name == event_time and streamed.delay is not None]
+    late = [(LATE, StructType(relation.schema.fields))] if settings.late_rows == "keep" else []
+    return StreamSpec(
+        of=of,
+        keys=keys,
+        order=(OrderColumn(TIME), *(column for _, column in streamed.order)),
+        time=TIME,
+        identity=IDENTITY,
+        schema=carried_schema([*columns, *late]).json(),
+        deadline=deadline,
+        late_rows=settings.late_rows,
+        row=_WHOLE if late else None,
+        event_time=next(iter(followed), None),
+    )
+
+
+def stream_call(spec: StreamSpec, rows: str, columns: Iterable[tuple[str, DataType]]) -> exp.Expression:
+    """``cep_stream('<StreamSpec JSON>', 'rows') AS `__cep```, with its ``columns`` decoded."""
+    call = exp.Anonymous(this=FUNCTION_NAME, expressions=[exp.Literal.string(to_json(spec)), exp.Literal.string(rows)])
+    table = exp.Table(this=call, alias=exp.TableAlias(this=exp.to_identifier(ALIAS, quoted=True)))
+    late = StructType.fromJson(json.loads(spec.schema)).fields[-1:] if spec.row else []
+    return decoded_columns(table, [*columns, *((field.name, field.dataType) for field in late)])
+
+
+def last_columns(
+    of: RowPatternSpec | EventPatternSpec | AutomatonSpec, identities: list[str], settings: StreamSettings
+) -> list[exp.Expression]:
+    """``match_id``, ``_change_type`` and, where late rows are kept, ``_late``. ``identities``: SQL of what identifies a match, as strings."""
+    clause = hashlib.sha256(to_json(of).encode()).hexdigest()[:8]
+    match_id = f"MD5(CONCAT_WS(';', {', '.join([string(clause), *identities])}))"
+    if settings.late_rows != "keep":
+        return [named(match_id, MATCH_ID), named("'insert'", CHANGE_TYPE)]
+    is_late = f"{quoted(LATE)} IS NOT NULL"
+    return [
+        named(f"CASE WHEN {is_late} THEN NULL ELSE {match_id} END", MATCH_ID),
+        named(f"CASE WHEN {is_late} THEN 'late' ELSE 'insert' END", CHANGE_TYPE),
+        raw(quoted(LATE)),
+    ]

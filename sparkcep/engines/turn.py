@@ -1,0 +1,56 @@
+"""A turn of a stream, and what an engine answers."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+
+@dataclass(frozen=True, slots=True)
+class Turn:
+    """The final rows of a bucket: those that earlier turns kept, and those that have come since.
+
+    ``rows``: as an engine reads them (partition after partition, each in ORDER BY order, all masks, ``rank`` where the clause's spec has one),
+    beside the columns of the StreamSpec. A partition is there from its first kept row on: bit 0 stands at that row. Every row's time is less than
+    ``until``; those whose time is less than ``since`` were final in the turn before. ``begin`` [partitions]: the row (of the table) at which the
+    search resumes; those before are kept only because conditions or measures look back at them. ``numbers`` [partitions]: the matches found in
+    earlier turns. ``covered`` [partitions] (of row patterns): the first row that none of them covers.
+    """
+
+    rows: pa.Table
+    since: int
+    until: int
+    begin: NDArray[np.int64]
+    numbers: NDArray[np.int64]
+    covered: NDArray[np.int64] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """``found``: tables of the spec's outputs: the matches that are now decided and were not before.
+
+    ``keep`` [rows of the turn]: whether a later turn needs the row. ``begin`` [partitions]: the row at which the next search resumes (one past the
+    partition's last row: with the next one). ``numbers`` [partitions]: the matches so far. ``due``: the least ``until`` at which time alone may
+    decide more; None: only further rows can. ``covered`` [partitions]: the first row beyond all matches so far, where that is asked for again.
+    """
+
+    found: tuple[pa.Table, ...]
+    keep: NDArray[np.bool_]
+    begin: NDArray[np.int64]
+    numbers: NDArray[np.int64]
+    due: int | None
+    covered: NDArray[np.int64] | None = None
+
+
+def partitions(first_mask: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """[rows]: the number of the row's partition, and the partition's first row. ``first_mask``: the mask whose bit 0 stands at first rows."""
+    first = first_mask & 1 != 0
+    number = np.cumsum(first) - 1
+    return number, np.flatnonzero(first)[number]
+
+
+Decide = Callable[[Turn], Answer]

@@ -1,0 +1,64 @@
+"""StreamSpec: a clause over a stream, answered turn by turn in one bucket of its partitions.
+
+Engine input: the columns of the clause's own spec without what only all rows can tell (bit 0 of the masks, ``rank``), in any order, and the columns
+named here. A turn sorts what it has and adds the rest: see ``streaming.rows``.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+from sparkcep.spec.automaton import AutomatonSpec
+from sparkcep.spec.event import EventPatternSpec
+from sparkcep.spec.row import RowPatternSpec
+
+LateRows = Literal["drop", "fail", "keep"]
+
+WATERMARK = "spark.watermarkDelayMs"
+"""Spark's mark, in a column's metadata, of an event time with a watermark."""
+BUCKET = "__cep_bucket"
+"""The input's column (INT) with the bucket of a row: partitions that share one are answered together."""
+LATE = "_late"
+"""The output's column with a late row, where those are kept: a STRUCT of the input's columns, NULL in matches."""
+
+
+@dataclass(frozen=True, slots=True)
+class OrderColumn:
+    """An input column with an ORDER BY expression."""
+
+    column: str
+    descending: bool = False
+    nulls_last: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class StreamSpec:
+    """Answer ``of`` over a stream.
+
+    ``keys``: the input columns with the PARTITION BY values. ``order``: those of ORDER BY; the first is ``time``, the watermarked column in
+    microseconds (BIGINT). ``deadline``: time + WITHIN, where the clause has one. ``identity`` (BIGINT): a hash of the whole row, the last item of
+    the order, which decides ties as a restart would. ``schema``: the output as Spark's StructType JSON. ``row``: the column with the whole row, if
+    late ones are kept. ``event_time``: the output's column that the watermark follows further, and the watermark's delay in milliseconds.
+    """
+
+    of: RowPatternSpec | EventPatternSpec | AutomatonSpec
+    keys: tuple[str, ...]
+    order: tuple[OrderColumn, ...]
+    time: str
+    identity: str
+    schema: str
+    deadline: str | None = None
+    late_rows: LateRows = "drop"
+    row: str | None = None
+    event_time: tuple[str, int] | None = None
+
+    @property
+    def masks(self) -> tuple[str, ...]:
+        """The mask columns of the clause."""
+        return self.of.masks
+
+    @property
+    def text(self) -> str:
+        """The pattern as the user wrote it."""
+        return self.of.text

@@ -1,0 +1,143 @@
+"""A stream as a fold: what a bucket keeps and the rows that have come → the matches that are decided, and what the bucket keeps.
+
+In: Arrow tables with the columns of a StreamSpec. Out: Arrow tables of its outputs. Pure: nothing here knows of Spark, files or time; ``until`` says
+which rows have come (conservative mode: the watermark).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from numpy.typing import NDArray
+
+from sparkcep.engines.turn import Answer, Decide, Turn
+from sparkcep.spec.row import MatchNumber, RowPatternSpec, sources
+from sparkcep.spec.stream import StreamSpec
+from sparkcep.streaming.rows import arranged, distinct_identities, frame, partition_starts, with_partitions
+
+CONTEXT = "__cep_context"
+"""Where a kept row stands: BEHIND the search, so that only PREV looks at it; COVERED by a match that was found."""
+BEHIND, COVERED = 1, 2
+NUMBER = "__cep_number"
+NEVER = -(1 << 63)
+"""``until`` before the first turn."""
+
+
+@dataclass(frozen=True, slots=True)
+class Bucket:
+    """What a bucket keeps between turns: ``rows`` that are still needed, arranged, and then those not yet final (None: none); the ``numbers`` of
+    matches of its partitions where the clause reads MATCH_NUMBER(); and the last turn's ``until``."""
+
+    rows: pa.Table | None = None
+    numbers: pa.Table | None = None
+    until: int = NEVER
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """``found``: tables of the clause's outputs; ``late``: rows before the last turn's ``until``, which had no part; ``due``: the least ``until`` at
+    which another turn decides more even if no row comes (None: none does)."""
+
+    found: tuple[pa.Table, ...]
+    late: pa.Table | None
+    bucket: Bucket
+    due: int | None
+
+
+def step(spec: StreamSpec, decide: Decide, bucket: Bucket, new: list[pa.Table], until: int) -> Step:
+    """One turn. Raises what the engine raises."""
+    until = max(until, bucket.until)
+    tables = [rows.append_column(CONTEXT, pa.array(np.zeros(rows.num_rows, np.int8))) for rows in new]
+    late, tables = _late(spec, tables, bucket.until)
+    if bucket.rows is not None:
+        tables.insert(0, bucket.rows)
+    if not tables:
+        return Step((), late, Bucket(None, bucket.numbers, until), None)
+    rows = pa.concat_tables(tables)
+    is_final = pc.less(rows.column(spec.time), until)
+    final, pending = rows.filter(is_final), rows.filter(pc.invert(is_final))
+    found, kept, numbers, due = (), final, bucket.numbers, None
+    if final.num_rows:
+        found, kept, numbers, due = _decided(spec, decide, bucket, final, until)
+    times = [due] if due is not None else []
+    if pending.num_rows:
+        times.append(pc.min(pending.column(spec.time)).as_py() + 1)
+    held = pa.concat_tables([kept, pending])
+    return Step(found, late, Bucket(held if held.num_rows else None, numbers, until), min(times, default=None))
+
+
+def _late(spec: StreamSpec, tables: list[pa.Table], since: int) -> tuple[pa.Table | None, list[pa.Table]]:
+    late, on_time = [], []
+    for rows in tables:
+        in_time = pc.greater_equal(rows.column(spec.time), since)
+        on_time.append(rows.filter(in_time))
+        late.append(rows.filter(pc.invert(in_time)).drop_columns([CONTEXT]))
+    found = [rows for rows in late if rows.num_rows]
+    return (pa.concat_tables(found) if found else None), [rows for rows in on_time if rows.num_rows]
+
+
+def _decided(
+    spec: StreamSpec, decide: Decide, bucket: Bucket, final: pa.Table, until: int
+) -> tuple[tuple[pa.Table, ...], pa.Table, pa.Table | None, int | None]:
+    """What the final rows decide: matches, the rows that are still needed, the numbers of matches, and when time decides more."""
+    rows = distinct_identities(spec, arranged(spec, final, bucket.until), bucket.until)
+    starts = partition_starts(spec, rows)
+    context = rows.column(CONTEXT).to_numpy()
+    begin, covered = (_first_without(bit, context, starts) for bit in (BEHIND, COVERED))
+    numbered = _numbered(spec)
+    numbers = _numbers(spec, rows, starts, bucket.numbers) if numbered else np.zeros(len(begin), np.int64)
+    marked = with_partitions(spec, rows.drop_columns([CONTEXT]), starts)
+    answer = decide(Turn(marked, bucket.until, until, begin, numbers, covered))
+    kept = _kept(rows, starts, answer)
+    counted = _counted(spec, rows, starts, answer, bucket.numbers) if numbered else None
+    return answer.found, kept, counted, answer.due
+
+
+def _first_without(bit: int, context: NDArray[np.int8], starts: NDArray[np.int64]) -> NDArray[np.int64]:
+    """[partitions]: the row behind those with the bit, which are a partition's first ones."""
+    return starts[:-1] + np.add.reduceat(context & bit != 0, starts[:-1], dtype=np.int64)
+
+
+def _kept(rows: pa.Table, starts: NDArray[np.int64], answer: Answer) -> pa.Table:
+    """The rows that are needed, and where they stand."""
+    at, sizes = np.arange(rows.num_rows), np.diff(starts)
+    context = BEHIND * (at < np.repeat(answer.begin, sizes))
+    if answer.covered is not None:
+        context |= COVERED * (at < np.repeat(answer.covered, sizes))
+    place = rows.schema.get_field_index(CONTEXT)
+    return rows.set_column(place, CONTEXT, pa.array(context.astype(np.int8))).filter(pa.array(answer.keep))
+
+
+def _numbered(spec: StreamSpec) -> bool:
+    """Whether the clause reads MATCH_NUMBER()."""
+    return isinstance(spec.of, RowPatternSpec) and any(isinstance(read, MatchNumber) for read in sources(spec.of))
+
+
+def _numbers(
+    spec: StreamSpec, rows: pa.Table, starts: NDArray[np.int64], numbers: pa.Table | None
+) -> NDArray[np.int64]:
+    """The matches that each partition has had."""
+    if numbers is None:
+        return np.zeros(len(starts) - 1, np.int64)
+    if not spec.keys:
+        return numbers.column(NUMBER).to_numpy()
+    keys = list(spec.keys)
+    first = frame(rows.select(keys).take(pa.array(starts[:-1])), keys)
+    joined = first.join(frame(numbers, [*keys, NUMBER]), on=keys, how="left", nulls_equal=True, maintain_order="left")
+    return joined[NUMBER].fill_null(0).to_numpy().astype(np.int64)
+
+
+def _counted(
+    spec: StreamSpec, rows: pa.Table, starts: NDArray[np.int64], answer: Answer, numbers: pa.Table | None
+) -> pa.Table:
+    """The numbers of matches after the turn: of the partitions that were in it, and of the others as before."""
+    keys = list(spec.keys)
+    first = pa.array(starts[:-1])
+    now = pa.table({key: rows.column(key).take(first) for key in keys} | {NUMBER: pa.array(answer.numbers)})
+    if numbers is None or not keys:
+        return now
+    others = frame(numbers, [*keys, NUMBER]).join(frame(now, keys), on=keys, how="anti", nulls_equal=True)
+    return pa.concat_tables([others.to_arrow().cast(now.schema), now]).combine_chunks()

@@ -1,0 +1,56 @@
+"""A clause over a stream as a streaming DataFrame: the input's rows in packets → one stateful turn a bucket → matches."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterable, Iterator
+from functools import partial
+from typing import Any
+
+import pyarrow as pa
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql.functions import sum as total
+from pyspark.sql.pandas.types import to_arrow_schema
+from pyspark.sql.types import StructType
+
+from sparkcep.spec import from_json
+from sparkcep.spec.stream import BUCKET, WATERMARK, StreamSpec
+from sparkcep.streaming.monitor import OBSERVATION
+from sparkcep.streaming.packets import packed, unpacked
+from sparkcep.streaming.processor import TURN, BucketProcessor
+from sql_functions.worker import answer_at_once, settle
+
+METRICS = ("events", "late", "rows_kept", "matches", "state_bytes", "engine_ms")
+
+
+def stream(spark: SparkSession, spec_json: str, query: str) -> DataFrame:
+    """The streaming DataFrame of a clause: the columns of the spec's outputs."""
+    found: Any = from_json(spec_json)
+    spec: StreamSpec = found
+    clause = hashlib.sha256(f"{spec_json}\n{query}".encode()).hexdigest()[:16]
+    packets = spark.sql(query).mapInArrow(_pack, f"`{BUCKET}` int, payload binary")
+    turns = packets.groupBy(BUCKET).transformWithState(
+        BucketProcessor(spec_json, clause), TURN, outputMode="Append", timeMode="EventTime"
+    )
+    counted = turns.observe(f"{OBSERVATION}.{clause[:8]}", *(total(name).alias(name) for name in METRICS))
+    schema = StructType.fromJson(json.loads(spec.schema))
+    arrow = to_arrow_schema(schema, timezone=spark.conf.get("spark.sql.session.timeZone"))
+    found = counted.select("payload", "late_rows").mapInArrow(partial(_unpack, schema=arrow), schema)
+    if spec.event_time is None:
+        return found
+    name, delay = spec.event_time
+    time = found[f"`{name}`"].alias(name, metadata={WATERMARK: delay})
+    return found.select(*(time if column == name else found[f"`{column}`"] for column in found.columns))
+
+
+def _pack(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    answer_at_once()
+    yield from packed(batches)
+    settle()
+
+
+def _unpack(batches: Iterable[pa.RecordBatch], schema: pa.Schema) -> Iterator[pa.RecordBatch]:
+    answer_at_once()
+    yield from unpacked(batches, schema)
+    settle()

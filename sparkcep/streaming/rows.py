@@ -1,0 +1,143 @@
+"""The rows of a turn, as an engine reads them.
+
+In: rows of a bucket, as Spark has computed their columns: those kept by the turn before in its order, the others in any. Out: the same rows,
+partition after partition, in ORDER BY order, with what only all rows of a partition can tell: where it starts, and an event's rank. Values are
+compared as Spark compares them (NaN above all numbers and equal to itself, NULL keys equal), which Polars does.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import polars as pl
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from sparkcep.spec.event import EventPatternSpec
+from sparkcep.spec.stream import StreamSpec
+
+
+def arranged(spec: StreamSpec, rows: pa.Table, since: int) -> pa.Table:
+    """``rows`` partition after partition, each sorted by ORDER BY and identity, in one chunk.
+
+    Rows before ``since`` come first, as the turn before has arranged them. In their partition all others follow them, so that only those are
+    sorted: what is kept long is not sorted again and again.
+    """
+    old = int(np.count_nonzero(rows.column(spec.time).to_numpy() < since))
+    new = _sorted(spec, rows.slice(old))
+    if not old:
+        return new
+    rows = pa.concat_tables([rows.slice(0, old), new]).combine_chunks()
+    numbers = _partition_numbers(spec, rows.slice(0, old), new)
+    return _taken(rows, np.argsort(numbers, kind="stable"))
+
+
+def _partition_numbers(spec: StreamSpec, old: pa.Table, new: pa.Table) -> NDArray[np.int64]:
+    """The partitions of the rows of ``old`` and then ``new``, both sorted, numbered: those of ``old`` first."""
+    keys = list(spec.keys)
+    starts, later = partition_starts(spec, old), partition_starts(spec, new)
+    known = np.arange(len(starts) - 1)
+    numbers = np.repeat(known, np.diff(starts))
+    if not keys or not new.num_rows:
+        return np.append(numbers, np.zeros(new.num_rows, np.int64))
+    places = _places(old.select(keys).take(pa.array(starts[:-1])), new.select(keys).take(pa.array(later[:-1])))
+    of_new = np.where(places < 0, len(known) + np.arange(len(later) - 1), places)
+    return np.append(numbers, np.repeat(of_new, np.diff(later)))
+
+
+def _places(among: pa.Table, rows: pa.Table) -> NDArray[np.int64]:
+    """For each of ``rows`` the equal one ``among`` distinct ones; -1: there is none."""
+    names = rows.column_names
+    if len(names) == 1 and _plain(among.column(0)) and _plain(rows.column(0)):
+        there, values = among.column(0).to_numpy(), rows.column(0).to_numpy()
+        order = np.argsort(there, kind="stable")
+        found = order[np.minimum(np.searchsorted(there, values, sorter=order), len(there) - 1)]
+        return np.where(there[found] == values, found, -1)
+    numbered = frame(among, names).with_row_index("number")
+    joined = frame(rows, names).join(numbered, on=names, how="left", nulls_equal=True, maintain_order="left")
+    places: NDArray[np.int64] = joined["number"].cast(pl.Int64).fill_null(-1).to_numpy()
+    return places
+
+
+def _plain(column: pa.ChunkedArray) -> bool:
+    """Whether numpy can tell its values apart: on the few rows of a turn, Polars takes longer to begin than numpy to end."""
+    return pa.types.is_integer(column.type) and not column.null_count
+
+
+def _sorted(spec: StreamSpec, rows: pa.Table) -> pa.Table:
+    names = [*spec.keys, *(column.column for column in spec.order), spec.identity]
+    order = (pl.arg_sort_by if len(names) > 1 else _arg_sort)(
+        names,
+        descending=[False] * len(spec.keys) + [column.descending for column in spec.order] + [False],
+        nulls_last=[False] * len(spec.keys) + [column.nulls_last for column in spec.order] + [False],
+    )
+    indices = frame(rows, names).select(order.alias("row"))["row"].to_numpy()
+    return _taken(rows.combine_chunks(), indices)
+
+
+def _taken(rows: pa.Table, indices: NDArray[np.int64]) -> pa.Table:
+    return rows if np.array_equal(indices, np.arange(len(indices))) else rows.take(pa.array(indices))
+
+
+def partition_starts(spec: StreamSpec, rows: pa.Table) -> NDArray[np.int64]:
+    """The first row of each partition of arranged ``rows``, and the number of rows."""
+    new = _changes(rows, list(spec.keys))
+    new[:1] = True
+    return np.append(np.flatnonzero(new), rows.num_rows).astype(np.int64)
+
+
+def distinct_identities(spec: StreamSpec, rows: pa.Table, since: int) -> pa.Table:
+    """``rows``, arranged, in which equal rows have identities of their own: that of the n-th is moved by n. Rows before ``since`` have theirs."""
+    names = [*spec.keys, *(column.column for column in spec.order), spec.identity]
+    same = ~_changes(rows, names) & (rows.column(spec.time).to_numpy() >= since)
+    if not same.any():
+        return rows
+    at = np.arange(rows.num_rows)
+    copies = at - np.maximum.accumulate(np.where(same, 0, at))
+    moved = rows.column(spec.identity).to_numpy() + copies * np.int64(0x9E3779B97F4A7C15 - (1 << 64))
+    place = rows.schema.get_field_index(spec.identity)
+    return rows.set_column(place, rows.schema.field(place), pa.array(moved))
+
+
+def with_partitions(spec: StreamSpec, rows: pa.Table, starts: NDArray[np.int64]) -> pa.Table:
+    """Arranged ``rows`` with bit 0 of the first mask at ``starts``, and for event patterns the rank: concurrent events share it."""
+    first = np.zeros(rows.num_rows, np.int64)
+    first[starts[:-1]] = 1
+    place = rows.schema.get_field_index(spec.masks[0])
+    mask = rows.column(place).to_numpy() & ~np.int64(1) | first
+    rows = rows.set_column(place, spec.masks[0], pa.array(mask))
+    if not isinstance(spec.of, EventPatternSpec):
+        return rows
+    later = _changes(rows, [column.column for column in spec.order]) | (first == 1)
+    at = np.arange(rows.num_rows)
+    begin = np.repeat(starts[:-1], np.diff(starts))
+    rank = np.maximum.accumulate(np.where(later, at, 0)) - begin + 1
+    return rows.append_column(spec.of.rank, pa.array(rank))
+
+
+def frame(rows: pa.Table, names: list[str]) -> pl.DataFrame:
+    """The columns ``names`` for Polars."""
+    found = pl.from_arrow(rows.select(list(dict.fromkeys(names))))
+    assert isinstance(found, pl.DataFrame)
+    return found
+
+
+def _arg_sort(names: list[str], *, descending: list[bool], nulls_last: list[bool]) -> pl.Expr:
+    return pl.col(names[0]).arg_sort(descending=descending[0], nulls_last=nulls_last[0])
+
+
+def _changes(rows: pa.Table, names: list[str]) -> NDArray[np.bool_]:
+    """Where a row differs from the one before it in any of the columns; the first row differs."""
+    found = np.zeros(rows.num_rows, np.bool_)
+    others = []
+    for name in dict.fromkeys(names):
+        column = rows.column(name)
+        if _plain(column):
+            values = column.to_numpy()
+            found[1:] |= values[1:] != values[:-1]
+        else:
+            others.append(name)
+    if others and rows.num_rows:
+        columns = (pl.col(name).ne_missing(pl.col(name).shift(1)) for name in others)
+        found |= frame(rows, others).select(pl.any_horizontal(*columns).alias("new"))["new"].to_numpy()
+    found[:1] = True
+    return found

@@ -1,0 +1,232 @@
+"""Clauses over streams: what a stream emits is the batch answer; what no watermark decides is refused where it stands."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from pyspark.errors import StreamingQueryException
+from pyspark.sql import DataFrame, SparkSession
+
+from sparkcep.errors import CepError
+
+SCHEMA = "k STRING, type STRING, x INT, ts TIMESTAMP"
+DELAY = 20
+"""Seconds: how far rows arrive out of order."""
+END = 10_000
+"""The time of the row that lets the watermark pass all others."""
+LAST = [("end", "Z", 0, END), ("end", "Z", 0, END + 1)]
+
+Batches = list[list[tuple[str, str, int, int]]]
+Arrive = Callable[[Batches], str]
+
+
+def events(count: int, seed: int = 7) -> list[tuple[str, str, int, int]]:
+    """Rows in order of time, no two at one time: MATCH_RECOGNIZE leaves ties to the sort."""
+    drawn = random.Random(seed)
+    times = sorted(drawn.sample(range(2 * count), count))
+    return [(drawn.choice("abc"), drawn.choice("AABCD"), drawn.randrange(10), at) for at in times]
+
+
+def disordered(rows: list[tuple[str, str, int, int]], size: int, seed: int = 8) -> Batches:
+    """The rows as they arrive: late by less than the watermark's delay, in micro-batches; then what ends the stream."""
+    drawn = random.Random(seed)
+    arrival = sorted(rows, key=lambda row: row[3] + drawn.randrange(DELAY))
+    return [*(arrival[i : i + size] for i in range(0, len(arrival), size)), LAST[:1], LAST[1:]]
+
+
+@pytest.fixture
+def arrive(spark: SparkSession, tmp_path: Path) -> Iterator[Arrive]:
+    """Makes a streaming view of rows, a file a micro-batch, and a batch view of the same rows; their names are ``moving`` and ``still``."""
+
+    def made(batches: Batches) -> str:
+        for i, batch in enumerate(batches):
+            frame = spark.createDataFrame(batch, "k STRING, type STRING, x INT, s INT")
+            folder = str(tmp_path / f"part{i:03}")
+            frame.selectExpr("k", "type", "x", "TIMESTAMP_SECONDS(s) AS ts").coalesce(1).write.parquet(folder)
+            (part,) = Path(folder).glob("*.parquet")
+            (tmp_path / "in").mkdir(exist_ok=True)
+            part.rename(tmp_path / "in" / f"{i:03}.parquet")
+        stream = spark.readStream.schema(SCHEMA).option("maxFilesPerTrigger", 1).parquet(str(tmp_path / "in"))
+        stream.withWatermark("ts", f"{DELAY} seconds").createOrReplaceTempView("moving")
+        spark.read.parquet(str(tmp_path / "in")).createOrReplaceTempView("still")
+        return str(tmp_path)
+
+    yield made
+    spark.catalog.dropTempView("moving")
+    spark.catalog.dropTempView("still")
+
+
+def emitted(frame: DataFrame, folder: str, name: str = "out") -> tuple[list[dict[str, Any]], Any]:
+    """All rows that a streaming query writes until its input is used up, and the query."""
+    writer = frame.writeStream.format("parquet").option("checkpointLocation", f"{folder}/{name}.check")
+    query = writer.option("path", f"{folder}/{name}").trigger(availableNow=True).start()
+    query.awaitTermination()
+    rows = frame.sparkSession.read.schema(frame.schema).parquet(f"{folder}/{name}").collect()
+    return [row.asDict(recursive=True) for row in rows], query
+
+
+def in_order(rows: list[dict[str, Any]]) -> list[str]:
+    """The rows without the columns of streams, sorted."""
+    return sorted(
+        str({name: value for name, value in row.items() if name not in ("match_id", "_change_type")}) for row in rows
+    )
+
+
+QUERIES = {
+    "rows": """SELECT * FROM {} MATCH_RECOGNIZE (PARTITION BY k ORDER BY ts, x DESC
+        MEASURES MATCH_NUMBER() AS n, CLASSIFIER() AS c, b.x - a.x AS d ALL ROWS PER MATCH AFTER MATCH SKIP TO LAST b
+        PATTERN (a b+ c) WITHIN INTERVAL 30 SECONDS DEFINE a AS type = 'A', b AS b.x > a.x OR b.x > PREV(b.x), c AS c.x < LAST(b.x)) AS m
+        WHERE k <> 'end'""",
+    "events": """SELECT m.k, a.x AS ax, size(b) AS bs, c.ts, s.label FROM {} MATCH PATTERN (SEQ(A a, B+ b[], NOT D d, C c)
+        PARTITION BY k ORDER BY ts WHERE a.x <= c.x AND d.x > a.x WITHIN INTERVAL 40 SECONDS) AS m
+        JOIN (SELECT * FROM VALUES ('a', 'first'), ('b', 'second') AS s(k, label)) AS s ON m.k = s.k""",
+    "next": """SELECT k, a.x AS ax, size(b) AS bs, match_start, match_end FROM {} MATCH PATTERN (SEQ(A a, ANY+ b[], C c, NOT D d)
+        PARTITION BY k ORDER BY ts SKIP TILL NEXT MATCH WHERE b[i].x > b[i-1].x AND c.x < a.x AND d.x > a.x WITHIN INTERVAL 40 SECONDS)""",
+    "automaton": """SELECT k, match_start, match_end, first, sum FROM {} MATCH AUTOMATON (
+        PARTITION BY k ORDER BY ts REGISTERS (first INT, sum INT) START s FINAL f
+        ARC s -> m WHEN type = 'A' SET first = x, sum = x ARC m -> m WHEN type <> 'A' AND x > 2 SET sum = sum + x
+        ARC m -> m WHEN x <= 2 ARC m -> f WHEN type = 'C' AND x < first WITHIN INTERVAL 30 SECONDS)""",
+    "contiguous": """SELECT k, a.x AS ax, b.x AS bx, match_start, match_end FROM {} MATCH PATTERN (SEQ(A a, B b)
+        PARTITION BY k ORDER BY ts PARTITION CONTIGUITY WITHIN INTERVAL 10 SECONDS NON OVERLAPPING MATCHES)""",
+}
+
+
+@pytest.mark.parametrize("name", QUERIES)
+def test_a_stream_emits_the_batch_answer(spark: SparkSession, arrive: Arrive, name: str) -> None:
+    folder = arrive(disordered(events(240), 60))
+    found, query = emitted(spark.sql(QUERIES[name].format("moving")), folder)
+    wanted = spark.sql(QUERIES[name].format("still")).collect()
+    assert len(wanted) > 10
+    assert in_order(found) == in_order([row.asDict(recursive=True) for row in wanted])
+    counts = [metric for one in query.recentProgress for metric in one["observedMetrics"].values()]
+    assert sum(one["events"] or 0 for one in counts) >= len(wanted)
+    assert sum(one["late"] or 0 for one in counts) == 0
+
+
+REFUSED = [
+    (
+        "SELECT * FROM plain MATCH PATTERN (SEQ(A a, B b) ORDER BY «ts» WITHIN INTERVAL 1 HOUR)",
+        "CEP_ANALYSIS_STREAM_WATERMARK",
+    ),
+    ("SELECT * FROM moving MATCH PATTERN (SEQ(A a, B b) ORDER BY «x» WITHIN 10)", "CEP_ANALYSIS_STREAM_WATERMARK"),
+    ("SELECT * FROM moving «MATCH PATTERN» (SEQ(A a, B b) ORDER BY ts)", "CEP_ANALYSIS_STREAM_WITHIN"),
+    ("SELECT * FROM moving MATCH PATTERN (SEQ(A a, B b) ORDER BY ts «WITHIN 10 EVENTS»)", "CEP_UNSUPPORTED_STREAM"),
+    (
+        "SELECT * FROM moving MATCH PATTERN (SEQ(A a, B b) ORDER BY ts «STRICT CONTIGUITY» WITHIN 1 HOUR)",
+        "CEP_UNSUPPORTED_STREAM",
+    ),
+    (
+        """SELECT * FROM moving MATCH PATTERN (SEQ(A a, B b, NOT C c) ORDER BY ts SKIP TILL NEXT MATCH WITHIN 1 HOUR
+            «NON OVERLAPPING MATCHES»)""",
+        "CEP_UNSUPPORTED_STREAM",
+    ),
+    (
+        "SELECT * FROM moving MATCH PATTERN (SEQ(A a, B b) ORDER BY ts WITHIN 1 HOUR «COMPRESSED MATCHES»)",
+        "CEP_UNSUPPORTED_STREAM",
+    ),
+    (
+        "SELECT * FROM moving MATCH PATTERN (SEQ(A a, B b) ORDER BY ts WITHIN 1 HOUR MEASURES «COUNT(*)» AS n)",
+        "CEP_UNSUPPORTED_STREAM",
+    ),
+    ("SELECT * FROM moving «MATCH_RECOGNIZE» (PARTITION BY k PATTERN (a))", "CEP_ANALYSIS_STREAM_WATERMARK"),
+    ("SELECT * FROM moving MATCH_RECOGNIZE (ORDER BY «ts DESC» PATTERN (a))", "CEP_ANALYSIS_STREAM_WATERMARK"),
+    ("SELECT * FROM moving MATCH_RECOGNIZE (ORDER BY ts PATTERN (a «$»))", "CEP_UNSUPPORTED_STREAM"),
+    ("SELECT * FROM moving MATCH_RECOGNIZE (ORDER BY ts PATTERN («^» a))", "CEP_UNSUPPORTED_STREAM"),
+    (
+        "SELECT * FROM moving MATCH_RECOGNIZE (ORDER BY ts MEASURES «NEXT(a.x)» AS n PATTERN (a))",
+        "CEP_UNSUPPORTED_STREAM",
+    ),
+    (
+        "SELECT * FROM moving MATCH_RECOGNIZE (ORDER BY ts PATTERN (a) DEFINE a AS x < «NEXT(x)»)",
+        "CEP_UNSUPPORTED_STREAM",
+    ),
+    (
+        "SELECT * FROM moving «MATCH_RECOGNIZE» (ORDER BY ts MEASURES stddev(a.x) AS s PATTERN (a+ b) DEFINE b AS x > 1)",
+        "CEP_UNSUPPORTED_STREAM",
+    ),
+    ("SELECT * FROM moving «MATCH AUTOMATON» (ORDER BY ts START s FINAL f ARC s -> f)", "CEP_ANALYSIS_STREAM_WITHIN"),
+]
+
+
+def test_what_no_watermark_decides_is_refused(spark: SparkSession) -> None:
+    stream = (
+        spark.readStream.format("rate")
+        .load()
+        .selectExpr("timestamp AS ts", "CAST(value AS STRING) AS k", "k AS type", "value AS x")
+    )
+    stream.createOrReplaceTempView("plain")
+    stream.withWatermark("ts", "1 second").createOrReplaceTempView("moving")
+    found = []
+    for marked, _ in REFUSED:
+        text = marked.replace("«", "").replace("»", "")
+        with pytest.raises(CepError) as caught:
+            spark.sql(text)
+        span = caught.value.span
+        assert span is not None and caught.value.hint
+        found.append((f"{text[: span.start]}«{text[span.start : span.end]}»{text[span.end :]}", caught.value.code))
+    assert found == REFUSED
+
+
+def test_a_windowed_group_by_stands_behind_a_clause(spark: SparkSession, arrive: Arrive) -> None:
+    """A permanent view of a clause over a streaming view; a clause over its matches; and an aggregate over those."""
+    folder = arrive(disordered(events(200), 100))
+    matches = """SELECT k, a.x AS x, match_end AS at FROM {} MATCH PATTERN (SEQ(A a, B b) PARTITION BY k ORDER BY ts WHERE a.x < b.x
+        WITHIN INTERVAL :w SECONDS)"""
+    pairs = """SELECT window(match_end, '2 minutes').start AS start, COUNT(*) AS n, SUM(p.x) AS s FROM ({}) MATCH PATTERN (
+        SEQ(ANY p, ANY q) PARTITION BY k ORDER BY at WHERE p.x < q.x WITHIN 90 SECONDS) GROUP BY window(match_end, '2 minutes')"""
+    found, _ = emitted(spark.sql(pairs.format(matches.format("moving")), args={"w": 60}), folder)
+    wanted = spark.sql(pairs.format(matches.format("still")), args={"w": 60}).collect()
+    assert len(wanted) > 2
+    assert in_order(found) == in_order([row.asDict() for row in wanted])
+
+
+PAIRS = "SELECT k, a.x AS ax, b.x AS bx, match_id, _change_type FROM {} MATCH PATTERN (SEQ(A a, B b) PARTITION BY k ORDER BY ts WITHIN 15 SECONDS)"
+
+
+def test_late_rows_are_kept_apart_and_matches_have_names(spark: SparkSession, arrive: Arrive) -> None:
+    rows = [("a", "A", 1, 10), ("a", "B", 2, 12), ("b", "A", 3, 100), ("b", "B", 4, 101), ("b", "B", 4, 101)]
+    late = ("a", "B", 9, 11)
+    folder = arrive([rows, [("b", "C", 0, 300)], [late, ("b", "C", 0, 301)], *([row] for row in LAST)])
+    spark.conf.set("sparkcep.stream.lateRows", "keep")
+    try:
+        text = PAIRS.format("moving").replace("_change_type", "_change_type, _late")
+        found, query = emitted(spark.sql(text), folder)
+    finally:
+        spark.conf.unset("sparkcep.stream.lateRows")
+    matches = {row["match_id"]: (row["k"], row["ax"], row["bx"]) for row in found if row["_change_type"] == "insert"}
+    assert sorted(matches.values()) == [("a", 1, 2), ("b", 3, 4), ("b", 3, 4)]
+    (kept,) = (row["_late"] for row in found if row["_change_type"] == "late")
+    assert (kept["k"], kept["type"], kept["x"]) == late[:3]
+    assert sum(m["late"] or 0 for p in query.recentProgress for m in p["observedMetrics"].values()) == 1
+
+
+def test_a_checkpoint_belongs_to_its_clause(spark: SparkSession, arrive: Arrive) -> None:
+    folder = arrive([[("a", "A", 1, 10)]])
+    emitted(spark.sql(PAIRS.format("moving")), folder)
+    with pytest.raises(StreamingQueryException, match=r"CEP_DATA_STREAM_CHECKPOINT.*SEQ\(A a, B b\)"):
+        (Path(folder) / "in" / "001.parquet").write_bytes((Path(folder) / "in" / "000.parquet").read_bytes())
+        emitted(spark.sql(PAIRS.format("moving").replace("15 SECONDS", "16 SECONDS")), folder)
+
+
+def test_explain_says_what_a_stream_keeps(spark: SparkSession, arrive: Arrive) -> None:
+    arrive([[("a", "A", 1, 10)]])
+    report = "\n".join(row[0] for row in spark.sql(f"EXPLAIN PATTERN {PAIRS.format('moving')}").collect())
+    assert "stream        keeps events until their windows have closed" in report
+    assert "a match is emitted when the watermark passes its last event" in report
+    rows = "EXPLAIN PATTERN SELECT * FROM moving MATCH_RECOGNIZE (PARTITION BY k ORDER BY ts MEASURES MATCH_NUMBER() AS n PATTERN (a b+) DEFINE b AS x > PREV(x))"
+    report = "\n".join(row[0] for row in spark.sql(rows).collect())
+    assert "keeps the rows from the first start of a match on that is undecided" in report
+    assert "never dropped" in report
+
+
+def test_a_setting_of_streams_that_is_not_known_is_refused(spark: SparkSession) -> None:
+    spark.conf.set("sparkcep.stream.mode", "speculative")
+    try:
+        with pytest.raises(CepError, match=r"sparkcep\.stream\.mode is speculative"):
+            spark.sql("SELECT * FROM VALUES (1) AS t(x) MATCH_RECOGNIZE (ORDER BY x PATTERN (a))")
+    finally:
+        spark.conf.unset("sparkcep.stream.mode")
