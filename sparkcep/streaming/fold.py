@@ -29,7 +29,7 @@ NEVER = -(1 << 63)
 @dataclass(frozen=True, slots=True)
 class Bucket:
     """What a bucket keeps between turns: ``rows`` that are still needed, arranged, and then those not yet final (None: none); the ``numbers`` of
-    matches of its partitions where the clause reads MATCH_NUMBER(); and the last turn's ``until``."""
+    matches of its partitions where the clause reads MATCH_NUMBER(), or the totals of its groups (``Turn.totals``); and the last turn's ``until``."""
 
     rows: pa.Table | None = None
     numbers: pa.Table | None = None
@@ -90,9 +90,9 @@ def _decided(
     numbered = _numbered(spec)
     numbers = _numbers(spec, rows, starts, bucket.numbers) if numbered else np.zeros(len(begin), np.int64)
     marked = with_partitions(spec, rows.drop_columns([CONTEXT]), starts)
-    answer = decide(Turn(marked, bucket.until, until, begin, numbers, covered))
+    answer = decide(Turn(marked, bucket.until, until, begin, numbers, covered, None if numbered else bucket.numbers))
     kept = _kept(rows, starts, answer)
-    counted = _counted(spec, rows, starts, answer, bucket.numbers) if numbered else None
+    counted = _counted(spec, rows, starts, answer, bucket.numbers) if numbered else answer.totals
     return answer.found, kept, counted, answer.due
 
 

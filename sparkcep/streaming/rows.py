@@ -12,6 +12,7 @@ import polars as pl
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from sparkcep.spec.aggregate import AggregateSpec
 from sparkcep.spec.event import EventPatternSpec
 from sparkcep.spec.stream import StreamSpec
 
@@ -105,7 +106,7 @@ def with_partitions(spec: StreamSpec, rows: pa.Table, starts: NDArray[np.int64])
     place = rows.schema.get_field_index(spec.masks[0])
     mask = rows.column(place).to_numpy() & ~np.int64(1) | first
     rows = rows.set_column(place, spec.masks[0], pa.array(mask))
-    if not isinstance(spec.of, EventPatternSpec):
+    if not isinstance(spec.of, EventPatternSpec | AggregateSpec):
         return rows
     later = _changes(rows, [column.column for column in spec.order]) | (first == 1)
     at = np.arange(rows.num_rows)
