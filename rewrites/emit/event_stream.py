@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import replace
 
 from pyspark.sql.types import ArrayType, DataType, LongType, StructField, StructType
@@ -38,14 +39,12 @@ def event_pattern_stream(
     keep_null_time: bool,
 ) -> Emitted:
     """The clause over a stream."""
-    classes = {
-        f"{_INFERRED}{i}": f"COALESCE({', '.join(map(quoted, k.columns))})" for i, k in enumerate(bound.inferred)
-    }
+    classes = inferred_classes(bound)
     keys = tuple(dict.fromkeys([*spec.partition, *bound.equivalences, *classes]))
     below = added_below(streamed, bound.relation, settings)
     events = event_rows(bound, keep_null_time, every_event=True, more=below)
     if not is_contiguous(bound):
-        events = _taking_part(events, spec, classes)
+        events = taking_part(events, spec.masks, classes)
     found = [*outputs_of(bound, shown, None), *_identities(bound)]
     of = replace(spec, schema="", outputs=tuple(output for output, _ in found))
     names = [name for name in needed(bound, of) if name != spec.rank]
@@ -61,12 +60,17 @@ def event_pattern_stream(
     return Emitted(stream, f"({text_of(result)})")
 
 
-def _taking_part(events: exp.Select, spec: EventPatternSpec, classes: dict[str, str]) -> exp.Select:
+def inferred_classes(bound: BoundEventPattern) -> dict[str, str]:
+    """The columns with the partitionings that a rule found, and their SQL."""
+    return {f"{_INFERRED}{i}": f"COALESCE({', '.join(map(quoted, k.columns))})" for i, k in enumerate(bound.inferred)}
+
+
+def taking_part(events: exp.Select, masks: Iterable[str], classes: dict[str, str]) -> exp.Select:
     """The events that have a bit, and a value of every class.
 
     The filter reads the time: Spark would push others below the watermark, which would then follow these events alone.
     """
-    any_bit = f"({' OR '.join(f'{quoted(name)} <> 0' for name in spec.masks)})"
+    any_bit = f"({' OR '.join(f'{quoted(name)} <> 0' for name in masks)})"
     whole = " AND ".join([any_bit, *(f"{text} IS NOT NULL" for text in classes.values())])
     columns = [exp.Star(), *(named(text, name) for name, text in classes.items())]
     return select(columns, events).where(raw(f"CASE WHEN {quoted(TIME)} IS NULL THEN {any_bit} ELSE {whole} END"))
