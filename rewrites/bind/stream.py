@@ -84,7 +84,8 @@ def bind_event_stream(
     keep_null_time: bool,
 ) -> Streamed:
     """MATCH PATTERN over a stream. Raises CepAnalysisError and CepUnsupportedError with spans."""
-    _refuse_for_now(clause, bound)
+    if clause.within is not None and clause.within.events is not None:
+        raise no_stream("WITHIN n EVENTS", clause.within.span)
     streamed = _streamed(clause, bound, source, keep_null_time)
     retention: Window | None = None
     notices = tuple(_kept_measures(clause))
@@ -260,18 +261,3 @@ def _kept_measures(clause: MatchPatternClause) -> Iterator[Notice]:
             clause.measures[0].expr.span,
             "EMIT CHANGES keeps groups only while matches are alive",
         )
-
-
-def _refuse_for_now(clause: MatchPatternClause, bound: BoundEventPattern) -> None:
-    """What the next step of streams will answer."""
-    if clause.strategy == "strict_contiguity":
-        raise no_stream("STRICT CONTIGUITY", clause.strategy_span or clause.site.keyword)
-    if clause.strategy != "any" and clause.matches == "non_overlapping" and events.looks_ahead(bound.pattern):
-        raise no_stream(
-            "NON OVERLAPPING MATCHES with NOT behind the match, under this selection strategy,",
-            clause.matches_span or clause.site.keyword,
-        )
-    if clause.matches == "compressed":
-        raise no_stream("COMPRESSED MATCHES", clause.matches_span or clause.site.keyword)
-    if clause.within is not None and clause.within.events is not None:
-        raise no_stream("WITHIN n EVENTS", clause.within.span)

@@ -20,7 +20,7 @@ from rewrites.settings import StreamSettings
 from rewrites.sql.builder import named, quoted, raw, select, text_of
 from rewrites.sql.source import Source
 from sparkcep.pattern.event import Element, elements
-from sparkcep.spec.event import EventPatternSpec, EventStruct, Output
+from sparkcep.spec.event import EventPatternSpec, EventStruct, LastEvent, Output
 from sparkcep.spec.stream import LATE
 
 _INFERRED = "__cep_c"
@@ -49,7 +49,8 @@ def event_pattern_stream(
     of = replace(spec, schema="", outputs=tuple(output for output, _ in found))
     names = [name for name in needed(bound, of) if name != spec.rank]
     rows = select([*read(bound, names), *(raw(quoted(name)) for name in spec.masks)], events)
-    query = bound.relation.alone(text_of(with_turn_columns(rows, streamed, keys, settings)))
+    together = () if bound.strategy == "strict_contiguity" else keys  # there all events are neighbours
+    query = bound.relation.alone(text_of(with_turn_columns(rows, streamed, keys, settings, together)))
     columns = list(flat_columns(found))
     stream = stream_spec(of, keys, streamed, bound.relation, settings, columns, event_time="match_end")
     matches = structs(stream_call(stream, query, columns), of.outputs, (LATE,) if stream.row else ())
@@ -77,7 +78,9 @@ def taking_part(events: exp.Select, masks: Iterable[str], classes: dict[str, str
 
 
 def _identities(bound: BoundEventPattern) -> list[tuple[Output, DataType]]:
-    """The identities of each variable's events."""
+    """The identities of each variable's events; of a row of COMPRESSED MATCHES, that of its last event."""
+    if bound.matches == "compressed":
+        return [(Output(_IDENTITY_OF, LastEvent(IDENTITY)), LongType())]
     always = always_taken(bound.pattern)
     return [_identity(element, element.variable in always) for element in elements(bound.pattern, negated=False)]
 
@@ -90,5 +93,7 @@ def _identity(element: Element, flat: bool) -> tuple[Output, DataType]:
 
 def _text(output: Output) -> str:
     """SQL of a variable's identities as a string, which tells matches apart."""
-    value = f"{quoted(output.name)}.{quoted(IDENTITY)}"
+    value = quoted(output.name)
+    if isinstance(output.source, EventStruct):
+        value = f"{value}.{quoted(IDENTITY)}"
     return f"COALESCE(CAST({value} AS STRING), '')"

@@ -92,7 +92,7 @@ class Combines(Protocol):
 
 @dataclass(slots=True)
 class Partials:
-    """The partial aggregates that a block needs, each once. ``whole``: each result has one row, so nothing is summed. ``prefix``: of their columns."""
+    """The partial aggregates that a block needs, each once. ``whole``: each result has one row, so nothing is summed; ``prefix``: of columns."""
 
     schema: StructType
     sources: dict[MatchAggregate, tuple[str, DataType]] = field(default_factory=dict)

@@ -24,6 +24,8 @@ LATE = "_late"
 """The output's column with a late row, where those are kept: a STRUCT of the input's columns, NULL in matches."""
 
 
+PLACE = "__cep_place"
+"""The column that a turn adds under STRICT CONTIGUITY: the number of the row among all rows of the turn, whatever their partition."""
 KNOWN, BEFORE = "__cep_known", "__cep_before_"
 """Of aggregates: the output's column (BOOLEAN) that tells whether a group had values before, and the prefix of the columns with these."""
 

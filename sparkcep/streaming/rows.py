@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from sparkcep.spec.aggregate import AggregateSpec
 from sparkcep.spec.event import EventPatternSpec
-from sparkcep.spec.stream import StreamSpec
+from sparkcep.spec.stream import PLACE, StreamSpec
 
 
 def arranged(spec: StreamSpec, rows: pa.Table, since: int) -> pa.Table:
@@ -65,14 +65,26 @@ def _plain(column: pa.ChunkedArray) -> bool:
 
 
 def _sorted(spec: StreamSpec, rows: pa.Table) -> pa.Table:
-    names = [*spec.keys, *(column.column for column in spec.order), spec.identity]
+    return _taken(rows.combine_chunks(), _order(spec, rows, spec.keys))
+
+
+def _places_of_all(spec: StreamSpec, rows: pa.Table) -> NDArray[np.int64]:
+    """Each row's place in ORDER BY order, over all partitions."""
+    places = np.empty(rows.num_rows, np.int64)
+    places[_order(spec, rows, ())] = np.arange(rows.num_rows)
+    return places
+
+
+def _order(spec: StreamSpec, rows: pa.Table, keys: tuple[str, ...]) -> NDArray[np.int64]:
+    """The numbers of ``rows`` as ``keys`` and ORDER BY sort them."""
+    names = [*keys, *(column.column for column in spec.order), spec.identity]
     order = (pl.arg_sort_by if len(names) > 1 else _arg_sort)(
         names,
-        descending=[False] * len(spec.keys) + [column.descending for column in spec.order] + [False],
-        nulls_last=[False] * len(spec.keys) + [column.nulls_last for column in spec.order] + [False],
+        descending=[False] * len(keys) + [column.descending for column in spec.order] + [False],
+        nulls_last=[False] * len(keys) + [column.nulls_last for column in spec.order] + [False],
     )
-    indices = frame(rows, names).select(order.alias("row"))["row"].to_numpy()
-    return _taken(rows.combine_chunks(), indices)
+    indices: NDArray[np.int64] = frame(rows, names).select(order.alias("row"))["row"].to_numpy()
+    return indices
 
 
 def _taken(rows: pa.Table, indices: NDArray[np.int64]) -> pa.Table:
@@ -110,6 +122,8 @@ def with_partitions(spec: StreamSpec, rows: pa.Table, starts: NDArray[np.int64])
         return rows
     later = _changes(rows, [column.column for column in spec.order]) | (first == 1)
     at = np.arange(rows.num_rows)
+    if getattr(spec.of, "strategy", None) == "strict_contiguity":
+        rows = rows.append_column(PLACE, pa.array(_places_of_all(spec, rows)))
     begin = np.repeat(starts[:-1], np.diff(starts))
     rank = np.maximum.accumulate(np.where(later, at, 0)) - begin + 1
     return rows.append_column(spec.of.rank, pa.array(rank))
