@@ -1,8 +1,13 @@
 """Clauses over streams on ``local[2]``: events a second, processor time, empty micro-batches, state, latency.
 
 In: files of prices, one a micro-batch: a random walk of each key, a row each millisecond of event time, out of order by up to five seconds. The last
-files end every match. ``vshape``: MATCH_RECOGNIZE (strt down+ up+), 1,000 keys. ``seq3``: SEQ(A, B, C) WITHIN 100 seconds, 10,000 keys. Beside
-each, in the same session: the same files under the same trigger into the same sink, which drops all rows, with no clause (``source``).
+files end every match. Beside each clause, in the same session: the same files under the same trigger into the same sink, which drops all rows, with
+no clause (``source``).
+
+* ``vshape``: MATCH_RECOGNIZE (strt down+ up+), 1,000 keys.
+* ``seq3``: SEQ(A, B, C) WITHIN 100 seconds, 10,000 keys.
+* ``count``, ``totals``: COUNT(*) of SEQ(A, B, C) WITHIN 20 seconds, with and without EMIT CHANGES, 1,000 keys.
+* ``q3``: SASE+ Query 3 (a closure that rises above its average, then a fall) under skip till next match WITHIN 20 seconds, 1,000 keys.
 
 Out, of the last third of the micro-batches, when the JVM has compiled what runs (medians): events/s; processor time of the process tree (this
 process, the JVM, Python workers), and its ratio to that of ``source``; the time of micro-batches without rows, in which the watermark passes what
@@ -12,7 +17,7 @@ their number and the sum of their hashes.
 ``--latency``: 10,000 events a second, a file each 100 ms; from a row's event time, which is the time at which it is written, to the moment at which
 foreachBatch has the match that it completes. The watermark has no delay.
 
-    python benchmarks/stream.py [--rows N] [--batches N] [--buckets N] [--only vshape|seq3] [--quick] [--latency SECONDS]
+    python benchmarks/stream.py [--rows N] [--batches N] [--buckets N] [--only CLAUSE] [--quick] [--latency SECONDS]
 """
 
 from __future__ import annotations
@@ -50,11 +55,13 @@ WORK = Path(tempfile.gettempdir()) / f"sparkcep-benchmark-stream-{os.getpid()}"
 
 @dataclass(frozen=True, slots=True)
 class Clause:
-    """``width``: bytes of the values of a row that a clause keeps."""
+    """``width``: bytes of the values of a row that a clause keeps; ``appends``: rows are not updated by later ones, so that
+    they are those of a table."""
 
     text: str
     keys: int
     width: int
+    appends: bool = True
 
 
 CLAUSES = {
@@ -69,6 +76,27 @@ CLAUSES = {
         """SELECT m.key, a.ts AS began, b.price AS price, c.ts AS ended FROM {} MATCH PATTERN (SEQ(A a, B b, C c)
         EVENT TYPE type PARTITION BY key ORDER BY ts WITHIN INTERVAL 100 SECONDS) AS m""",
         10_000,
+        4 + 8 + 8 + 8 + 8 + 4,  # key, price, ts, time, identity, mask
+    ),
+    "count": Clause(
+        """SELECT key, emit_time, matches FROM {} MATCH PATTERN (SEQ(A a, B b, C c) EVENT TYPE type PARTITION BY key ORDER BY ts
+        WITHIN INTERVAL 20 SECONDS MEASURES COUNT(*) AS matches EMIT CHANGES)""",
+        1_000,
+        4 + 8 + 8 + 8 + 4,  # key, ts, time, identity, mask
+    ),
+    "totals": Clause(
+        """SELECT key, matches FROM {} MATCH PATTERN (SEQ(A a, B b, C c) EVENT TYPE type PARTITION BY key ORDER BY ts
+        WITHIN INTERVAL 20 SECONDS MEASURES COUNT(*) AS matches)""",
+        1_000,
+        4 + 8 + 8 + 4,  # key, time, identity, mask
+        appends=False,
+    ),
+    "q3": Clause(
+        """SELECT m.key, size(a) AS n, match_start, match_end, b.price AS price FROM {} MATCH PATTERN (SEQ(ANY+ a[], ANY b)
+        EVENT TYPE type PARTITION BY key ORDER BY ts SKIP TILL NEXT MATCH
+        WHERE a[1].type = 'A' AND a[i].price > AVG(a[..i-1].price) AND b.price < a[LAST].price - 7
+        WITHIN INTERVAL 20 SECONDS) AS m""",
+        1_000,
         4 + 8 + 8 + 8 + 8 + 4,  # key, price, ts, time, identity, mask
     ),
 }
@@ -131,6 +159,8 @@ def _throughput(spark: Any, name: str, rows: int, batches: int) -> None:
     )
     empty, counts = empty_batches(found, folder, rows * batches, clause.keys)
     print(f"  an empty micro-batch: {statistics.median(empty):.0f} ms, the median of {len(empty)} (at most 400)")
+    if not clause.appends:
+        return
     spark.read.schema(SCHEMA).parquet(str(folder / "in")).createOrReplaceTempView("still")
     still = spark.sql(clause.text.format("still"))
     wanted = tuple(still.selectExpr(*_sums(still)).first())
