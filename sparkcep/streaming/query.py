@@ -21,7 +21,7 @@ from sparkcep.streaming.packets import packed, unpacked
 from sparkcep.streaming.processor import TURN, BucketProcessor
 from sql_functions.worker import answer_at_once, settle
 
-METRICS = ("events", "late", "rows_kept", "matches", "state_bytes", "engine_ms")
+METRICS = ("events", "late", "rows_kept", "matches", "state_bytes", "put_bytes", "engine_ms")
 
 
 def stream(spark: SparkSession, spec_json: str, query: str) -> DataFrame:

@@ -15,6 +15,9 @@ from numpy.typing import NDArray
 from sparkcep.spec.event import EventPatternSpec
 from sparkcep.spec.stream import StreamSpec
 
+COPY = "__cep_copy"
+"""A row's number among equal ones."""
+
 
 def arranged(spec: StreamSpec, rows: pa.Table, since: int) -> pa.Table:
     """``rows`` partition after partition, each sorted by ORDER BY and identity, in one chunk.
@@ -23,7 +26,7 @@ def arranged(spec: StreamSpec, rows: pa.Table, since: int) -> pa.Table:
     sorted: what is kept long is not sorted again and again.
     """
     old = int(np.count_nonzero(rows.column(spec.time).to_numpy() < since))
-    new = _sorted(spec, rows.slice(old))
+    new = in_order(spec, rows.slice(old))
     if not old:
         return new
     rows = pa.concat_tables([rows.slice(0, old), new]).combine_chunks()
@@ -63,13 +66,14 @@ def _plain(column: pa.ChunkedArray) -> bool:
     return pa.types.is_integer(column.type) and not column.null_count
 
 
-def _sorted(spec: StreamSpec, rows: pa.Table) -> pa.Table:
+def in_order(spec: StreamSpec, rows: pa.Table) -> pa.Table:
+    """``rows`` in the order of a turn. Those of which COPY is known have the order that they had."""
     names = [*spec.keys, *(column.column for column in spec.order), spec.identity]
-    order = (pl.arg_sort_by if len(names) > 1 else _arg_sort)(
-        names,
-        descending=[False] * len(spec.keys) + [column.descending for column in spec.order] + [False],
-        nulls_last=[False] * len(spec.keys) + [column.nulls_last for column in spec.order] + [False],
-    )
+    by = [column.descending for column in spec.order], [column.nulls_last for column in spec.order]
+    descending, nulls_last = ([False] * len(spec.keys) + flags + [False] for flags in by)
+    if rows.column(COPY).to_numpy().any():
+        names, descending, nulls_last = [*names, COPY], [*descending, False], [*nulls_last, False]
+    order = (pl.arg_sort_by if len(names) > 1 else _arg_sort)(names, descending=descending, nulls_last=nulls_last)
     indices = frame(rows, names).select(order.alias("row"))["row"].to_numpy()
     return _taken(rows.combine_chunks(), indices)
 
@@ -85,14 +89,22 @@ def partition_starts(spec: StreamSpec, rows: pa.Table) -> NDArray[np.int64]:
     return np.append(np.flatnonzero(new), rows.num_rows).astype(np.int64)
 
 
-def distinct_identities(spec: StreamSpec, rows: pa.Table, since: int) -> pa.Table:
-    """``rows``, arranged, in which equal rows have identities of their own: that of the n-th is moved by n. Rows before ``since`` have theirs."""
+def with_copies(spec: StreamSpec, rows: pa.Table, since: int) -> pa.Table:
+    """``rows``, arranged, of which equal ones are numbered in COPY: 0, 1, …. Rows before ``since`` have their number."""
     names = [*spec.keys, *(column.column for column in spec.order), spec.identity]
     same = ~_changes(rows, names) & (rows.column(spec.time).to_numpy() >= since)
     if not same.any():
         return rows
     at = np.arange(rows.num_rows)
-    copies = at - np.maximum.accumulate(np.where(same, 0, at))
+    copies = rows.column(COPY).to_numpy() + at - np.maximum.accumulate(np.where(same, 0, at))
+    return rows.set_column(rows.schema.get_field_index(COPY), COPY, pa.array(copies.astype(np.int32)))
+
+
+def with_identities(spec: StreamSpec, rows: pa.Table) -> pa.Table:
+    """``rows`` in which equal ones have identities of their own: that of the n-th copy is moved by n."""
+    copies = rows.column(COPY).to_numpy()
+    if not copies.any():
+        return rows
     moved = rows.column(spec.identity).to_numpy() + copies * np.int64(0x9E3779B97F4A7C15 - (1 << 64))
     place = rows.schema.get_field_index(spec.identity)
     return rows.set_column(place, rows.schema.field(place), pa.array(moved))
