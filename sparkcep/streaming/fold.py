@@ -50,6 +50,15 @@ class Bucket:
 
 
 @dataclass(frozen=True, slots=True)
+class Busiest:
+    """The partition with the most rows of those that have become final in a turn: its ``keys`` (a row), so many ``rows`` of ``of``."""
+
+    keys: pa.Table
+    rows: int
+    of: int
+
+
+@dataclass(frozen=True, slots=True)
 class Step:
     """``found``: tables of the clause's outputs; ``late``: rows before the last turn's ``until``, which had no part; ``due``: the least ``until`` at
     which another turn decides more even if no row comes (None: none does)."""
@@ -58,6 +67,7 @@ class Step:
     late: pa.Table | None
     bucket: Bucket
     due: int | None
+    busiest: Busiest | None = None
 
 
 def step(spec: StreamSpec, decide: Decide, bucket: Bucket, new: list[pa.Table], until: int) -> Step:
@@ -68,14 +78,15 @@ def step(spec: StreamSpec, decide: Decide, bucket: Bucket, new: list[pa.Table], 
         return Step((), late, Bucket(None, bucket.numbers, until), None)
     old, waiting = (None, None) if bucket.rows is None else parted(spec, bucket)
     final, pending = _divided(spec, old, [*([] if waiting is None else [waiting]), *tables], until)
-    found, kept, numbers, due = (), final, bucket.numbers, None
+    decided = _Decided((), final, bucket.numbers, None, None)
     if final.num_rows:
-        found, kept, numbers, due = _decided(spec, decide, bucket, final, until)
-    times = [due] if due is not None else []
+        decided = _decided(spec, decide, bucket, final, until)
+    times = [decided.due] if decided.due is not None else []
     if pending.num_rows:
         times.append(pc.min(pending.column(spec.time)).as_py() + 1)
-    held = pa.concat_tables([kept, pending])
-    return Step(found, late, Bucket(held if held.num_rows else None, numbers, until), min(times, default=None))
+    held = pa.concat_tables([decided.kept, pending])
+    kept = Bucket(held if held.num_rows else None, decided.numbers, until)
+    return Step(decided.found, late, kept, min(times, default=None), decided.busiest)
 
 
 def marked(rows: pa.Table, place: int = NOWHERE) -> pa.Table:
@@ -116,10 +127,18 @@ def _late(spec: StreamSpec, tables: list[pa.Table], since: int) -> tuple[pa.Tabl
     return (pa.concat_tables(found) if found else None), [rows for rows in on_time if rows.num_rows]
 
 
-def _decided(
-    spec: StreamSpec, decide: Decide, bucket: Bucket, final: pa.Table, until: int
-) -> tuple[tuple[pa.Table, ...], pa.Table, pa.Table | None, int | None]:
+@dataclass(frozen=True, slots=True)
+class _Decided:
     """What the final rows decide: matches, the rows that are still needed, the numbers of matches, and when time decides more."""
+
+    found: tuple[pa.Table, ...]
+    kept: pa.Table
+    numbers: pa.Table | None
+    due: int | None
+    busiest: Busiest | None
+
+
+def _decided(spec: StreamSpec, decide: Decide, bucket: Bucket, final: pa.Table, until: int) -> _Decided:
     rows = with_copies(spec, arranged(spec, final, bucket.until), bucket.until)
     starts = partition_starts(spec, rows)
     context = rows.column(CONTEXT).to_numpy()
@@ -130,7 +149,15 @@ def _decided(
     answer = decide(Turn(read, bucket.until, until, begin, numbers, covered))
     kept = _kept(rows, starts, answer)
     counted = _counted(spec, rows, starts, answer, bucket.numbers) if numbered else None
-    return answer.found, kept, counted, answer.due
+    return _Decided(answer.found, kept, counted, answer.due, _busiest(spec, rows, starts, bucket.until))
+
+
+def _busiest(spec: StreamSpec, rows: pa.Table, starts: NDArray[np.int64], since: int) -> Busiest | None:
+    new = np.add.reduceat(rows.column(spec.time).to_numpy() >= since, starts[:-1], dtype=np.int64)
+    most = int(np.argmax(new))
+    if not spec.keys or not new[most]:
+        return None
+    return Busiest(rows.select(list(spec.keys)).slice(int(starts[most]), 1), int(new[most]), int(new.sum()))
 
 
 def _first_without(bit: int, context: NDArray[np.int8], starts: NDArray[np.int64]) -> NDArray[np.int64]:

@@ -18,6 +18,7 @@ from sparkcep.engines.stream import compile
 from sparkcep.errors import CepDataError, CepError
 from sparkcep.spec import from_json
 from sparkcep.spec.stream import StreamSpec
+from sparkcep.streaming.busy import key_text
 from sparkcep.streaming.fold import NEVER, Step, step
 from sparkcep.streaming.packets import of_bytes, to_bytes
 from sparkcep.streaming.state import NO_TIMER, BucketState, Saved, Written
@@ -25,7 +26,8 @@ from sql_functions.worker import answer_at_once, settle
 
 TURN = (
     "payload binary, late_rows binary, "
-    "events long, late long, rows_kept long, matches long, state_bytes long, put_bytes long, engine_ms double"
+    "events long, late long, rows_kept long, matches long, state_bytes long, put_bytes long, engine_ms double, "
+    "final_rows long, busiest_rows long, busiest_key string"
 )
 """What a turn gives Spark: matches, late rows where they are wanted, and counts."""
 
@@ -68,6 +70,7 @@ class BucketProcessor(StatefulProcessor):
             raise type(error)(f"{error.message}\nin {self.spec.text}", code=code, hint=error.hint) from error
         written = self._save(saved, done)
         late = done.late.num_rows if done.late is not None else 0
+        busiest = done.busiest
         yield Row(
             payload=to_bytes(pa.concat_tables(done.found)) if done.found else None,
             late_rows=to_bytes(done.late.select([self.spec.row])) if done.late is not None and self.spec.row else None,
@@ -78,6 +81,9 @@ class BucketProcessor(StatefulProcessor):
             state_bytes=written.size,
             put_bytes=written.put,
             engine_ms=(time.perf_counter() - began) * 1000,
+            final_rows=busiest.of if busiest else 0,
+            busiest_rows=busiest.rows if busiest else 0,
+            busiest_key=key_text(busiest.keys) if busiest else None,
         )
 
     def _save(self, saved: Saved, done: Step) -> Written:

@@ -2,9 +2,9 @@
 
 In: the kept rows of a turn. Out: which entries of a map to put and to remove; and the rows again from all its entries. Pure.
 
-A segment holds rows as they came. Rows that are in none yet, while they are few, and the marks of all rows (whether a row is kept, its CONTEXT and COPY)
-are one more entry, put in each turn. A segment of which no more than half is kept goes: what is kept of it is written again with the new rows. So
-each row that is written again pays for one that has gone: no more is written than twice the rows that come, beside that one entry.
+A segment holds rows as they came. One more entry, put in each turn, has the rows that are in no segment yet, as long as they are few, and marks of
+all others: whether a row is kept, its CONTEXT and COPY. A segment of which no more than half is kept goes: what is kept of it is written again with
+the new rows. So each row that is written again pays for one that has gone: but for that one entry, no more is written than twice what comes.
 """
 
 from __future__ import annotations

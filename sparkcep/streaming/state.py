@@ -105,7 +105,9 @@ class BucketState:
             self._entries.removeKey((number,))
         text = change.layout.text
         self._segmented.update((name, token, text))
-        return Written(change.size, len(text) + sum(len(part or b"") for entry in change.put.values() for part in entry))
+        return Written(
+            change.size, len(text) + sum(len(part or b"") for entry in change.put.values() for part in entry)
+        )
 
 
 def _lean(rows: pa.Table) -> pa.Table:

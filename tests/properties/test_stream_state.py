@@ -121,7 +121,9 @@ def keeps(share: int, seen: list[Any]) -> Callable[[Turn], Answer]:
         covered = np.minimum(np.maximum(turn.covered, starts[:-1] + np.array(forward) // 2), starts[1:])
         parts = (
             (rows[low]["k"], rows[low : low + size], int(start - low), int(past - low), int(number))
-            for low, size, start, past, number in zip(starts, sizes, turn.begin, turn.covered, turn.numbers)
+            for low, size, start, past, number in zip(
+                starts[:-1], sizes, turn.begin, turn.covered, turn.numbers, strict=True
+            )
         )
         seen.append(sorted(parts, key=lambda part: str(part[0])))
         keep = np.array([value % 10 < share for value in drawn])
@@ -131,7 +133,7 @@ def keeps(share: int, seen: list[Any]) -> Callable[[Turn], Answer]:
 
 
 def _firsts(rows: list[Any], starts: Any) -> list[tuple[Any, int]]:
-    return [(rows[low], int(high - low)) for low, high in zip(starts, starts[1:])]
+    return [(rows[low], int(high - low)) for low, high in zip(starts[:-1], starts[1:], strict=True)]
 
 
 ROW = st.tuples(st.sampled_from(KEYS), st.integers(0, 12), st.integers(0, 2), st.integers(0, 3))
@@ -144,7 +146,7 @@ TURNS = st.lists(
 
 def table(rows: list[tuple[int | None, int, int, int]], since: int) -> pa.Table:
     """Rows behind ``since``, many of them equal."""
-    k, ts, x, identity = (list(column) for column in zip(*rows)) if rows else ([], [], [], [])
+    k, ts, x, identity = (list(column) for column in zip(*rows, strict=True)) if rows else ([], [], [], [])
     columns: dict[str, Any] = {"k": k, "ts": [since + at for at in ts], "x": x, "identity": identity}
     kinds = pa.schema([(name, pa.int64()) for name in (*columns, FIRST)])
     return pa.table({**columns, FIRST: [2] * len(rows)}, schema=kinds)
