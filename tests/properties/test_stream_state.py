@@ -244,3 +244,16 @@ def test_state_of_another_version_is_refused() -> None:
     with pytest.raises(CepDataError, match="state of version 1, and this sparkcep reads version 2") as raised:
         state.BucketState(store, "clause", SPEC).read()
     assert raised.value.code == "CEP_DATA_STREAM_CHECKPOINT"
+
+
+def test_the_busiest_key_of_a_turn() -> None:
+    """Of the rows that have become final: not of those that were kept, nor of those that are not final yet."""
+    asked = keeps(10, [])
+    first = step(SPEC, asked, Bucket(), [table([(1, 0, 0, 0)] * 5 + [(2, 1, 0, 0)], 0)], 2)
+    assert first.busiest is not None
+    assert (first.busiest.keys.to_pylist(), first.busiest.rows, first.busiest.of) == ([{"k": 1}], 5, 6)
+    rows = [(2, 2, 0, 0), (2, 2, 0, 1), (None, 2, 0, 0), *[(1, 9, 0, 0)] * 4]
+    second = step(SPEC, asked, first.bucket, [table(rows, 0)], 5)
+    assert second.busiest is not None
+    assert (second.busiest.keys.to_pylist(), second.busiest.rows, second.busiest.of) == ([{"k": 2}], 2, 3)
+    assert step(SPEC, asked, second.bucket, [], 6).busiest is None
