@@ -21,7 +21,7 @@ from rewrites.bind.within import TIME
 from rewrites.settings import StreamSettings
 from rewrites.sql.builder import ALIAS, named, quoted, raw, string
 from rewrites.sql.transport import carried_schema, decoded_columns
-from sparkcep.spec import AutomatonSpec, EventPatternSpec, RowPatternSpec, to_json
+from sparkcep.spec import AggregateSpec, AutomatonSpec, EventPatternSpec, RowPatternSpec, to_json
 from sparkcep.spec.stream import BUCKET, LATE, OrderColumn, StreamSpec
 
 FUNCTION_NAME = "cep_stream"
@@ -45,18 +45,23 @@ def added_below(streamed: Streamed, relation: Relation, settings: StreamSettings
 
 
 def with_turn_columns(
-    rows: exp.Select, streamed: Streamed, keys: tuple[str, ...], settings: StreamSettings
+    rows: exp.Select,
+    streamed: Streamed,
+    keys: tuple[str, ...],
+    settings: StreamSettings,
+    together: tuple[str, ...] | None = None,
 ) -> exp.Select:
-    """``rows`` with the columns that a turn sorts by, and the bucket."""
+    """``rows`` with the columns that a turn sorts by, and the bucket: that of ``keys``, or of those of them whose rows are answered ``together``."""
     names = [*keys, *(column.column for _, column in streamed.order), TIME, IDENTITY]
     names += [_WHOLE] if settings.late_rows == "keep" else []
     missing = [name for name in dict.fromkeys(names) if name not in rows.named_selects]
-    bucket = f"CAST(PMOD(XXHASH64({', '.join(map(quoted, keys))}), {settings.buckets}) AS INT)" if keys else "0"
+    hashed = ", ".join(map(quoted, keys if together is None else together))
+    bucket = f"CAST(PMOD(XXHASH64({hashed}), {settings.buckets}) AS INT)" if hashed else "0"
     return rows.select(*(raw(quoted(name)) for name in missing), named(bucket, BUCKET))
 
 
 def stream_spec(
-    of: RowPatternSpec | EventPatternSpec | AutomatonSpec,
+    of: RowPatternSpec | EventPatternSpec | AutomatonSpec | AggregateSpec,
     keys: tuple[str, ...],
     streamed: Streamed,
     relation: Relation,
@@ -93,7 +98,9 @@ def stream_call(spec: StreamSpec, rows: str, columns: Iterable[tuple[str, DataTy
 
 
 def last_columns(
-    of: RowPatternSpec | EventPatternSpec | AutomatonSpec, identities: list[str], settings: StreamSettings
+    of: RowPatternSpec | EventPatternSpec | AutomatonSpec | AggregateSpec,
+    identities: list[str],
+    settings: StreamSettings,
 ) -> list[exp.Expression]:
     """``match_id``, ``_change_type`` and, where late rows are kept, ``_late``. ``identities``: SQL of what identifies a match, as strings."""
     clause = hashlib.sha256(to_json(of).encode()).hexdigest()[:8]

@@ -29,10 +29,10 @@ from sparkcep.streaming.rows import (
 CONTEXT = "__cep_context"
 """Where a kept row stands: BEHIND the search, so that only PREV looks at it; COVERED by a match that was found."""
 BEHIND, COVERED = 1, 2
-PLACE = "__cep_place"
+STORED = "__cep_stored"
 """Where the state has the row (``segments``); the fold only carries it."""
 NOWHERE = -1
-MARKS = (CONTEXT, COPY, PLACE)
+MARKS = (CONTEXT, COPY, STORED)
 """The columns of kept rows beside those of the StreamSpec."""
 NUMBER = "__cep_number"
 NEVER = -(1 << 63)
@@ -42,7 +42,7 @@ NEVER = -(1 << 63)
 @dataclass(frozen=True, slots=True)
 class Bucket:
     """What a bucket keeps between turns: ``rows`` that are still needed, arranged, and then those not yet final (None: none); the ``numbers`` of
-    matches of its partitions where the clause reads MATCH_NUMBER(); and the last turn's ``until``."""
+    matches of its partitions where the clause reads MATCH_NUMBER(), or the totals of its groups (``Turn.totals``); and the last turn's ``until``."""
 
     rows: pa.Table | None = None
     numbers: pa.Table | None = None
@@ -92,7 +92,7 @@ def step(spec: StreamSpec, decide: Decide, bucket: Bucket, new: list[pa.Table], 
 def marked(rows: pa.Table, place: int = NOWHERE) -> pa.Table:
     """``rows`` with the MARKS of new ones."""
     zeros = np.zeros(rows.num_rows, np.int32)
-    marks = {CONTEXT: zeros.astype(np.int8), COPY: zeros, PLACE: np.full(rows.num_rows, place, np.int64)}
+    marks = {CONTEXT: zeros.astype(np.int8), COPY: zeros, STORED: np.full(rows.num_rows, place, np.int64)}
     for name, values in marks.items():
         if name not in rows.column_names:
             rows = rows.append_column(name, pa.array(values))
@@ -146,9 +146,9 @@ def _decided(spec: StreamSpec, decide: Decide, bucket: Bucket, final: pa.Table, 
     numbered = _numbered(spec)
     numbers = _numbers(spec, rows, starts, bucket.numbers) if numbered else np.zeros(len(begin), np.int64)
     read = with_partitions(spec, with_identities(spec, rows).drop_columns(list(MARKS)), starts)
-    answer = decide(Turn(read, bucket.until, until, begin, numbers, covered))
+    answer = decide(Turn(read, bucket.until, until, begin, numbers, covered, None if numbered else bucket.numbers))
     kept = _kept(rows, starts, answer)
-    counted = _counted(spec, rows, starts, answer, bucket.numbers) if numbered else None
+    counted = _counted(spec, rows, starts, answer, bucket.numbers) if numbered else answer.totals
     return _Decided(answer.found, kept, counted, answer.due, _busiest(spec, rows, starts, bucket.until))
 
 

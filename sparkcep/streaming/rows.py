@@ -12,8 +12,9 @@ import polars as pl
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from sparkcep.spec.aggregate import AggregateSpec
 from sparkcep.spec.event import EventPatternSpec
-from sparkcep.spec.stream import StreamSpec
+from sparkcep.spec.stream import PLACE, StreamSpec
 
 COPY = "__cep_copy"
 """A row's number among equal ones."""
@@ -68,14 +69,29 @@ def _plain(column: pa.ChunkedArray) -> bool:
 
 def in_order(spec: StreamSpec, rows: pa.Table) -> pa.Table:
     """``rows`` in the order of a turn. Those of which COPY is known have the order that they had."""
-    names = [*spec.keys, *(column.column for column in spec.order), spec.identity]
-    by = [column.descending for column in spec.order], [column.nulls_last for column in spec.order]
-    descending, nulls_last = ([False] * len(spec.keys) + flags + [False] for flags in by)
-    if rows.column(COPY).to_numpy().any():
-        names, descending, nulls_last = [*names, COPY], [*descending, False], [*nulls_last, False]
-    order = (pl.arg_sort_by if len(names) > 1 else _arg_sort)(names, descending=descending, nulls_last=nulls_last)
-    indices = frame(rows, names).select(order.alias("row"))["row"].to_numpy()
-    return _taken(rows.combine_chunks(), indices)
+    return _taken(rows.combine_chunks(), _order(spec, rows, spec.keys))
+
+
+def _places_of_all(spec: StreamSpec, rows: pa.Table) -> NDArray[np.int64]:
+    """Each row's place in ORDER BY order, over all partitions."""
+    places = np.empty(rows.num_rows, np.int64)
+    places[_order(spec, rows, ())] = np.arange(rows.num_rows)
+    return places
+
+
+def _order(spec: StreamSpec, rows: pa.Table, keys: tuple[str, ...]) -> NDArray[np.int64]:
+    """The numbers of ``rows`` as ``keys`` and ORDER BY sort them; last by COPY, where there are copies."""
+    last = [spec.identity]
+    if COPY in rows.column_names and rows.column(COPY).to_numpy().any():
+        last.append(COPY)
+    names = [*keys, *(column.column for column in spec.order), *last]
+    order = (pl.arg_sort_by if len(names) > 1 else _arg_sort)(
+        names,
+        descending=[False] * len(keys) + [column.descending for column in spec.order] + [False] * len(last),
+        nulls_last=[False] * len(keys) + [column.nulls_last for column in spec.order] + [False] * len(last),
+    )
+    indices: NDArray[np.int64] = frame(rows, names).select(order.alias("row"))["row"].to_numpy()
+    return indices
 
 
 def _taken(rows: pa.Table, indices: NDArray[np.int64]) -> pa.Table:
@@ -117,10 +133,12 @@ def with_partitions(spec: StreamSpec, rows: pa.Table, starts: NDArray[np.int64])
     place = rows.schema.get_field_index(spec.masks[0])
     mask = rows.column(place).to_numpy() & ~np.int64(1) | first
     rows = rows.set_column(place, spec.masks[0], pa.array(mask))
-    if not isinstance(spec.of, EventPatternSpec):
+    if not isinstance(spec.of, EventPatternSpec | AggregateSpec):
         return rows
     later = _changes(rows, [column.column for column in spec.order]) | (first == 1)
     at = np.arange(rows.num_rows)
+    if getattr(spec.of, "strategy", None) == "strict_contiguity":
+        rows = rows.append_column(PLACE, pa.array(_places_of_all(spec, rows)))
     begin = np.repeat(starts[:-1], np.diff(starts))
     rank = np.maximum.accumulate(np.where(later, at, 0)) - begin + 1
     return rows.append_column(spec.of.rank, pa.array(rank))

@@ -19,7 +19,7 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from sparkcep.spec.stream import StreamSpec
-from sparkcep.streaming.fold import CONTEXT, MARKS, NOWHERE, PLACE, marked
+from sparkcep.streaming.fold import CONTEXT, MARKS, NOWHERE, STORED, marked
 from sparkcep.streaming.packets import of_bytes, to_bytes
 from sparkcep.streaming.rows import COPY, in_order
 
@@ -32,7 +32,7 @@ TAIL = -1
 KEPT = "kept"
 """The column of marks: 0 where a row is kept no more, else 1 + CONTEXT."""
 _SHIFT = 32
-"""PLACE: the segment's number, and in the lower bits the row's in it."""
+"""STORED: the segment's number, and in the lower bits the row's in it."""
 
 Entry = tuple[bytes | None, bytes | None]
 """Rows, marks."""
@@ -68,7 +68,7 @@ def layout(text: str) -> Layout:
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """``rows``: the kept rows with their PLACEs; ``put`` and ``removed``: entries; ``size``: bytes that the map holds then."""
+    """``rows``: the kept rows with their STOREDs; ``put`` and ``removed``: entries; ``size``: bytes that the map holds then."""
 
     layout: Layout
     rows: pa.Table
@@ -78,8 +78,8 @@ class Change:
 
 
 def change(before: Layout, rows: pa.Table) -> Change:
-    """What a turn puts that keeps ``rows``, which are arranged, and of which PLACE says where ``before`` has them."""
-    place = rows.column(PLACE).to_numpy().copy()
+    """What a turn puts that keeps ``rows``, which are arranged, and of which STORED says where ``before`` has them."""
+    place = rows.column(STORED).to_numpy().copy()
     kept, gone = _thinned(before, place)
     fresh = np.flatnonzero(place == NOWHERE)
     data = rows.drop_columns(list(MARKS))
@@ -94,8 +94,8 @@ def change(before: Layout, rows: pa.Table) -> Change:
             place[part] = (number << _SHIFT) + np.arange(len(part))
             number += 1
         fresh = fresh[:0]
-    rows = rows.set_column(rows.schema.get_field_index(PLACE), PLACE, pa.array(place))
-    tail = to_bytes(rows.take(pa.array(fresh)).drop_columns([PLACE])) if len(fresh) else None
+    rows = rows.set_column(rows.schema.get_field_index(STORED), STORED, pa.array(place))
+    tail = to_bytes(rows.take(pa.array(fresh)).drop_columns([STORED])) if len(fresh) else None
     marks = to_bytes(_marks(tuple(segments), rows), compression="zstd")
     put[TAIL] = tail, marks
     size = sum(segment.size for segment in segments) + len(tail or b"") + len(marks)
@@ -103,7 +103,7 @@ def change(before: Layout, rows: pa.Table) -> Change:
 
 
 def restored(spec: StreamSpec, until: int, found: Layout, entries: Mapping[int, Entry]) -> pa.Table:
-    """The kept rows with their PLACEs: those that are final at ``until`` in the order that they had, and then the others."""
+    """The kept rows with their STOREDs: those that are final at ``until`` in the order that they had, and then the others."""
     tail, marks = entries[TAIL]
     assert marks is not None
     parts = list(_marked(found, of_bytes(marks), entries))
@@ -135,7 +135,7 @@ def _parts(rows: NDArray[np.int64], width: int) -> list[NDArray[np.int64]]:
 
 def _marks(segments: tuple[Segment, ...], rows: pa.Table) -> pa.Table:
     """Of all rows of the segments: KEPT, and COPY where there are copies."""
-    place = rows.column(PLACE).to_numpy()
+    place = rows.column(STORED).to_numpy()
     there = np.flatnonzero(place != NOWHERE)
     begin = np.append(0, np.cumsum([segment.rows for segment in segments])).astype(np.int64)
     numbers = np.array([segment.number for segment in segments], np.int64)
@@ -163,7 +163,7 @@ def _marked(found: Layout, marks: pa.Table, entries: Mapping[int, Entry]) -> Ite
         there = np.flatnonzero(kept)
         copy = own.column(COPY).to_numpy() if COPY in own.column_names else np.zeros(segment.rows, np.int32)
         rows = of_bytes(payload).take(pa.array(there))
-        columns = {CONTEXT: kept[there] - np.int8(1), COPY: copy[there], PLACE: (segment.number << _SHIFT) + there}
+        columns = {CONTEXT: kept[there] - np.int8(1), COPY: copy[there], STORED: (segment.number << _SHIFT) + there}
         for name in MARKS:
             rows = rows.append_column(name, pa.array(columns[name]))
         yield rows

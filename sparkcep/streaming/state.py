@@ -14,7 +14,7 @@ import pyarrow as pa
 from sparkcep.errors import CepDataError
 from sparkcep.spec.stream import StreamSpec
 from sparkcep.streaming import copies, segments
-from sparkcep.streaming.fold import PLACE, Bucket, marked
+from sparkcep.streaming.fold import STORED, Bucket, marked
 from sparkcep.streaming.packets import of_bytes, to_bytes
 from sparkcep.streaming.rows import COPY
 from sparkcep.streaming.segments import TAIL, Layout
@@ -112,7 +112,7 @@ class BucketState:
 
 def _lean(rows: pa.Table) -> pa.Table:
     """``rows`` without the marks that ``marked`` would give them."""
-    unused = [PLACE] if rows.column(COPY).to_numpy().any() else [PLACE, COPY]
+    unused = [STORED] if rows.column(COPY).to_numpy().any() else [STORED, COPY]
     return rows.drop_columns(unused)
 
 

@@ -17,7 +17,7 @@ from sparkcep.engines.turn import Answer, Turn
 from sparkcep.errors import CepDataError
 from sparkcep.spec.stream import OrderColumn, StreamSpec
 from sparkcep.streaming import copies, segments, state
-from sparkcep.streaming.fold import CONTEXT, NOWHERE, PLACE, Bucket, marked, step
+from sparkcep.streaming.fold import CONTEXT, NOWHERE, STORED, Bucket, marked, step
 from sparkcep.streaming.rows import COPY
 from tests.properties.arrivals import EVER
 from tests.row_streams import KEYS
@@ -234,8 +234,8 @@ def test_the_state_without_copies_where_none_can_be_written(monkeypatch: pytest.
     kept = state.BucketState(store, "clause", SPEC).read().bucket.rows
     assert kept is not None
     assert kept.num_rows == 39
-    assert {CONTEXT, COPY, PLACE} < set(kept.column_names)
-    assert (kept[PLACE].to_numpy() != NOWHERE).any()
+    assert {CONTEXT, COPY, STORED} < set(kept.column_names)
+    assert (kept[STORED].to_numpy() != NOWHERE).any()
 
 
 def test_state_of_another_version_is_refused() -> None:

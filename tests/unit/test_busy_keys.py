@@ -15,7 +15,12 @@ from sparkcep.streaming.busy import LONGEST, Watcher, key_text
 
 def progress(**counts: Any) -> Any:
     """Spark's event after a micro-batch in which a clause had these counts."""
-    told = {"id": "7f", "name": None, "runId": "1", "observedMetrics": {"sparkcep.0": counts, "mine": {"final_rows": 1}}}
+    told = {
+        "id": "7f",
+        "name": None,
+        "runId": "1",
+        "observedMetrics": {"sparkcep.0": counts, "mine": {"final_rows": 1}},
+    }
     return SimpleNamespace(progress=lambda: SimpleNamespace(json=lambda: json.dumps(told)))
 
 
@@ -25,7 +30,10 @@ def test_a_key_with_much_of_a_stream_is_named_once(caplog: pytest.LogCaptureFixt
         for _ in range(2):
             watcher.onQueryProgress(progress(final_rows=10_000, busiest_rows=5_000, busiest_key="user = ann"))
     (record,) = caplog.records
-    assert "in query 7f 50% of a micro-batch has one key, user = ann: one task works on all its rows" in record.getMessage()
+    assert (
+        "in query 7f 50% of a micro-batch has one key, user = ann: one task works on all its rows"
+        in record.getMessage()
+    )
     assert "Hint: add a column to PARTITION BY" in record.getMessage()
     watcher.onQueryProgress(progress(final_rows=10_000, busiest_rows=5_000, busiest_key="user = bob"))
     assert len(caplog.records) == 2
