@@ -16,6 +16,9 @@ from sparkcep.spec.aggregate import AggregateSpec
 from sparkcep.spec.event import EventPatternSpec
 from sparkcep.spec.stream import PLACE, StreamSpec
 
+COPY = "__cep_copy"
+"""A row's number among equal ones."""
+
 
 def arranged(spec: StreamSpec, rows: pa.Table, since: int) -> pa.Table:
     """``rows`` partition after partition, each sorted by ORDER BY and identity, in one chunk.
@@ -24,7 +27,7 @@ def arranged(spec: StreamSpec, rows: pa.Table, since: int) -> pa.Table:
     sorted: what is kept long is not sorted again and again.
     """
     old = int(np.count_nonzero(rows.column(spec.time).to_numpy() < since))
-    new = _sorted(spec, rows.slice(old))
+    new = in_order(spec, rows.slice(old))
     if not old:
         return new
     rows = pa.concat_tables([rows.slice(0, old), new]).combine_chunks()
@@ -64,7 +67,8 @@ def _plain(column: pa.ChunkedArray) -> bool:
     return pa.types.is_integer(column.type) and not column.null_count
 
 
-def _sorted(spec: StreamSpec, rows: pa.Table) -> pa.Table:
+def in_order(spec: StreamSpec, rows: pa.Table) -> pa.Table:
+    """``rows`` in the order of a turn. Those of which COPY is known have the order that they had."""
     return _taken(rows.combine_chunks(), _order(spec, rows, spec.keys))
 
 
@@ -76,12 +80,15 @@ def _places_of_all(spec: StreamSpec, rows: pa.Table) -> NDArray[np.int64]:
 
 
 def _order(spec: StreamSpec, rows: pa.Table, keys: tuple[str, ...]) -> NDArray[np.int64]:
-    """The numbers of ``rows`` as ``keys`` and ORDER BY sort them."""
-    names = [*keys, *(column.column for column in spec.order), spec.identity]
+    """The numbers of ``rows`` as ``keys`` and ORDER BY sort them; last by COPY, where there are copies."""
+    last = [spec.identity]
+    if COPY in rows.column_names and rows.column(COPY).to_numpy().any():
+        last.append(COPY)
+    names = [*keys, *(column.column for column in spec.order), *last]
     order = (pl.arg_sort_by if len(names) > 1 else _arg_sort)(
         names,
-        descending=[False] * len(keys) + [column.descending for column in spec.order] + [False],
-        nulls_last=[False] * len(keys) + [column.nulls_last for column in spec.order] + [False],
+        descending=[False] * len(keys) + [column.descending for column in spec.order] + [False] * len(last),
+        nulls_last=[False] * len(keys) + [column.nulls_last for column in spec.order] + [False] * len(last),
     )
     indices: NDArray[np.int64] = frame(rows, names).select(order.alias("row"))["row"].to_numpy()
     return indices
@@ -98,14 +105,22 @@ def partition_starts(spec: StreamSpec, rows: pa.Table) -> NDArray[np.int64]:
     return np.append(np.flatnonzero(new), rows.num_rows).astype(np.int64)
 
 
-def distinct_identities(spec: StreamSpec, rows: pa.Table, since: int) -> pa.Table:
-    """``rows``, arranged, in which equal rows have identities of their own: that of the n-th is moved by n. Rows before ``since`` have theirs."""
+def with_copies(spec: StreamSpec, rows: pa.Table, since: int) -> pa.Table:
+    """``rows``, arranged, of which equal ones are numbered in COPY: 0, 1, …. Rows before ``since`` have their number."""
     names = [*spec.keys, *(column.column for column in spec.order), spec.identity]
     same = ~_changes(rows, names) & (rows.column(spec.time).to_numpy() >= since)
     if not same.any():
         return rows
     at = np.arange(rows.num_rows)
-    copies = at - np.maximum.accumulate(np.where(same, 0, at))
+    copies = rows.column(COPY).to_numpy() + at - np.maximum.accumulate(np.where(same, 0, at))
+    return rows.set_column(rows.schema.get_field_index(COPY), COPY, pa.array(copies.astype(np.int32)))
+
+
+def with_identities(spec: StreamSpec, rows: pa.Table) -> pa.Table:
+    """``rows`` in which equal ones have identities of their own: that of the n-th copy is moved by n."""
+    copies = rows.column(COPY).to_numpy()
+    if not copies.any():
+        return rows
     moved = rows.column(spec.identity).to_numpy() + copies * np.int64(0x9E3779B97F4A7C15 - (1 << 64))
     place = rows.schema.get_field_index(spec.identity)
     return rows.set_column(place, rows.schema.field(place), pa.array(moved))

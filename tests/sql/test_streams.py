@@ -121,6 +121,7 @@ def test_a_stream_emits_the_batch_answer(spark: SparkSession, arrive: Arrive, na
     counts = [metric for one in query.recentProgress for metric in one["observedMetrics"].values()]
     assert sum(one["events"] or 0 for one in counts) >= len(wanted)
     assert sum(one["late"] or 0 for one in counts) == 0
+    assert {"a", "b", "c"} & {(one["busiest_key"] or "").rpartition(" ")[2] for one in counts}
 
 
 TOTALS = {
