@@ -86,7 +86,16 @@ def measures_stream(
     streamed = bind_event_stream(clause, bound, source, options.stream, keep_null_time=options.keep_null_time)
     bound = replace(bound, window=bound.window or streamed.retention)
     spec = event_pattern_spec(bound, used_by_measures(bound))
-    emitted, pushdown = stream_measures(clause, bound, spec, streamed, source, options)
+    emitted, pushdown = stream_measures(
+        clause,
+        bound,
+        spec,
+        streamed,
+        source,
+        options.stream,
+        lambda spec: options.require_engine(spec, clause.site),
+        keep_null_time=options.keep_null_time,
+    )
     cut = "the stream is cut in turns"
     return RewrittenClause(
         clause, bound, spec, emitted.query, streamed.notices, pushdown, cut, evaluation, stream=emitted.spec

@@ -6,6 +6,7 @@ In: the clause, bound. Out: its query and how its turns run; what A-Seq cannot c
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from typing import NoReturn
 
 from pyspark.errors import PySparkException
@@ -18,14 +19,14 @@ from rewrites.dialect.clause import MatchPatternClause
 from rewrites.emit.aggregate_stream import StreamMeasure, aggregate_stream
 from rewrites.emit.aggregates import aggregate_spec
 from rewrites.emit.stream import Emitted
-from rewrites.options import Options
 from rewrites.pushdown.aggregate_pushdown import EmittedClause, Pushdown, check_clause, with_columns
 from rewrites.pushdown.partials import Partials
 from rewrites.pushdown.reader import AggregateReader, NotPushed
 from rewrites.pushdown.several_patterns import named_patterns
+from rewrites.settings import StreamSettings
 from rewrites.sql.source import Source
 from sparkcep.errors import CepAnalysisError, CepUnsupportedError, Span
-from sparkcep.spec import AggregateSpec, EventPatternSpec
+from sparkcep.spec import AggregateSpec, EventPatternSpec, StreamSpec
 from sparkcep.spec.stream import BEFORE
 
 _HINT = "leave MEASURES out, and aggregate the matches: GROUP BY window(match_end, '1 hour') behind the clause, or the table that takes them"
@@ -37,9 +38,12 @@ def stream_measures(
     events: EventPatternSpec,
     streamed: Streamed,
     source: Source,
-    options: Options,
+    settings: StreamSettings,
+    check: Callable[[StreamSpec], None],
+    *,
+    keep_null_time: bool,
 ) -> tuple[Emitted, Pushdown]:
-    """``events``: the spec of the clause's matches. Raises CepError with a span."""
+    """``events``: the spec of the clause's matches; ``check`` raises for what no engine can run. Raises CepError with a span."""
     part = EmittedClause(clause, bound, events, "")
     try:
         check_clause(part, source)
@@ -63,11 +67,10 @@ def stream_measures(
     spec = aggregate_spec(part.bound, events, now.sources)
     if clause.site.kind == "MATCH PATTERNS":
         spec = named_patterns(clause, spec)
-    keep = options.keep_null_time
     emitted = aggregate_stream(
-        part.bound, spec, _types(bound, spec, now), measures, streamed, options.stream, keep_null_time=keep
+        part.bound, spec, _types(bound, spec, now), measures, streamed, settings, keep_null_time=keep_null_time
     )
-    options.require_engine(emitted.spec, clause.site)
+    check(emitted.spec)
     _describe(bound, emitted)
     return emitted, Pushdown(spec, part.bound, emitted.query, ())
 

@@ -142,7 +142,9 @@ def _with_before(spec: AggregateSpec, table: pa.Table, group: Ints) -> pa.Table:
     shown = [output for output in spec.outputs if output.name not in hidden]
     first = np.diff(group, prepend=-1) != 0
     rows = pa.array(np.maximum(np.arange(table.num_rows) - 1, 0))
-    columns = {output.name: table.column(output.name) for output in shown} | {KNOWN: pa.array(~first)}
+    columns = {output.name: table.column(output.name) for output in shown} | {
+        KNOWN: pa.array(np.ones(table.num_rows, np.bool_))
+    }
     for output in shown:
         if isinstance(output.source, MatchAggregate):
             column = table.column(output.name)
