@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import logging
 import random
+import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -12,6 +14,7 @@ from pyspark.errors import StreamingQueryException
 from pyspark.sql import DataFrame, SparkSession
 
 from sparkcep.errors import CepError
+from sparkcep.streaming import busy
 
 SCHEMA = "k STRING, type STRING, x INT, ts TIMESTAMP"
 DELAY = 20
@@ -121,7 +124,25 @@ def test_a_stream_emits_the_batch_answer(spark: SparkSession, arrive: Arrive, na
     counts = [metric for one in query.recentProgress for metric in one["observedMetrics"].values()]
     assert sum(one["events"] or 0 for one in counts) >= len(wanted)
     assert sum(one["late"] or 0 for one in counts) == 0
-    assert {"a", "b", "c"} & {(one["busiest_key"] or "").rpartition(" ")[2] for one in counts}
+
+
+def test_a_key_with_half_of_the_stream_is_named(
+    spark: SparkSession, arrive: Arrive, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setattr(busy, "FEWEST", 50)
+    rows = [("much" if i % 2 else f"k{i}", type, x, at) for i, (_, type, x, at) in enumerate(events(240))]
+    folder = arrive(disordered(rows, 120))
+    with caplog.at_level(logging.WARNING, "sparkcep"):
+        found, query = emitted(spark.sql(QUERIES["rows"].format("moving")), folder)
+        limit = time.monotonic() + 60
+        while not caplog.records and time.monotonic() < limit:  # Spark reports from a thread of its own
+            time.sleep(0.05)
+    assert in_order(found) == in_order(
+        [row.asDict(recursive=True) for row in spark.sql(QUERIES["rows"].format("still")).collect()]
+    )
+    (message,) = {record.getMessage().partition("\n")[0] for record in caplog.records}
+    assert message.startswith(f"[CEP_NOTICE] in query {query.id} ")
+    assert message.endswith("% of a micro-batch has one key, k = much: one task works on all its rows")
 
 
 TOTALS = {
