@@ -1,10 +1,15 @@
 """Clauses over streams on ``local[2]``: events a second, processor time, empty micro-batches, state, latency.
 
 In: files of prices, one a micro-batch: a random walk of each key, a row each millisecond of event time, out of order by up to five seconds. The last
-files end every match. ``vshape``: MATCH_RECOGNIZE (strt down+ up+), 1,000 keys. ``seq3``: SEQ(A, B, C) WITHIN 100 seconds, 10,000 keys. Two clauses
-keep about a million rows of 100,000 keys, after 16 and 40 micro-batches: ``window``, SEQ(ANY, ANY) WITHIN 1,000 seconds, drops rows by age; ``open``,
-MATCH_RECOGNIZE (a b* c), drops them when a rare row ends their match. Beside each, in the same session: the same files under the same trigger into
-the same sink, which drops all rows, with no clause (``source``).
+files end every match. Beside each clause, in the same session: the same files under the same trigger into the same sink, which drops all rows, with
+no clause (``source``).
+
+* ``vshape``: MATCH_RECOGNIZE (strt down+ up+), 1,000 keys.
+* ``seq3``: SEQ(A, B, C) WITHIN 100 seconds, 10,000 keys.
+* ``count``, ``totals``: COUNT(*) of SEQ(A, B, C) WITHIN 20 seconds, with and without EMIT CHANGES, 1,000 keys.
+* ``q3``: SASE+ Query 3 (a closure that rises above its average, then a fall) under skip till next match WITHIN 20 seconds, 1,000 keys.
+* ``window``, ``open``: about a million rows of 100,000 keys are kept, after 16 and 40 micro-batches. SEQ(ANY, ANY) WITHIN 1,000 seconds drops rows by
+  age; MATCH_RECOGNIZE (a b* c) drops them when a rare row ends their match.
 
 Out, of the last third of the micro-batches, when the JVM has compiled what runs (medians): events/s; processor time of the process tree (this
 process, the JVM, Python workers), and its ratio to that of ``source``; the time of micro-batches without rows, in which the watermark passes what
@@ -14,7 +19,7 @@ the stream's rows are those of the same statement over a table, by their number 
 ``--latency``: 10,000 events a second, a file each 100 ms; from a row's event time, which is the time at which it is written, to the moment at which
 foreachBatch has the match that it completes. The watermark has no delay.
 
-    python benchmarks/stream.py [--rows N] [--batches N] [--buckets N] [--only vshape|seq3|window|open] [--quick] [--latency SECONDS]
+    python benchmarks/stream.py [--rows N] [--batches N] [--buckets N] [--only CLAUSE] [--quick] [--latency SECONDS]
 """
 
 from __future__ import annotations
@@ -52,12 +57,14 @@ WORK = Path(tempfile.gettempdir()) / f"sparkcep-benchmark-stream-{os.getpid()}"
 
 @dataclass(frozen=True, slots=True)
 class Clause:
-    """``width``: bytes of the values of a row that a clause keeps; ``least``: events a second that it should take."""
+    """``width``: bytes of the values of a row that a clause keeps; ``least``: events a second that it should take; ``appends``: no row is updated
+    by later ones, so that they are those of a table."""
 
     text: str
     keys: int
     width: int
     least: int = 100_000
+    appends: bool = True
 
 
 CLAUSES = {
@@ -73,6 +80,30 @@ CLAUSES = {
         EVENT TYPE type PARTITION BY key ORDER BY ts WITHIN INTERVAL 100 SECONDS) AS m""",
         10_000,
         4 + 8 + 8 + 8 + 8 + 4,  # key, price, ts, time, identity, mask
+    ),
+    "count": Clause(
+        """SELECT key, emit_time, matches FROM {} MATCH PATTERN (SEQ(A a, B b, C c) EVENT TYPE type PARTITION BY key ORDER BY ts
+        WITHIN INTERVAL 20 SECONDS MEASURES COUNT(*) AS matches EMIT CHANGES)""",
+        1_000,
+        4 + 8 + 8 + 8 + 4,  # key, ts, time, identity, mask
+        120_000,
+    ),
+    "totals": Clause(
+        """SELECT key, matches FROM {} MATCH PATTERN (SEQ(A a, B b, C c) EVENT TYPE type PARTITION BY key ORDER BY ts
+        WITHIN INTERVAL 20 SECONDS MEASURES COUNT(*) AS matches)""",
+        1_000,
+        4 + 8 + 8 + 4,  # key, time, identity, mask
+        120_000,
+        appends=False,
+    ),
+    "q3": Clause(
+        """SELECT m.key, size(a) AS n, match_start, match_end, b.price AS price FROM {} MATCH PATTERN (SEQ(ANY+ a[], ANY b)
+        EVENT TYPE type PARTITION BY key ORDER BY ts SKIP TILL NEXT MATCH
+        WHERE a[1].type = 'A' AND a[i].price > AVG(a[..i-1].price) AND b.price < a[LAST].price - 7
+        WITHIN INTERVAL 20 SECONDS) AS m""",
+        1_000,
+        4 + 8 + 8 + 8 + 8 + 4,  # key, price, ts, time, identity, mask
+        60_000,
     ),
     "window": Clause(
         """SELECT m.key, a.ts AS began, b.ts AS ended FROM {} MATCH PATTERN (SEQ(ANY a, ANY b)
@@ -153,6 +184,8 @@ def _throughput(spark: Any, name: str, rows: int, batches: int) -> None:
     )
     empty, counts = empty_batches(found, folder, rows * batches, clause.keys)
     print(f"  an empty micro-batch: {statistics.median(empty):.0f} ms, the median of {len(empty)} (at most 400)")
+    if not clause.appends:
+        return
     spark.read.schema(SCHEMA).parquet(str(folder / "in")).createOrReplaceTempView("still")
     still = spark.sql(clause.text.format("still"))
     wanted = tuple(still.selectExpr(*_sums(still)).first())
