@@ -20,9 +20,9 @@ from rewrites.emit.aggregates import read_columns
 from rewrites.emit.event_pattern import event_rows, read
 from rewrites.emit.event_stream import inferred_classes, taking_part
 from rewrites.emit.stream import (
-    CHANGE_TYPE,
     Emitted,
     added_below,
+    columns_beside,
     last_columns,
     stream_call,
     stream_spec,
@@ -68,7 +68,7 @@ def aggregate_stream(
     query = bound.relation.alone(text_of(with_turn_columns(rows, streamed, keys, settings, spec.partition)))
     columns = _columns(of, types)
     stream = stream_spec(of, keys, streamed, bound.relation, settings, columns, event_time=EMIT_TIME)
-    result = _measured(list(measures), of, types, stream_call(stream, query, columns), settings)
+    result = _measured(list(measures), of, types, stream_call(stream, query, columns), columns_beside(stream), settings)
     return Emitted(stream, f"({text_of(result)})")
 
 
@@ -83,30 +83,26 @@ def _measured(
     of: AggregateSpec,
     types: dict[str, DataType],
     call: exp.Expression,
+    beside: tuple[str, ...],
     settings: StreamSettings,
 ) -> exp.Select:
     keep_late = settings.late_rows == "keep"
     about = [
         one.name for kind in (GroupColumn, PatternName, EmitTime) for one in of.outputs if isinstance(one.source, kind)
     ]
-    late = [LATE] if keep_late else []
-    inner: list[exp.Expression] = [raw(quoted(name)) for name in [*about, KNOWN, *late]]
+    inner: list[exp.Expression] = [raw(quoted(name)) for name in [*about, KNOWN, *beside]]
     for i, one in enumerate(measures):
         now = f"CASE WHEN {quoted(LATE)} IS NULL THEN {one.now} END" if keep_late else one.now
         inner += [named(now, one.name), named(one.before, f"{_BEFORE}{i}")]
     same = " AND ".join(f"{quoted(one.name)} <=> {quoted(f'{_BEFORE}{i}')}" for i, one in enumerate(measures))
     shown = f"NOT ({same})" if of.emit is not None else f"NOT {quoted(KNOWN)} OR NOT ({same})"
     shown = f"{quoted(LATE)} IS NOT NULL OR {shown}" if keep_late else shown
-    last = last_columns(of, [_identity(name, types[name]) for name in about], settings)
-    if of.emit is None:
-        last[1] = named(_change(keep_late), CHANGE_TYPE)
+    changed = (
+        "'insert'" if of.emit is not None else f"CASE WHEN {quoted(KNOWN)} THEN 'update_postimage' ELSE 'insert' END"
+    )
+    last = last_columns(of, [_identity(name, types[name]) for name in about], settings, changed)
     columns = [raw(quoted(name)) for name in [*about, *(one.name for one in measures)]]
     return select([*columns, *last], select(inner, call)).where(raw(shown))
-
-
-def _change(keep_late: bool) -> str:
-    changed = f"CASE WHEN {quoted(KNOWN)} THEN 'update_postimage' ELSE 'insert' END"
-    return f"CASE WHEN {quoted(LATE)} IS NOT NULL THEN 'late' ELSE {changed} END" if keep_late else changed
 
 
 def _identity(name: str, data_type: DataType) -> str:

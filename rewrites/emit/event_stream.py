@@ -14,14 +14,21 @@ from rewrites.bind.within import TIME
 from rewrites.emit.event_pattern import event_rows, needed, outputs_of, over_matches, read
 from rewrites.emit.flat_events import always_taken, flat_columns, structs
 from rewrites.emit.neighbours import is_contiguous
-from rewrites.emit.stream import Emitted, added_below, last_columns, stream_call, stream_spec, with_turn_columns
+from rewrites.emit.stream import (
+    Emitted,
+    added_below,
+    columns_beside,
+    last_columns,
+    stream_call,
+    stream_spec,
+    with_turn_columns,
+)
 from rewrites.rules.prune_fields import Shown
 from rewrites.settings import StreamSettings
 from rewrites.sql.builder import named, quoted, raw, select, text_of
 from rewrites.sql.source import Source
 from sparkcep.pattern.event import Element, elements
 from sparkcep.spec.event import EventPatternSpec, EventStruct, LastEvent, Output
-from sparkcep.spec.stream import LATE
 
 _INFERRED = "__cep_c"
 _IDENTITY_OF = "__cep_i_"
@@ -53,7 +60,7 @@ def event_pattern_stream(
     query = bound.relation.alone(text_of(with_turn_columns(rows, streamed, keys, settings, together)))
     columns = list(flat_columns(found))
     stream = stream_spec(of, keys, streamed, bound.relation, settings, columns, event_time="match_end")
-    matches = structs(stream_call(stream, query, columns), of.outputs, (LATE,) if stream.row else ())
+    matches = structs(stream_call(stream, query, columns), of.outputs, columns_beside(stream))
     last = last_columns(spec, [_text(output) for output, _ in _identities(bound)], settings)
     result = exp.select(*(raw(quoted(output.name)) for output in spec.outputs), *last).from_(matches)
     for conjunct in bound.residual:

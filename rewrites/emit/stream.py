@@ -12,7 +12,7 @@ import json
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from pyspark.sql.types import DataType, StructType
+from pyspark.sql.types import BooleanType, DataType, StructType
 from sqlglot import exp
 
 from rewrites.bind.relation import Relation
@@ -22,7 +22,7 @@ from rewrites.settings import StreamSettings
 from rewrites.sql.builder import ALIAS, named, quoted, raw, string
 from rewrites.sql.transport import carried_schema, decoded_columns
 from sparkcep.spec import AggregateSpec, AutomatonSpec, EventPatternSpec, RowPatternSpec, to_json
-from sparkcep.spec.stream import BUCKET, LATE, OrderColumn, StreamSpec
+from sparkcep.spec.stream import BUCKET, DELETED, LATE, OrderColumn, StreamSpec
 
 FUNCTION_NAME = "cep_stream"
 MATCH_ID, CHANGE_TYPE = "match_id", "_change_type"
@@ -75,17 +75,19 @@ def stream_spec(
     columns = list(columns)
     followed = [(name, streamed.delay) for name, _ in columns if name == event_time and streamed.delay is not None]
     late = [(LATE, StructType(relation.schema.fields))] if settings.late_rows == "keep" else []
+    signs = [(DELETED, BooleanType())] if settings.speculative else []
     return StreamSpec(
         of=of,
         keys=keys,
         order=(OrderColumn(TIME), *(column for _, column in streamed.order)),
         time=TIME,
         identity=IDENTITY,
-        schema=carried_schema([*columns, *late]).json(),
+        schema=carried_schema([*columns, *signs, *late]).json(),
         deadline=deadline,
         late_rows=settings.late_rows,
         row=_WHOLE if late else None,
-        event_time=next(iter(followed), None),
+        event_time=None if settings.speculative else next(iter(followed), None),
+        sigma=settings.sigma if settings.speculative else 0,
     )
 
 
@@ -93,23 +95,39 @@ def stream_call(spec: StreamSpec, rows: str, columns: Iterable[tuple[str, DataTy
     """``cep_stream('<StreamSpec JSON>', 'rows') AS `__cep```, with its ``columns`` decoded."""
     call = exp.Anonymous(this=FUNCTION_NAME, expressions=[exp.Literal.string(to_json(spec)), exp.Literal.string(rows)])
     table = exp.Table(this=call, alias=exp.TableAlias(this=exp.to_identifier(ALIAS, quoted=True)))
-    late = StructType.fromJson(json.loads(spec.schema)).fields[-1:] if spec.row else []
-    return decoded_columns(table, [*columns, *((field.name, field.dataType) for field in late)])
+    schema = StructType.fromJson(json.loads(spec.schema))
+    return decoded_columns(table, [*columns, *((name, schema[name].dataType) for name in columns_beside(spec))])
+
+
+def columns_beside(spec: StreamSpec) -> tuple[str, ...]:
+    """The columns of ``stream_call`` behind those of the clause."""
+    return (*((DELETED,) if spec.sigma != 0 else ()), *((LATE,) if spec.row else ()))
+
+
+def change_type(changed: str, settings: StreamSettings) -> exp.Expression:
+    """``_change_type`` of a row; ``changed``: SQL of that of a row that is neither late nor taken back."""
+    text = f"CASE WHEN {quoted(DELETED)} THEN 'delete' ELSE {changed} END" if settings.speculative else changed
+    is_late = f"{quoted(LATE)} IS NOT NULL"
+    return named(
+        f"CASE WHEN {is_late} THEN 'late' ELSE {text} END" if settings.late_rows == "keep" else text, CHANGE_TYPE
+    )
 
 
 def last_columns(
     of: RowPatternSpec | EventPatternSpec | AutomatonSpec | AggregateSpec,
     identities: list[str],
     settings: StreamSettings,
+    changed: str = "'insert'",
 ) -> list[exp.Expression]:
-    """``match_id``, ``_change_type`` and, where late rows are kept, ``_late``. ``identities``: SQL of what identifies a match, as strings."""
+    """``match_id``, ``_change_type`` (see there for ``changed``) and, where late rows are kept, ``_late``. ``identities``: SQL of what identifies a
+    match, as strings."""
     clause = hashlib.sha256(to_json(of).encode()).hexdigest()[:8]
     match_id = f"MD5(CONCAT_WS(';', {', '.join([string(clause), *identities])}))"
     if settings.late_rows != "keep":
-        return [named(match_id, MATCH_ID), named("'insert'", CHANGE_TYPE)]
+        return [named(match_id, MATCH_ID), change_type(changed, settings)]
     is_late = f"{quoted(LATE)} IS NOT NULL"
     return [
         named(f"CASE WHEN {is_late} THEN NULL ELSE {match_id} END", MATCH_ID),
-        named(f"CASE WHEN {is_late} THEN 'late' ELSE 'insert' END", CHANGE_TYPE),
+        change_type(changed, settings),
         raw(quoted(LATE)),
     ]

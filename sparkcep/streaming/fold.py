@@ -89,6 +89,15 @@ def step(spec: StreamSpec, decide: Decide, bucket: Bucket, new: list[pa.Table], 
     return Step(decided.found, late, kept, min(times, default=None), decided.busiest)
 
 
+def foreseen(spec: StreamSpec, decide: Decide, bucket: Bucket, until: int) -> tuple[pa.Table, ...]:
+    """What the bucket's rows before ``until`` would decide beyond its own ``until``, if no others came. Raises what the engine raises."""
+    if bucket.rows is None or until <= bucket.until:
+        return ()
+    old, waiting = parted(spec, bucket)
+    final, _ = _divided(spec, old, [waiting], until)
+    return _decided(spec, decide, bucket, final, until).found if final.num_rows else ()
+
+
 def marked(rows: pa.Table, place: int = NOWHERE) -> pa.Table:
     """``rows`` with the MARKS of new ones."""
     zeros = np.zeros(rows.num_rows, np.int32)

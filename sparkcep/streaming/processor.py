@@ -19,8 +19,9 @@ from sparkcep.errors import CepDataError, CepError
 from sparkcep.spec import from_json
 from sparkcep.spec.stream import StreamSpec
 from sparkcep.streaming.busy import key_text
-from sparkcep.streaming.fold import NEVER, Step, step
+from sparkcep.streaming.fold import NEVER, Step
 from sparkcep.streaming.packets import of_bytes, to_bytes
+from sparkcep.streaming.speculation import step
 from sparkcep.streaming.state import NO_TIMER, BucketState, Saved, Written
 from sql_functions.worker import answer_at_once, settle
 
