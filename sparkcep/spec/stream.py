@@ -29,8 +29,8 @@ DELETED = "__cep_deleted"
 PLACE = "__cep_place"
 """The column that a turn adds under STRICT CONTIGUITY: the number of the row among all rows of the turn, whatever their partition."""
 KNOWN, BEFORE = "__cep_known", "__cep_before_"
-"""Of aggregates: the output's column (BOOLEAN) that tells whether a group has had a row (EMIT CHANGES: always), and the prefix of the columns with what
-the values were before."""
+"""Of aggregates: the output's column (BOOLEAN) that tells whether a group has had a row (EMIT CHANGES: always), and the prefix of the columns
+with the values before."""
 
 
 @dataclass(frozen=True, slots=True)
