@@ -12,7 +12,7 @@ from pyspark.errors import PySparkException
 from sparkcep import thriftserver as thrift
 from sparkcep.cli.settings import FOLDER, QUIET, settings
 from sparkcep.cli.signals import stop_on_signals
-from sparkcep.cli.statements import print_table, run_statement, split_statements
+from sparkcep.cli.statements import message, print_table, run_statement, split_statements
 from sparkcep.cli.stream import stream
 from sparkcep.errors import CepError
 from sparkcep.session import session
@@ -61,7 +61,7 @@ def sql(
         for statement in statements:
             run_statement(spark, statement, rows, rewritten)
     except (CepError, PySparkException) as error:
-        raise click.ClickException(str(error)) from None
+        raise click.ClickException(message(error)) from None
     finally:
         spark.stop()
 

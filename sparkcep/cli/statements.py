@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import sys
 import time
 from collections.abc import Iterator, Sequence
@@ -16,9 +17,12 @@ from rich.table import Table
 
 import sparkcep
 from rewrites.dialect.tokens import tokenize
+from sparkcep.errors import CepError
 
 PLAIN_WIDTH = 140
 """The line width if the output is not a terminal."""
+_SPARKS_PREFIX = re.compile(r".*?(?=\[CEP_)", re.DOTALL)
+_SPARKS_SUFFIX = re.compile(r"\n\s*(at |\n|JVM stacktrace|SQLSTATE).*|( SQLSTATE: \w+)?\Z", re.DOTALL)
 
 
 def split_statements(text: str) -> Iterator[str]:
@@ -53,6 +57,14 @@ def print_table(columns: Sequence[str], rows: Sequence[Sequence[Any]]) -> None:
     for row in rows:
         table.add_row(*("[dim]NULL[/dim]" if value is None else escape(str(value)) for value in row))
     Console(width=None if sys.stdout.isatty() else PLAIN_WIDTH).print(table)
+
+
+def message(error: Exception) -> str:
+    """An error, without Spark's and Python's stack traces around a CepError of a worker."""
+    text = str(error)
+    if isinstance(error, CepError) or "[CEP_" not in text:
+        return text
+    return _SPARKS_SUFFIX.sub("", _SPARKS_PREFIX.sub("", text, count=1), count=1)
 
 
 def _not_empty(statement: str) -> Iterator[str]:

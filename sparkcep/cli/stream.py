@@ -5,7 +5,6 @@ What it has not finished when it is stopped is rolled back by Spark, and done ag
 
 from __future__ import annotations
 
-import re
 import threading
 from contextlib import suppress
 from functools import partial
@@ -19,7 +18,7 @@ from pyspark.sql import DataFrame, SparkSession
 
 from sparkcep.cli.settings import FOLDER, QUIET, settings
 from sparkcep.cli.signals import stop_on_signals
-from sparkcep.cli.statements import run_statement, split_statements
+from sparkcep.cli.statements import message, run_statement, split_statements
 from sparkcep.errors import CepAnalysisError, CepError
 from sparkcep.session import session
 from sparkcep.session.warehouse import keep_log, storage
@@ -31,8 +30,6 @@ SILENT = {"spark.log.level": "FATAL"}
 """What ends a query is printed once, at the end."""
 SHUFFLE = "spark.sql.shuffle.partitions"
 HINT = "read a table as STREAM name, or a view of one, and give it a time: WATERMARK at DELAY OF INTERVAL 1 MINUTE"
-_SPARKS_PREFIX = re.compile(r".*?(?=\[CEP_)", re.DOTALL)
-_SPARKS_SUFFIX = re.compile(r"\n\s*(at |\n|JVM stacktrace|SQLSTATE).*|( SQLSTATE: \w+)?\Z", re.DOTALL)
 
 
 @click.group()
@@ -131,14 +128,6 @@ def _followed(query: Any, told_to_stop: threading.Event) -> str:
             query.stop()
     ended = "has stopped" if told_to_stop.is_set() else "has come to the end of its input"
     return f"sparkcep stream {ended}: {count} micro-batches, {matches:,} matches"
-
-
-def message(error: Exception) -> str:
-    """What ends a run, without Spark's and Python's stack traces around a CepError of a worker."""
-    text = str(error)
-    if isinstance(error, CepError) or "[CEP_" not in text:
-        return text
-    return _SPARKS_SUFFIX.sub("", _SPARKS_PREFIX.sub("", text, count=1), count=1)
 
 
 _say = partial(click.echo, err=True)

@@ -81,7 +81,7 @@ def as_messages(frame: DataFrame) -> DataFrame:
 def _kafka(frame: DataFrame) -> str:
     """Spark's own connector where it is there, else ours."""
     loadable = frame.sparkSession._jvm.org.apache.spark.util.Utils.classIsLoadable
-    return "kafka" if loadable(SPARKS_KAFKA, False) else OUR_KAFKA
+    return "kafka" if loadable(SPARKS_KAFKA) else OUR_KAFKA
 
 
 def _require_lasting(frame: DataFrame, name: str) -> None:

@@ -18,7 +18,8 @@ from pyspark.errors import StreamingQueryException
 from pyspark.sql import SparkSession
 
 from sparkcep.cli import main
-from sparkcep.cli.stream import last_frame, message
+from sparkcep.cli.statements import message
+from sparkcep.cli.stream import last_frame
 from sparkcep.errors import CepAnalysisError
 from sparkcep.streaming.monitor import MicroBatch, follow
 from sparkcep.streaming.sinks import Sink, as_messages, sink, start, trigger

@@ -11,9 +11,9 @@ from collections.abc import MutableMapping
 from pyspark.sql.datasource import DataSource
 from pyspark.sql.types import StructType
 
-from sparkcep.sources.kafka.options import reading, writing
+from sparkcep.sources.kafka.options import has_headers, reading, writing
 from sparkcep.sources.kafka.reader import BatchReader, StreamReader
-from sparkcep.sources.kafka.rows import DDL, HEADERS_DDL
+from sparkcep.sources.kafka.rows import DDL, HEADERS, HEADERS_DDL
 from sparkcep.sources.kafka.writer import BatchWriter, StreamWriter
 
 FORMAT = "sparkcep_kafka"
@@ -30,13 +30,13 @@ class KafkaSource(DataSource):
         return FORMAT
 
     def schema(self) -> str:
-        return DDL + HEADERS_DDL if reading(self.options).headers else DDL
+        return DDL + HEADERS_DDL if has_headers(self.options) else DDL
 
     def streamReader(self, schema: StructType) -> StreamReader:  # noqa: N802 (Spark's name)
-        return StreamReader(reading(self.options, streaming=True))
+        return StreamReader(reading(self.options, streaming=True), HEADERS.name in schema.names)
 
     def reader(self, schema: StructType) -> BatchReader:
-        return BatchReader(reading(self.options))
+        return BatchReader(reading(self.options), HEADERS.name in schema.names)
 
     def streamWriter(self, schema: StructType, overwrite: bool) -> StreamWriter:  # noqa: N802
         return StreamWriter(writing(self.options), schema)

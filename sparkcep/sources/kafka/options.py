@@ -26,8 +26,22 @@ READING = (
     "kafkaConsumer.pollTimeoutMs",
 )
 WRITING = ("topic",)
-SPARKS = ("path", "checkpointlocation", "serialization.format", "queryname", "outputmode")
-"""Options that Spark puts among a source's or a sink's own."""
+SPARKS = (
+    *("path", "checkpointlocation", "serialization.format", "queryname", "outputmode"),
+    *(
+        "provider",
+        "owner",
+        "location",
+        "external",
+        "is_managed_location",
+        "comment",
+        "collation",
+        "transient_lastddltime",
+    ),
+)
+"""What Spark puts among the options: a sink's, and the properties of a table."""
+OF_TABLE = "option."
+"""How the names of a table's OPTIONS begin when it is created; when it is read, Spark gives a source only those of the query."""
 POLL_MS = 120_000
 
 Offsets = dict[str, dict[int, int]]
@@ -47,7 +61,6 @@ class Reading:
     ending: int | Offsets
     limit: int | None
     fail_on_data_loss: bool
-    headers: bool
     poll: float
 
 
@@ -76,9 +89,21 @@ def reading(options: Mapping[str, str], streaming: bool = False) -> Reading:
         ending=_offsets(given, "endingOffsets", "latest", streaming),
         limit=_number(given, "maxOffsetsPerTrigger"),
         fail_on_data_loss=_flag(given, "failOnDataLoss", True),
-        headers=_flag(given, "includeHeaders", False),
         poll=(_number(given, "kafkaConsumer.pollTimeoutMs") or POLL_MS) / 1000,
     )
+
+
+def has_headers(options: Mapping[str, str]) -> bool:
+    """Whether rows have the column ``headers``. Raises CepUnsupportedError for OPTIONS of a table that would be lost."""
+    own = f"{OF_TABLE}includeHeaders".lower()
+    lost = sorted(name for name in options if name.lower().startswith(OF_TABLE) and name.lower() != own)
+    if lost:
+        raise CepUnsupportedError(
+            f"{lost[0].removeprefix(OF_TABLE)} among the OPTIONS of a table: Spark does not hand them to its source",
+            code="KAFKA_OPTION",
+            hint="CREATE TABLE t USING sparkcep_kafka, and give the options where it is read: FROM STREAM t WITH (subscribe = 'clicks', …)",
+        )
+    return _flag(_known(options, READING), "includeHeaders", False)
 
 
 def writing(options: Mapping[str, str]) -> Writing:
@@ -92,7 +117,7 @@ def _known(options: Mapping[str, str], names: tuple[str, ...]) -> dict[str, str]
     spelling = {name.lower(): name for name in names}
     found = {}
     for name, value in options.items():
-        if name.lower().startswith(CLIENT) or name.lower() in SPARKS:
+        if name.lower().startswith((CLIENT, OF_TABLE)) or name.lower() in SPARKS:
             continue
         if name.lower() not in spelling:
             raise CepUnsupportedError(

@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import logging
 import re
+import time
 from collections.abc import Iterator, Mapping
 from math import ceil
-from typing import cast
+from typing import Any, cast
 
 import pyarrow as pa
 from pyspark.sql.datasource import DataSourceReader, DataSourceStreamReader, InputPartition
@@ -24,6 +25,8 @@ from sparkcep.sources.kafka.rows import batch
 LOGGER = logging.getLogger("sparkcep")
 MESSAGES = 10_000
 """Messages of a record batch."""
+WAIT = 0.1
+"""Seconds after which a batch is complete with fewer messages: those of transactions have gaps between their offsets."""
 
 Offsets = dict[str, dict[str, int]]
 
@@ -39,8 +42,8 @@ class Slice(InputPartition):
 class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
     """The topics as a stream. Spark keeps one instance in a Python process of the driver's; the tasks' instances only ``read``."""
 
-    def __init__(self, options: Reading) -> None:
-        self.options = options
+    def __init__(self, options: Reading, headers: bool = False) -> None:
+        self.options, self.headers = options, headers
         self.asked: Topics | None = None
         self.target: Offsets | None = None
 
@@ -80,7 +83,7 @@ class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         return slices(start, end)
 
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
-        return messages(self.options, cast(Slice, partition))
+        return messages(self.options, cast(Slice, partition), self.headers)
 
     def stop(self) -> None:
         if self.asked is not None:
@@ -99,8 +102,8 @@ class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
 class BatchReader(DataSourceReader):
     """The topics as a table."""
 
-    def __init__(self, options: Reading) -> None:
-        self.options = options
+    def __init__(self, options: Reading, headers: bool = False) -> None:
+        self.options, self.headers = options, headers
 
     def partitions(self) -> list[Slice]:  # type: ignore[override]
         topics = Topics(self.options)
@@ -111,7 +114,7 @@ class BatchReader(DataSourceReader):
             topics.close()
 
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
-        return messages(self.options, cast(Slice, partition))
+        return messages(self.options, cast(Slice, partition), self.headers)
 
 
 class Topics:
@@ -204,38 +207,45 @@ def limited(start: Offsets, ends: Offsets, limit: int) -> Offsets:
     }
 
 
-def messages(options: Reading, wanted: Slice) -> Iterator[pa.RecordBatch]:
+def messages(options: Reading, wanted: Slice, headers: bool = False) -> Iterator[pa.RecordBatch]:
     """The messages of a slice. Raises CepDataError if they are gone or the brokers are silent."""
-    from confluent_kafka import KafkaError, TopicPartition
+    from confluent_kafka import TopicPartition
 
     client = consumer(options.client, reset="error" if options.fail_on_data_loss else "earliest")
     what = f"partition {wanted.partition} of {wanted.topic} from offset {wanted.low}"
     try:
         client.assign([TopicPartition(wanted.topic, wanted.partition, wanted.low)])
-        at = wanted.low
+        at, heard = wanted.low, time.monotonic()
         while at < wanted.high:
             with failing(what):
-                came = client.consume(min(MESSAGES, wanted.high - at), options.poll)
-            if not came:
+                came = client.consume(min(MESSAGES, wanted.high - at), WAIT)
+            if not came and time.monotonic() - heard > options.poll:
                 raise CepDataError(f"{what}: no message came for {options.poll:g} s, from {at} on", code="KAFKA")
-            rows = []
-            for message in came:
-                error = message.error()
-                if error is None:
-                    at = message.offset() + 1
-                    rows += [message] if at <= wanted.high else []
-                elif (
-                    error.code() == KafkaError._PARTITION_EOF
-                ):  # behind the last message are only a transaction's marks
-                    at = max(at, message.offset())
-                elif error.code() in (KafkaError._AUTO_OFFSET_RESET, KafkaError.OFFSET_OUT_OF_RANGE):
-                    lost(options, f"{what}: {error.str()}")
-                else:
-                    raise CepDataError(f"{what}: {error.str()}", code="KAFKA")
+            heard = time.monotonic() if came else heard
+            rows = [one for one in came if one.error() is None and wanted.low <= one.offset() < wanted.high]
+            at = max([at, *(_behind(options, wanted, one, what) for one in came)])
             if rows:
-                yield batch(rows, options.headers)
+                yield batch(rows, headers)
     finally:
         client.close()
+
+
+def _behind(options: Reading, wanted: Slice, came: Any, what: str) -> int:
+    """The offset behind a message, or behind what an event says. Raises CepDataError for other events."""
+    from confluent_kafka import KafkaError
+
+    error = came.error()
+    if error is None:
+        return int(came.offset()) + 1
+    if (
+        error.code() == KafkaError._PARTITION_EOF
+    ):  # the last offsets may be a transaction's marks, which are no messages
+        ended = came.offset() < wanted.high and not options.fail_on_data_loss
+        return wanted.high if ended else int(came.offset())
+    if error.code() in (KafkaError._AUTO_OFFSET_RESET, KafkaError.OFFSET_OUT_OF_RANGE):
+        lost(options, f"{what}: {error.str()}")
+        return wanted.low
+    raise CepDataError(f"{what}: {error.str()}", code="KAFKA")
 
 
 def lost(options: Reading, message: str) -> None:
