@@ -41,11 +41,13 @@ class Evaluation:
 class StreamSettings:
     """How clauses over streams run. ``late_rows``: what becomes of rows later than the watermark allows. ``retention``: the WITHIN of clauses that
     have none, as text of an interval. ``buckets``: into how many states the partitions of a clause are put; a checkpoint fixes it.
+    ``view`` names a relation that is the stream of a StreamSpec (JSON) over a query (Spark Connect); None: a call of ``cep_stream``.
     """
 
     late_rows: LateRows = "drop"
     retention: str | None = None
     buckets: int = 8
+    view: Callable[[str, str], str] | None = None
 
 
 @dataclass(frozen=True, slots=True)

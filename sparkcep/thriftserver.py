@@ -43,13 +43,13 @@ class ThriftServer:
     """A running HiveThriftServer2 and the Spark session it belongs to."""
 
     def __init__(self, spark: SparkSession, java_server: Any) -> None:
-        self._spark = spark
+        self.spark = spark
         self._java_server = java_server
         self.port = int(_thrift_service(java_server).getPortNumber())
 
     def wait(self, told_to_stop: threading.Event) -> bool:
         """Block until ``told_to_stop`` is set (True) or the JVM is gone (False)."""
-        process = self._spark.sparkContext._gateway.proc
+        process = self.spark.sparkContext._gateway.proc
         while not told_to_stop.wait(_ALIVE_SECONDS):
             if process.poll() is not None:
                 return False
@@ -60,7 +60,7 @@ class ThriftServer:
         with suppress(Py4JError, OSError):
             self._java_server.stop()
         with suppress(Py4JError, OSError):
-            self._spark.stop()
+            self.spark.stop()
 
 
 def start(

@@ -53,7 +53,7 @@ def event_pattern_stream(
     query = bound.relation.alone(text_of(with_turn_columns(rows, streamed, keys, settings)))
     columns = list(flat_columns(found))
     stream = stream_spec(of, keys, streamed, bound.relation, settings, columns, event_time="match_end")
-    matches = structs(stream_call(stream, query, columns), of.outputs, (LATE,) if stream.row else ())
+    matches = structs(stream_call(stream, query, columns, settings), of.outputs, (LATE,) if stream.row else ())
     last = last_columns(spec, [_text(output) for output, _ in _identities(bound)], settings)
     result = exp.select(*(raw(quoted(output.name)) for output in spec.outputs), *last).from_(matches)
     for conjunct in bound.residual:

@@ -42,13 +42,17 @@ class StreamBuilder:
 
         jvm = self._context._jvm
         spark = SparkSession(self._context, jvm.org.apache.spark.sql.classic.SparkSession.active())
-        if spark.conf.get(PROVIDER) != ROCKSDB:
-            raise CepAnalysisError(
-                "a pattern over a stream keeps its state in RocksDB, and this session has another state store",
-                code="STREAM_STATE_STORE",
-                hint=f"SET {PROVIDER} = {ROCKSDB}",
-            )
         return stream(spark, spec_json, query)._jdf.queryExecution().logical()
 
     class Java:
         implements = ["scala.Function1"]
+
+
+def require_timers(spark: SparkSession) -> None:
+    """Raise CepAnalysisError if the session's state store has no timers."""
+    if spark.conf.get(PROVIDER, None) != ROCKSDB:
+        raise CepAnalysisError(
+            "a pattern over a stream keeps its state in RocksDB, and this session has another state store",
+            code="STREAM_STATE_STORE",
+            hint=f"SET {PROVIDER} = {ROCKSDB}",
+        )

@@ -138,7 +138,7 @@ def _micro_batch(progress: Any) -> MicroBatch:
     counts = list(_observed(progress["observedMetrics"]))
     return MicroBatch(
         number=progress["batchId"],
-        events=progress["numInputRows"],
+        events=progress.numInputRows,
         events_per_second=progress["processedRowsPerSecond"] or 0.0,
         rows_kept=_total(counts, "rows_kept"),
         state_bytes=_total(counts, "state_bytes"),
@@ -150,7 +150,7 @@ def _micro_batch(progress: Any) -> MicroBatch:
 
 
 def _total(counts: Iterable[Any], name: str) -> int:
-    return sum(one[name] or 0 for one in counts)
+    return sum(one[name] or 0 for one in counts if name in one)  # Spark Connect leaves out what is NULL
 
 
 def _lag(times: Mapping[str, str]) -> float | None:
