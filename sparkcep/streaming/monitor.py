@@ -149,8 +149,8 @@ def _micro_batch(progress: Any) -> MicroBatch:
     )
 
 
-def _total(counts: Iterable[Any], name: str) -> int:
-    return sum(one[name] or 0 for one in counts if name in one)  # Spark Connect leaves out what is NULL
+def _total(counts: Iterable[Mapping[str, Any]], name: str) -> int:
+    return sum(one[name] or 0 for one in counts)
 
 
 def _lag(times: Mapping[str, str]) -> float | None:
@@ -160,8 +160,15 @@ def _lag(times: Mapping[str, str]) -> float | None:
     return _seconds(times["max"]) - _seconds(times["watermark"])
 
 
-def _observed(metrics: Mapping[str, Any]) -> Iterable[Any]:
-    return (row for name, row in metrics.items() if name.startswith(OBSERVATION))
+def _observed(metrics: Mapping[str, Any]) -> Iterable[Mapping[str, Any]]:
+    return (_counts(row.asDict()) for name, row in metrics.items() if name.startswith(OBSERVATION))
+
+
+def _counts(row: Mapping[str, Any]) -> Mapping[str, Any]:
+    """A row of metrics by their names; Spark Connect gives the row's values and its schema instead."""
+    if set(row) != {"values", "schema"}:
+        return row
+    return dict(zip((field["name"] for field in row["schema"]["fields"]), row["values"], strict=True))
 
 
 def _seconds(text: str) -> float:
