@@ -96,11 +96,11 @@ def lag_scan(relation: str, *, order: str = "ts", value: str = "price") -> str:
     """
 
 
-def session(name: str) -> SparkSession:
-    """A session with sparkcep in it on two cores; Spark's settings are its defaults."""
+def session(name: str, **settings: str) -> SparkSession:
+    """A session with sparkcep in it on two cores; Spark's settings are its defaults, but for ``settings``."""
     import sparkcep
 
-    spark: SparkSession = sparkcep.session(name, "local[2]", **{"spark.ui.showConsoleProgress": "false"})
+    spark: SparkSession = sparkcep.session(name, "local[2]", **{"spark.ui.showConsoleProgress": "false", **settings})
     spark.sparkContext.setLogLevel(LOG_LEVEL)
     return spark
 

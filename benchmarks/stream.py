@@ -1,18 +1,25 @@
 """Clauses over streams on ``local[2]``: events a second, processor time, empty micro-batches, state, latency.
 
 In: files of prices, one a micro-batch: a random walk of each key, a row each millisecond of event time, out of order by up to five seconds. The last
-files end every match. ``vshape``: MATCH_RECOGNIZE (strt down+ up+), 1,000 keys. ``seq3``: SEQ(A, B, C) WITHIN 100 seconds, 10,000 keys. Beside
-each, in the same session: the same files under the same trigger into the same sink, which drops all rows, with no clause (``source``).
+files end every match. Beside each clause, in the same session: the same files under the same trigger into the same sink, which drops all rows, with
+no clause (``source``).
+
+* ``vshape``: MATCH_RECOGNIZE (strt down+ up+), 1,000 keys.
+* ``seq3``: SEQ(A, B, C) WITHIN 100 seconds, 10,000 keys.
+* ``count``, ``totals``: COUNT(*) of SEQ(A, B, C) WITHIN 20 seconds, with and without EMIT CHANGES, 1,000 keys.
+* ``q3``: SASE+ Query 3 (a closure that rises above its average, then a fall) under skip till next match WITHIN 20 seconds, 1,000 keys.
+* ``window``, ``open``: about a million rows of 100,000 keys are kept, after 16 and 40 micro-batches. SEQ(ANY, ANY) WITHIN 1,000 seconds drops rows by
+  age; MATCH_RECOGNIZE (a b* c) drops them when a rare row ends their match.
 
 Out, of the last third of the micro-batches, when the JVM has compiled what runs (medians): events/s; processor time of the process tree (this
 process, the JVM, Python workers), and its ratio to that of ``source``; the time of micro-batches without rows, in which the watermark passes what
-has come; bytes of state over (rows kept x bytes of a row's values); and whether the stream's rows are those of the same statement over a table, by
-their number and the sum of their hashes.
+has come; bytes of state over (rows kept x bytes of a row's values); bytes put into the state over those of the values of a micro-batch; and whether
+the stream's rows are those of the same statement over a table, by their number and the sum of their hashes.
 
 ``--latency``: 10,000 events a second, a file each 100 ms; from a row's event time, which is the time at which it is written, to the moment at which
 foreachBatch has the match that it completes. The watermark has no delay.
 
-    python benchmarks/stream.py [--rows N] [--batches N] [--buckets N] [--only vshape|seq3] [--quick] [--latency SECONDS]
+    python benchmarks/stream.py [--rows N] [--batches N] [--buckets N] [--only CLAUSE] [--quick] [--latency SECONDS]
 """
 
 from __future__ import annotations
@@ -50,11 +57,14 @@ WORK = Path(tempfile.gettempdir()) / f"sparkcep-benchmark-stream-{os.getpid()}"
 
 @dataclass(frozen=True, slots=True)
 class Clause:
-    """``width``: bytes of the values of a row that a clause keeps."""
+    """``width``: bytes of the values of a row that a clause keeps; ``least``: events a second that it should take; ``appends``: no row is updated
+    by later ones, so that they are those of a table."""
 
     text: str
     keys: int
     width: int
+    least: int = 100_000
+    appends: bool = True
 
 
 CLAUSES = {
@@ -70,6 +80,44 @@ CLAUSES = {
         EVENT TYPE type PARTITION BY key ORDER BY ts WITHIN INTERVAL 100 SECONDS) AS m""",
         10_000,
         4 + 8 + 8 + 8 + 8 + 4,  # key, price, ts, time, identity, mask
+    ),
+    "count": Clause(
+        """SELECT key, emit_time, matches FROM {} MATCH PATTERN (SEQ(A a, B b, C c) EVENT TYPE type PARTITION BY key ORDER BY ts
+        WITHIN INTERVAL 20 SECONDS MEASURES COUNT(*) AS matches EMIT CHANGES)""",
+        1_000,
+        4 + 8 + 8 + 8 + 4,  # key, ts, time, identity, mask
+        120_000,
+    ),
+    "totals": Clause(
+        """SELECT key, matches FROM {} MATCH PATTERN (SEQ(A a, B b, C c) EVENT TYPE type PARTITION BY key ORDER BY ts
+        WITHIN INTERVAL 20 SECONDS MEASURES COUNT(*) AS matches)""",
+        1_000,
+        4 + 8 + 8 + 4,  # key, time, identity, mask
+        120_000,
+        appends=False,
+    ),
+    "q3": Clause(
+        """SELECT m.key, size(a) AS n, match_start, match_end, b.price AS price FROM {} MATCH PATTERN (SEQ(ANY+ a[], ANY b)
+        EVENT TYPE type PARTITION BY key ORDER BY ts SKIP TILL NEXT MATCH
+        WHERE a[1].type = 'A' AND a[i].price > AVG(a[..i-1].price) AND b.price < a[LAST].price - 7
+        WITHIN INTERVAL 20 SECONDS) AS m""",
+        1_000,
+        4 + 8 + 8 + 8 + 8 + 4,  # key, price, ts, time, identity, mask
+        60_000,
+    ),
+    "window": Clause(
+        """SELECT m.key, a.ts AS began, b.ts AS ended FROM {} MATCH PATTERN (SEQ(ANY a, ANY b)
+        PARTITION BY key ORDER BY ts WHERE b.price = a.price + 10 WITHIN INTERVAL 1000 SECONDS) AS m""",
+        100_000,
+        4 + 8 + 8 + 8 + 8 + 4,  # key, price, ts, time, identity, mask
+        60_000,
+    ),
+    "open": Clause(
+        """SELECT key, n, ended FROM {} MATCH_RECOGNIZE (PARTITION BY key ORDER BY ts MEASURES COUNT(*) AS n, LAST(ts) AS ended
+        PATTERN (a b* c) DEFINE b AS price < 1005, c AS price = 1005) AS m""",
+        100_000,
+        4 + 8 + 8 + 8 + 4,  # key, ts, time, identity, mask
+        60_000,
     ),
 }
 
@@ -121,16 +169,23 @@ def _throughput(spark: Any, name: str, rows: int, batches: int) -> None:
     run = measured(found, folder / "clause", rows, batches)
     ratio = run.cpu / source.cpu
     print(f"\n{name}, source: {source.text}\n{name}, clause: {run.text}, {ratio:.2f} x the source's (at most 4)")
+    print(f"  at least {clause.least:,} events/s are wanted")
     middle = run.counts[batches * 3 // 4]
     state = middle["state_bytes"] / max(middle["rows_kept"] * clause.width, 1)
     print(
         f"  turns of all buckets: {statistics.median(one['engine_ms'] for one in run.counts[batches * 2 // 3 : batches]):.0f} ms"
+    )
+    put = statistics.median(one["put_bytes"] for one in run.counts[batches * 2 // 3 : batches])
+    print(
+        f"  {put:,.0f} bytes put a micro-batch, {put / (rows * clause.width):.2f} x the values of its rows (at most 2)"
     )
     print(
         f"  {middle['rows_kept']:,} rows kept in {middle['state_bytes']:,} bytes, {state:.2f} x their values (at most 1.3)"
     )
     empty, counts = empty_batches(found, folder, rows * batches, clause.keys)
     print(f"  an empty micro-batch: {statistics.median(empty):.0f} ms, the median of {len(empty)} (at most 400)")
+    if not clause.appends:
+        return
     spark.read.schema(SCHEMA).parquet(str(folder / "in")).createOrReplaceTempView("still")
     still = spark.sql(clause.text.format("still"))
     wanted = tuple(still.selectExpr(*_sums(still)).first())

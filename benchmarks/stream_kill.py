@@ -2,8 +2,9 @@
 
 Named points, each once: ``turn`` (the driver and all that it started, while a bucket has its turn: state changed, not committed), ``before`` and
 ``after`` (the driver, before and after foreachBatch has written a micro-batch), ``worker`` (a Python worker alone, in a bucket's turn; Spark tries
-the task again), ``workers`` (that one also: the query fails). Then ``--times`` kills of the driver at random moments of running queries, over all
-clauses and sinks: some time after so many micro-batches of a start.
+the task again), ``workers`` (that one also: the query fails), ``segments`` (the driver, in that micro-batch or a later one, while the rows of a large
+bucket are written again: new segments are put, old ones not all removed). Then ``--times`` kills of the driver at random moments of running queries,
+over all clauses and sinks: some time after so many micro-batches of a start. Buckets are large from a few rows on.
 
 Sinks: ``file``; ``overwrite``, foreachBatch into a folder for each micro-batch; ``merge``, foreachBatch into SQLite with ON CONFLICT (match_id).
 
@@ -54,7 +55,7 @@ SPARK = {
 }
 NAMED = (
     ("overwrite", "before:0,worker:1,turn:2,after:4,workers:5"),
-    ("file", "worker:1,turn:3,workers:4"),
+    ("file", "worker:1,turn:3,workers:4,segments:5"),
     ("merge", "after:0,turn:2,workers:3,before:5"),
 )
 """The sink, and the points with their micro-batches, in one query."""
@@ -266,23 +267,40 @@ def merged(folder: Path) -> list[Any]:
 
 def killing(folder: Path, points: dict[str, int]) -> type:
     """The processor of buckets, which ends itself or its driver in a turn. Workers get this class by value: it is of ``__main__``."""
+    from sparkcep.streaming import segments, state
     from sparkcep.streaming.processor import BucketProcessor
 
     class Killing(BucketProcessor):
+        def init(self, handle: Any) -> None:
+            super().init(handle)
+            state.LARGE, state.SMALL, segments.SMALLEST = 500, 100, 200  # bytes
+            entries = self.state._entries
+            remove = entries.removeKey
+
+            def removing(key: Any) -> None:
+                remove(key)
+                die_in_a_turn("segments")
+
+            entries.removeKey = removing
+
         def _turn(self, key: Any, new: list[pa.Table], watermark: int) -> Iterator[Any]:
             for row in super()._turn(key, new, watermark):
-                die_in_a_turn()
+                die_in_a_turn("turn")
                 yield row
 
     driver = os.getpgid(0)
 
-    def die_in_a_turn() -> None:
+    def die_in_a_turn(point: str) -> None:
         from pyspark import TaskContext
 
         task: Any = TaskContext.get()
         number = int(task.getLocalProperty("streaming.sql.batchId"))
-        if points.get("turn") == number and _first(folder, "turn"):
+        due = points.get(point)
+        reached = due is not None and (number == due or (point == "segments" and number > due))
+        if reached and _first(folder, point):
             os.killpg(driver, signal.SIGKILL)
+        if point != "turn":
+            return
         if points.get("worker") == number and _first(folder, "worker"):
             os.kill(os.getpid(), signal.SIGKILL)
         if points.get("workers") == number and _first(folder, f"workers{task.attemptNumber()}"):

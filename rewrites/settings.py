@@ -40,13 +40,16 @@ class Evaluation:
 @dataclass(frozen=True, slots=True)
 class StreamSettings:
     """How clauses over streams run. ``late_rows``: what becomes of rows later than the watermark allows. ``retention``: the WITHIN of clauses that
-    have none, as text of an interval. ``buckets``: into how many states the partitions of a clause are put; a checkpoint fixes it.
+    have none, as text of an interval. ``buckets``: into how many states the partitions of a clause are put; a checkpoint fixes it. ``speculative``:
+    matches are emitted before the watermark says that they stand; ``sigma``: how far beyond it, in microseconds (None: however far).
     ``view`` names a relation that is the stream of a StreamSpec (JSON) over a query (Spark Connect); None: a call of ``cep_stream``.
     """
 
     late_rows: LateRows = "drop"
     retention: str | None = None
     buckets: int = 8
+    speculative: bool = False
+    sigma: int | None = None
     view: Callable[[str, str], str] | None = None
 
 
@@ -58,6 +61,17 @@ class Setting:
     key: str
     hint: str
     read: Callable[[str], Any]
+
+
+_UNITS = {
+    "microsecond": 1,
+    "millisecond": 1_000,
+    "second": 1_000_000,
+    "minute": 60_000_000,
+    "hour": 3_600_000_000,
+    "day": 86_400_000_000,
+}
+"""Lengths of time, in microseconds."""
 
 
 class _Unknown(Exception):
@@ -76,8 +90,14 @@ def stream_settings(setting: Callable[[str], str | None]) -> StreamSettings:
     found = {
         known.field: _value(known, text, known.key) for known in STREAM if (text := setting(known.key)) is not None
     }
-    found.pop("mode", None)
-    return StreamSettings(**found)
+    speculative = found.pop("mode", "conservative") == "speculative"
+    if "sigma" in found and not speculative:
+        raise CepAnalysisError(
+            "sparkcep.stream.sigma is set, and streams are conservative",
+            code="SETTING",
+            hint="SET sparkcep.stream.mode = speculative, or RESET sparkcep.stream.sigma",
+        )
+    return StreamSettings(**found, speculative=speculative and found.get("sigma") != 0)
 
 
 def hinted(base: Evaluation, hints: Iterable[Hint]) -> Evaluation:
@@ -142,6 +162,16 @@ def _interval(text: str) -> str:
     return text
 
 
+def _microseconds(text: str) -> int:
+    """``1 minute 30 seconds``."""
+    words = text.lower().split()
+    numbers, units = words[::2], [word.removesuffix("s") for word in words[1::2]]
+    known = len(numbers) == len(units) and all(number.isdigit() for number in numbers) and set(units) <= set(_UNITS)
+    if not words or not known:
+        raise _Unknown("it is the length of an interval: 10 seconds, 1 minute 30 seconds")
+    return sum(int(number) * _UNITS[unit] for number, unit in zip(numbers, units, strict=True))
+
+
 def _count(text: str) -> int:
     if not text.isdigit() or not int(text):
         raise _Unknown("it is a whole number, one or more")
@@ -176,11 +206,12 @@ SETTINGS: tuple[Setting, ...] = (
 """All of them, in the order in which errors list them."""
 
 STREAM: tuple[Setting, ...] = (
-    Setting("mode", "sparkcep.stream.mode", "", _one_of(["conservative"])),
+    Setting("mode", "sparkcep.stream.mode", "", _one_of(["conservative", "speculative"])),
+    Setting("sigma", "sparkcep.stream.sigma", "", _microseconds),
     Setting("late_rows", "sparkcep.stream.lateRows", "", _one_of(get_args(LateRows))),
     Setting("retention", "sparkcep.stream.retention", "", _interval),
     Setting("buckets", "sparkcep.stream.buckets", "", _count),
 )
-"""Those of streams, which have no hints. The mode: rows are emitted when nothing can change them."""
+"""Those of streams, which have no hints."""
 
 _HINTS: Mapping[str, Setting] = {known.hint: known for known in SETTINGS}

@@ -84,10 +84,11 @@ def bind_event_stream(
     keep_null_time: bool,
 ) -> Streamed:
     """MATCH PATTERN over a stream. Raises CepAnalysisError and CepUnsupportedError with spans."""
-    _refuse_for_now(clause, bound)
+    if clause.within is not None and clause.within.events is not None:
+        raise no_stream("WITHIN n EVENTS", clause.within.span)
     streamed = _streamed(clause, bound, source, keep_null_time)
     retention: Window | None = None
-    notices: tuple[Notice, ...] = ()
+    notices = tuple(_kept_measures(clause))
     if bound.window is None:
         if settings.retention is None:
             raise CepAnalysisError(
@@ -99,7 +100,7 @@ def bind_event_stream(
         length = f"INTERVAL {settings.retention}"
         types = bound.relation.types_of([(length, clause.site.keyword)])
         retention = window_of(bound.time, bound.time_type, (length, types[0]), clause.site.keyword)
-        notices = (
+        notices += (
             Notice(
                 f"matches longer than sparkcep.stream.retention ({settings.retention}) are not found",
                 clause.site.keyword,
@@ -253,18 +254,10 @@ def _kept_for_ever(clause: MatchRecognizeClause) -> Iterator[Notice]:
         )
 
 
-def _refuse_for_now(clause: MatchPatternClause, bound: BoundEventPattern) -> None:
-    """What the next step of streams will answer."""
-    if clause.strategy == "strict_contiguity":
-        raise no_stream("STRICT CONTIGUITY", clause.strategy_span or clause.site.keyword)
-    if clause.strategy != "any" and clause.matches == "non_overlapping" and events.looks_ahead(bound.pattern):
-        raise no_stream(
-            "NON OVERLAPPING MATCHES with NOT behind the match, under this selection strategy,",
-            clause.matches_span or clause.site.keyword,
+def _kept_measures(clause: MatchPatternClause) -> Iterator[Notice]:
+    if clause.measures and clause.emit_changes is None:
+        yield Notice(
+            "MEASURES keeps the values of every group for ever",
+            clause.measures[0].expr.span,
+            "EMIT CHANGES keeps groups only while matches are alive",
         )
-    if clause.matches == "compressed":
-        raise no_stream("COMPRESSED MATCHES", clause.matches_span or clause.site.keyword)
-    if clause.measures:
-        raise no_stream("MEASURES of MATCH PATTERN", clause.measures[0].expr.span)
-    if clause.within is not None and clause.within.events is not None:
-        raise no_stream("WITHIN n EVENTS", clause.within.span)

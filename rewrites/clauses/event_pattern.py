@@ -6,9 +6,9 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 from rewrites.bind.event_pattern import BoundEventPattern, bind_event_pattern
-from rewrites.bind.relation import Relation, no_stream
+from rewrites.bind.relation import Relation
 from rewrites.bind.several_patterns import joined
-from rewrites.clauses.stream import event_stream
+from rewrites.clauses.stream import event_stream, measures_stream
 from rewrites.dialect.clause import MatchPatternClause
 from rewrites.emit.analyze import event_pattern_counts
 from rewrites.emit.event_pattern import event_pattern_query, event_pattern_spec
@@ -17,7 +17,7 @@ from rewrites.options import Options, RewrittenClause
 from rewrites.pushdown import aggregate_pushdown
 from rewrites.pushdown.aggregate_pushdown import EmittedClause, Pushdown, PushdownSession
 from rewrites.pushdown.measures import measured, used_by_measures
-from rewrites.pushdown.several_patterns import several_patterns
+from rewrites.pushdown.several_patterns import check_patterns, several_patterns
 from rewrites.rules import inferred_equalities, key_filters, prune_fields, time_shards
 from rewrites.rules.prune_fields import Shown
 from rewrites.rules.time_shards import Shards
@@ -59,11 +59,11 @@ def event_pattern(
 ) -> RewrittenClause:
     """The clause over ``rows``, rewritten; ``only_clause``: the statement has no other. Raises CepError."""
     if clause.site.kind == "MATCH PATTERNS":
-        if rows.streaming:
-            raise no_stream("MATCH PATTERNS", clause.site.keyword)
         return _several(clause, rows, source, options)
     context = _Context(clause, source, options, only_clause)
     planned = _planned(bind_event_pattern(clause, rows, source), context)
+    if rows.streaming and planned.bound.measures:
+        return measures_stream(clause, planned.bound, planned.evaluation, source, options)
     if rows.streaming:
         shown = planned.shown or prune_fields.every_column(planned.bound, clause.site)
         return event_stream(clause, planned.bound, shown, planned.evaluation, source, options)
@@ -176,6 +176,9 @@ def _several(clause: MatchPatternClause, rows: Relation, source: Source, options
     bound = bind_event_pattern(together, rows, source)
     spec = event_pattern_spec(bound, used_by_measures(bound))
     part = EmittedClause(together, bound, spec, "")
+    if rows.streaming:
+        check_patterns(clause, part, source, _pushdown_session(options))
+        return measures_stream(clause, bound, options.evaluation, source, options)
     pushdown = several_patterns(clause, part, source, _pushdown_session(options))
     return RewrittenClause(clause, bound, spec, pushdown.query, pushdown=pushdown)
 

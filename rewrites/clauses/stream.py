@@ -18,6 +18,8 @@ from rewrites.emit.event_stream import event_pattern_stream
 from rewrites.emit.row_pattern import row_pattern_spec
 from rewrites.emit.row_stream import row_pattern_stream
 from rewrites.options import Options, RewrittenClause
+from rewrites.pushdown.measures import used_by_measures
+from rewrites.pushdown.stream_measures import stream_measures
 from rewrites.rules.prune_fields import Shown
 from rewrites.settings import Evaluation
 from rewrites.sql.source import Source
@@ -71,6 +73,23 @@ def event_stream(
         "the stream is cut in turns",
         evaluation,
         stream=emitted.spec,
+    )
+
+
+def measures_stream(
+    clause: MatchPatternClause, bound: BoundEventPattern, evaluation: Evaluation, source: Source, options: Options
+) -> RewrittenClause:
+    """MEASURES of MATCH PATTERN or MATCH PATTERNS, bound, over a stream. Raises CepError."""
+    _refuse(clause, options)
+    if options.stream.speculative and bound.emit_changes is None:
+        raise no_stream("MEASURES without EMIT CHANGES, in the mode speculative,", clause.site.keyword)
+    streamed = bind_event_stream(clause, bound, source, options.stream, keep_null_time=options.keep_null_time)
+    bound = replace(bound, window=bound.window or streamed.retention)
+    spec = event_pattern_spec(bound, used_by_measures(bound))
+    emitted, pushdown = stream_measures(clause, bound, spec, streamed, source, options)
+    cut = "the stream is cut in turns"
+    return RewrittenClause(
+        clause, bound, spec, emitted.query, streamed.notices, pushdown, cut, evaluation, stream=emitted.spec
     )
 
 

@@ -72,15 +72,19 @@ def aggregate_input(
     bound: BoundEventPattern, spec: AggregateSpec, *, keep_null_time: bool, shards: Shards | None = None
 ) -> exp.Select:
     """The rows that the engine reads."""
-    columns = [spec.rank, *spec.partition]
-    if isinstance(spec.within, WithinTime):
-        columns += spec.within.columns
-    columns += [column for output in spec.outputs if (column := read_column(output.source)) is not None]
-    columns += [column for column in (spec.emit, spec.classes) if column is not None]
-    columns += linked(spec.neighbours).columns
+    columns = [spec.rank, *read_columns(spec), *(column for column in (spec.emit, spec.classes) if column is not None)]
     names = list(dict.fromkeys(columns))
     every_event = spec.emit is not None
     return engine_input(bound, names, keep_null_time=keep_null_time, shards=shards, every_event=every_event)
+
+
+def read_columns(spec: AggregateSpec) -> list[str]:
+    """The input's columns that the engine reads, except those that tell where events stand."""
+    columns = [*spec.partition]
+    if isinstance(spec.within, WithinTime):
+        columns += spec.within.columns
+    columns += [column for output in spec.outputs if (column := read_column(output.source)) is not None]
+    return [*columns, *linked(spec.neighbours).columns]
 
 
 def read_column(source: GroupColumn | EmitTime | MatchAggregate | PatternName) -> str | None:

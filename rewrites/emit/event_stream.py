@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import replace
 
 from pyspark.sql.types import ArrayType, DataType, LongType, StructField, StructType
@@ -13,14 +14,21 @@ from rewrites.bind.within import TIME
 from rewrites.emit.event_pattern import event_rows, needed, outputs_of, over_matches, read
 from rewrites.emit.flat_events import always_taken, flat_columns, structs
 from rewrites.emit.neighbours import is_contiguous
-from rewrites.emit.stream import Emitted, added_below, last_columns, stream_call, stream_spec, with_turn_columns
+from rewrites.emit.stream import (
+    Emitted,
+    added_below,
+    columns_beside,
+    last_columns,
+    stream_call,
+    stream_spec,
+    with_turn_columns,
+)
 from rewrites.rules.prune_fields import Shown
 from rewrites.settings import StreamSettings
 from rewrites.sql.builder import named, quoted, raw, select, text_of
 from rewrites.sql.source import Source
 from sparkcep.pattern.event import Element, elements
-from sparkcep.spec.event import EventPatternSpec, EventStruct, Output
-from sparkcep.spec.stream import LATE
+from sparkcep.spec.event import EventPatternSpec, EventStruct, LastEvent, Output
 
 _INFERRED = "__cep_c"
 _IDENTITY_OF = "__cep_i_"
@@ -38,22 +46,21 @@ def event_pattern_stream(
     keep_null_time: bool,
 ) -> Emitted:
     """The clause over a stream."""
-    classes = {
-        f"{_INFERRED}{i}": f"COALESCE({', '.join(map(quoted, k.columns))})" for i, k in enumerate(bound.inferred)
-    }
+    classes = inferred_classes(bound)
     keys = tuple(dict.fromkeys([*spec.partition, *bound.equivalences, *classes]))
     below = added_below(streamed, bound.relation, settings)
     events = event_rows(bound, keep_null_time, every_event=True, more=below)
     if not is_contiguous(bound):
-        events = _taking_part(events, spec, classes)
+        events = taking_part(events, spec.masks, classes)
     found = [*outputs_of(bound, shown, None), *_identities(bound)]
     of = replace(spec, schema="", outputs=tuple(output for output, _ in found))
     names = [name for name in needed(bound, of) if name != spec.rank]
     rows = select([*read(bound, names), *(raw(quoted(name)) for name in spec.masks)], events)
-    query = bound.relation.alone(text_of(with_turn_columns(rows, streamed, keys, settings)))
+    together = () if bound.strategy == "strict_contiguity" else keys  # there all events are neighbours
+    query = bound.relation.alone(text_of(with_turn_columns(rows, streamed, keys, settings, together)))
     columns = list(flat_columns(found))
     stream = stream_spec(of, keys, streamed, bound.relation, settings, columns, event_time="match_end")
-    matches = structs(stream_call(stream, query, columns, settings), of.outputs, (LATE,) if stream.row else ())
+    matches = structs(stream_call(stream, query, columns, settings), of.outputs, columns_beside(stream))
     last = last_columns(spec, [_text(output) for output, _ in _identities(bound)], settings)
     result = exp.select(*(raw(quoted(output.name)) for output in spec.outputs), *last).from_(matches)
     for conjunct in bound.residual:
@@ -61,19 +68,26 @@ def event_pattern_stream(
     return Emitted(stream, f"({text_of(result)})")
 
 
-def _taking_part(events: exp.Select, spec: EventPatternSpec, classes: dict[str, str]) -> exp.Select:
+def inferred_classes(bound: BoundEventPattern) -> dict[str, str]:
+    """The columns with the partitionings that a rule found, and their SQL."""
+    return {f"{_INFERRED}{i}": f"COALESCE({', '.join(map(quoted, k.columns))})" for i, k in enumerate(bound.inferred)}
+
+
+def taking_part(events: exp.Select, masks: Iterable[str], classes: dict[str, str]) -> exp.Select:
     """The events that have a bit, and a value of every class.
 
     The filter reads the time: Spark would push others below the watermark, which would then follow these events alone.
     """
-    any_bit = f"({' OR '.join(f'{quoted(name)} <> 0' for name in spec.masks)})"
+    any_bit = f"({' OR '.join(f'{quoted(name)} <> 0' for name in masks)})"
     whole = " AND ".join([any_bit, *(f"{text} IS NOT NULL" for text in classes.values())])
     columns = [exp.Star(), *(named(text, name) for name, text in classes.items())]
     return select(columns, events).where(raw(f"CASE WHEN {quoted(TIME)} IS NULL THEN {any_bit} ELSE {whole} END"))
 
 
 def _identities(bound: BoundEventPattern) -> list[tuple[Output, DataType]]:
-    """The identities of each variable's events."""
+    """The identities of each variable's events; of a row of COMPRESSED MATCHES, that of its last event."""
+    if bound.matches == "compressed":
+        return [(Output(_IDENTITY_OF, LastEvent(IDENTITY)), LongType())]
     always = always_taken(bound.pattern)
     return [_identity(element, element.variable in always) for element in elements(bound.pattern, negated=False)]
 
@@ -86,5 +100,7 @@ def _identity(element: Element, flat: bool) -> tuple[Output, DataType]:
 
 def _text(output: Output) -> str:
     """SQL of a variable's identities as a string, which tells matches apart."""
-    value = f"{quoted(output.name)}.{quoted(IDENTITY)}"
+    value = quoted(output.name)
+    if isinstance(output.source, EventStruct):
+        value = f"{value}.{quoted(IDENTITY)}"
     return f"COALESCE(CAST({value} AS STRING), '')"

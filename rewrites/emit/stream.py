@@ -12,7 +12,7 @@ import json
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from pyspark.sql.types import DataType, StructType
+from pyspark.sql.types import BooleanType, DataType, StructType
 from sqlglot import exp
 
 from rewrites.bind.relation import Relation
@@ -21,8 +21,8 @@ from rewrites.bind.within import TIME
 from rewrites.settings import StreamSettings
 from rewrites.sql.builder import ALIAS, named, quoted, raw, string
 from rewrites.sql.transport import carried_schema, decoded_columns
-from sparkcep.spec import AutomatonSpec, EventPatternSpec, RowPatternSpec, to_json
-from sparkcep.spec.stream import BUCKET, LATE, OrderColumn, StreamSpec
+from sparkcep.spec import AggregateSpec, AutomatonSpec, EventPatternSpec, RowPatternSpec, to_json
+from sparkcep.spec.stream import BUCKET, DELETED, LATE, OrderColumn, StreamSpec
 
 FUNCTION_NAME = "cep_stream"
 MATCH_ID, CHANGE_TYPE = "match_id", "_change_type"
@@ -45,18 +45,23 @@ def added_below(streamed: Streamed, relation: Relation, settings: StreamSettings
 
 
 def with_turn_columns(
-    rows: exp.Select, streamed: Streamed, keys: tuple[str, ...], settings: StreamSettings
+    rows: exp.Select,
+    streamed: Streamed,
+    keys: tuple[str, ...],
+    settings: StreamSettings,
+    together: tuple[str, ...] | None = None,
 ) -> exp.Select:
-    """``rows`` with the columns that a turn sorts by, and the bucket."""
+    """``rows`` with the columns that a turn sorts by, and the bucket: that of ``keys``, or of those of them whose rows are answered ``together``."""
     names = [*keys, *(column.column for _, column in streamed.order), TIME, IDENTITY]
     names += [_WHOLE] if settings.late_rows == "keep" else []
     missing = [name for name in dict.fromkeys(names) if name not in rows.named_selects]
-    bucket = f"CAST(PMOD(XXHASH64({', '.join(map(quoted, keys))}), {settings.buckets}) AS INT)" if keys else "0"
+    hashed = ", ".join(map(quoted, keys if together is None else together))
+    bucket = f"CAST(PMOD(XXHASH64({hashed}), {settings.buckets}) AS INT)" if hashed else "0"
     return rows.select(*(raw(quoted(name)) for name in missing), named(bucket, BUCKET))
 
 
 def stream_spec(
-    of: RowPatternSpec | EventPatternSpec | AutomatonSpec,
+    of: RowPatternSpec | EventPatternSpec | AutomatonSpec | AggregateSpec,
     keys: tuple[str, ...],
     streamed: Streamed,
     relation: Relation,
@@ -70,17 +75,19 @@ def stream_spec(
     columns = list(columns)
     followed = [(name, streamed.delay) for name, _ in columns if name == event_time and streamed.delay is not None]
     late = [(LATE, StructType(relation.schema.fields))] if settings.late_rows == "keep" else []
+    signs = [(DELETED, BooleanType())] if settings.speculative else []
     return StreamSpec(
         of=of,
         keys=keys,
         order=(OrderColumn(TIME), *(column for _, column in streamed.order)),
         time=TIME,
         identity=IDENTITY,
-        schema=carried_schema([*columns, *late]).json(),
+        schema=carried_schema([*columns, *signs, *late]).json(),
         deadline=deadline,
         late_rows=settings.late_rows,
         row=_WHOLE if late else None,
-        event_time=next(iter(followed), None),
+        event_time=None if settings.speculative else next(iter(followed), None),
+        sigma=settings.sigma if settings.speculative else 0,
     )
 
 
@@ -93,21 +100,39 @@ def stream_call(
     if settings.view is not None:
         called = exp.to_identifier(settings.view(*texts), quoted=True)
     table = exp.Table(this=called, alias=exp.TableAlias(this=exp.to_identifier(ALIAS, quoted=True)))
-    late = StructType.fromJson(json.loads(spec.schema)).fields[-1:] if spec.row else []
-    return decoded_columns(table, [*columns, *((field.name, field.dataType) for field in late)])
+    schema = StructType.fromJson(json.loads(spec.schema))
+    return decoded_columns(table, [*columns, *((name, schema[name].dataType) for name in columns_beside(spec))])
+
+
+def columns_beside(spec: StreamSpec) -> tuple[str, ...]:
+    """The columns of ``stream_call`` behind those of the clause."""
+    return (*((DELETED,) if spec.sigma != 0 else ()), *((LATE,) if spec.row else ()))
+
+
+def change_type(changed: str, settings: StreamSettings) -> exp.Expression:
+    """``_change_type`` of a row; ``changed``: SQL of that of a row that is neither late nor taken back."""
+    text = f"CASE WHEN {quoted(DELETED)} THEN 'delete' ELSE {changed} END" if settings.speculative else changed
+    is_late = f"{quoted(LATE)} IS NOT NULL"
+    return named(
+        f"CASE WHEN {is_late} THEN 'late' ELSE {text} END" if settings.late_rows == "keep" else text, CHANGE_TYPE
+    )
 
 
 def last_columns(
-    of: RowPatternSpec | EventPatternSpec | AutomatonSpec, identities: list[str], settings: StreamSettings
+    of: RowPatternSpec | EventPatternSpec | AutomatonSpec | AggregateSpec,
+    identities: list[str],
+    settings: StreamSettings,
+    changed: str = "'insert'",
 ) -> list[exp.Expression]:
-    """``match_id``, ``_change_type`` and, where late rows are kept, ``_late``. ``identities``: SQL of what identifies a match, as strings."""
+    """``match_id``, ``_change_type`` (see there for ``changed``) and, where late rows are kept, ``_late``. ``identities``: SQL of what identifies a
+    match, as strings."""
     clause = hashlib.sha256(to_json(of).encode()).hexdigest()[:8]
     match_id = f"MD5(CONCAT_WS(';', {', '.join([string(clause), *identities])}))"
     if settings.late_rows != "keep":
-        return [named(match_id, MATCH_ID), named("'insert'", CHANGE_TYPE)]
+        return [named(match_id, MATCH_ID), change_type(changed, settings)]
     is_late = f"{quoted(LATE)} IS NOT NULL"
     return [
         named(f"CASE WHEN {is_late} THEN NULL ELSE {match_id} END", MATCH_ID),
-        named(f"CASE WHEN {is_late} THEN 'late' ELSE 'insert' END", CHANGE_TYPE),
+        change_type(changed, settings),
         raw(quoted(LATE)),
     ]

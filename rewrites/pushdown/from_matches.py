@@ -133,7 +133,8 @@ def _average(values: str, valued: str, data_type: DataType, call: AggregateCall)
         return None
     if isinstance(data_type, DecimalType) and data_type.precision <= EXACT_DIGITS:
         unscaled = _folded(values, WIDE, f"{VALUE} * {10**data_type.scale}BD")
-        return decimal_average(unscaled, f"CAST({valued} AS {WIDE.simpleString()})", data_type, call)
+        counted = f"CAST({valued} AS {WIDE.simpleString()})"
+        return decimal_average(f"SUM({unscaled})", f"SUM({counted})", data_type, call)
     total = f"SUM({_folded(values, summed)})"
     if not isinstance(data_type, DecimalType):
         total = f"CAST({total} AS DOUBLE)"

@@ -92,10 +92,12 @@ class Combines(Protocol):
 
 @dataclass(slots=True)
 class Partials:
-    """The partial aggregates that a block needs, each once."""
+    """The partial aggregates that a block needs, each once. ``whole``: each result has one row, so nothing is summed; ``prefix``: of columns."""
 
     schema: StructType
     sources: dict[MatchAggregate, tuple[str, DataType]] = field(default_factory=dict)
+    whole: bool = False
+    prefix: str = ""
 
     def combined(self, call: AggregateCall) -> str | None:
         """SQL over the partial aggregates equivalent to ``call`` over the matches; None for a type that A-Seq lacks."""
@@ -105,15 +107,17 @@ class Partials:
         data_type = self.schema[call.column].dataType if call.of is None else call.of.data_type
         if call.function in ("min", "max"):
             partial = self._column(call, call.function, data_type) if _ordered(data_type) else None
-            return partial and f"{call.function.upper()}({partial})"
+            return partial and self._over_rows(call.function.upper(), partial)
         return self._average(call, data_type) if call.function == "avg" else self._sum(call, data_type)
 
     def _count(self, call: AggregateCall) -> str:
         if not call.wide:
             partial = self._column(call, "count", LongType())
-            return f"COALESCE({_bigint(partial, call)}, 0L)"
+            return f"COALESCE({self._bigint(partial, call)}, 0L)"
         partial = self._column(call, "count", DecimalType(38, 0), "decimal")
         error = f"RAISE_ERROR({string(_MANY_DIGITS.format(call.text))})"
+        if self.whole:
+            return f"COALESCE({partial}, 0BD)"
         return (
             f"CASE WHEN COUNT({partial}) = 0 THEN 0BD WHEN SUM({partial}) IS NULL THEN {error} ELSE SUM({partial}) END"
         )
@@ -121,41 +125,50 @@ class Partials:
     def _sum(self, call: AggregateCall, data_type: DataType) -> str | None:
         if isinstance(data_type, IntegralType):
             if call.wide:
-                return f"SUM({self._column(call, 'sum', DecimalType(38, 0), 'decimal')})"
-            return _bigint(self._column(call, "sum", LongType()), call)
+                return self._total(self._column(call, "sum", DecimalType(38, 0), "decimal"))
+            return self._bigint(self._column(call, "sum", LongType()), call)
         if isinstance(data_type, FloatType | DoubleType):
-            return f"SUM({self._column(call, 'sum', DoubleType())})"
+            return self._total(self._column(call, "sum", DoubleType()))
         if isinstance(data_type, DecimalType) and data_type.precision <= EXACT_DIGITS:
             total = DecimalType(min(data_type.precision + SUM_DIGITS, MAX_DIGITS), data_type.scale)
-            return f"CAST(SUM({self._column(call, 'sum', total)}) AS {total.simpleString()})"
+            return f"CAST({self._total(self._column(call, 'sum', total))} AS {total.simpleString()})"
         return None
 
     def _average(self, call: AggregateCall, data_type: DataType) -> str | None:
         if isinstance(data_type, DecimalType) and data_type.precision <= EXACT_DIGITS:
             total = self._column(call, "sum", DecimalType(MAX_DIGITS, 0), "unscaled")
             count = self._column(call, "count", DecimalType(MAX_DIGITS, 0), "decimal")
-            return decimal_average(total, count, data_type, call)
+            return decimal_average(self._total(total), self._total(count), data_type, call)
         if not isinstance(data_type, IntegralType | FloatType | DoubleType):
             return None
         total = self._column(call, "sum", DoubleType(), "double")
         count = self._column(call, "count", DoubleType(), "double")
-        return f"(SUM({total}) / NULLIF(SUM({count}), 0D))"
+        return f"({self._total(total)} / NULLIF({self._total(count)}, 0D))"
+
+    def _bigint(self, partial: str, call: AggregateCall) -> str:
+        return checked_bigint(self._total(f"CAST({partial} AS DECIMAL(38, 0))"), call)
+
+    def _total(self, partial: str) -> str:
+        return self._over_rows("SUM", partial)
+
+    def _over_rows(self, function: str, partial: str) -> str:
+        return f"({partial})" if self.whole else f"{function}({partial})"
 
     def _column(self, call: AggregateCall, function: str, data_type: DataType, number: str = "bigint") -> str:
         written = call.of.written if call.of is not None else ""
         name = self._name(MatchAggregate(function, call.variable, call.column, number, written), data_type)  # type: ignore[arg-type]
         if call.of is None or call.of.fails is None:
-            return quoted(name)
+            return quoted(self.prefix + name)
         fails = self._name(MatchAggregate("max", call.variable, call.of.fails), BooleanType())
         error = f"RAISE_ERROR({string(_FAILS.format(call.of.written))})"
-        return f"CASE WHEN {quoted(fails)} THEN {error} ELSE {quoted(name)} END"
+        return f"CASE WHEN {quoted(self.prefix + fails)} THEN {error} ELSE {quoted(self.prefix + name)} END"
 
     def _name(self, source: MatchAggregate, data_type: DataType) -> str:
         return self.sources.setdefault(source, (f"__cep_a{len(self.sources)}", data_type))[0]
 
 
 def decimal_average(total: str, count: str, values: DecimalType, call: AggregateCall) -> str:
-    """Spark's AVG of DECIMAL(p, s), a DECIMAL(p + 4, s + 4), from sums t in units of the last digit and counts n, rounded half up once.
+    """Spark's AVG of DECIMAL(p, s), a DECIMAL(p + 4, s + 4), from the sum t in units of the last digit and the count n, rounded half up once.
 
     Computed in integers, because a decimal quotient is rounded and DIV returns a BIGINT: 2 |t| 10⁴ + n, minus its remainder modulo 2n, is divisible
     by 2n. |t| has at most p + 10 digits, as in Spark, so the dividend has DIVIDEND; with COUNTED digits for 2n, the quotient's type has room for p +
@@ -163,13 +176,13 @@ def decimal_average(total: str, count: str, values: DecimalType, call: Aggregate
     """
     scale = values.scale + AVERAGE_DIGITS
     result = DecimalType(values.precision + AVERAGE_DIGITS, scale).simpleString()
-    sums = f"CAST(SUM({total}) AS DECIMAL({values.precision + SUM_DIGITS}, 0))"
+    sums = f"CAST({total} AS DECIMAL({values.precision + SUM_DIGITS}, 0))"
     many = f"RAISE_ERROR({string(_MANY_DIGITS.format(call.text))})"
-    twice = f"CAST(NULLIF(2 * SUM({count}), 0BD) AS DECIMAL({COUNTED}, 0))"
-    halves = f"CAST(ABS({sums}) * {2 * 10**AVERAGE_DIGITS}BD + SUM({count}) AS DECIMAL({DIVIDEND}, 0))"
+    twice = f"CAST(NULLIF(2 * {count}, 0BD) AS DECIMAL({COUNTED}, 0))"
+    halves = f"CAST(ABS({sums}) * {2 * 10**AVERAGE_DIGITS}BD + {count} AS DECIMAL({DIVIDEND}, 0))"
     units = f"CAST(CAST({halves} - {halves} % {twice} AS DECIMAL({DIVIDEND}, 0)) / {twice} AS DECIMAL({MAX_DIGITS}, 0))"
     text = f"CONCAT(IF({sums} < 0, '-', ''), CAST({units} AS STRING), 'E-{scale}')"
-    return f"CASE WHEN SUM({count}) >= {10 ** (COUNTED - 1)}BD THEN {many} ELSE CAST({text} AS {result}) END"
+    return f"CASE WHEN {count} >= {10 ** (COUNTED - 1)}BD THEN {many} ELSE CAST({text} AS {result}) END"
 
 
 def _ordered(data_type: DataType) -> bool:
@@ -181,7 +194,3 @@ def checked_bigint(total: str, call: AggregateCall) -> str:
     error = f"RAISE_ERROR({string(_OVERFLOW.format(call.text, call.text))})"
     inside = "BETWEEN -9223372036854775808BD AND 9223372036854775807BD"
     return f"CASE WHEN {total} NOT {inside} THEN {error} ELSE CAST({total} AS BIGINT) END"
-
-
-def _bigint(partial: str, call: AggregateCall) -> str:
-    return checked_bigint(f"SUM(CAST({partial} AS DECIMAL(38, 0)))", call)

@@ -36,7 +36,7 @@ def several_patterns(
     clause: MatchPatternClause, part: EmittedClause, source: Source, session: PushdownSession
 ) -> Pushdown:
     """``clause`` as written, ``part`` as bound over all variables. Raises CepError with a span."""
-    _check(clause, part, source, session)
+    check_patterns(clause, part, source, session)
     partials = Partials(part.bound.relation.schema)
     reader = AggregateReader(part.bound, partials, source, measures=True)
     texts = []
@@ -47,7 +47,7 @@ def several_patterns(
             _refuse(f"this measure of several patterns: {reason}", measure.expr.span)
         texts.append((source.splice(measure.expr.span, edits), measure.name.value))
     part = with_columns(part, reader)
-    spec = _spec(clause, part, partials)
+    spec = named_patterns(clause, aggregate_spec(part.bound, part.spec, partials.sources))
     _checked(spec, session, clause.site.keyword)
     function = None if session.function is None else session.function(to_json(spec))
     rows = aggregate_query(part.bound, spec, function, keep_null_time=session.keep_null_time)
@@ -60,7 +60,8 @@ def several_patterns(
     return Pushdown(spec, part.bound, query, ())
 
 
-def _check(clause: MatchPatternClause, part: EmittedClause, source: Source, session: PushdownSession) -> None:
+def check_patterns(clause: MatchPatternClause, part: EmittedClause, source: Source, session: PushdownSession) -> None:
+    """Raise CepError with a span for patterns that cannot be counted together."""
     if any(key.name.lower() == PATTERN for key in part.bound.keys):
         raise CepAnalysisError(
             "the result column pattern names the pattern, but a PARTITION BY column has the same name",
@@ -87,8 +88,8 @@ def _checked(spec: object, session: PushdownSession, span: Span) -> None:
         raise
 
 
-def _spec(clause: MatchPatternClause, part: EmittedClause, partials: Partials) -> AggregateSpec:
-    spec = aggregate_spec(part.bound, part.spec, partials.sources)
+def named_patterns(clause: MatchPatternClause, spec: AggregateSpec) -> AggregateSpec:
+    """``spec`` with the clause's patterns, and the column that names them."""
     schema = StructType([StructField(PATTERN, StringType()), *StructType.fromJson(json.loads(spec.schema))])
     patterns = tuple(NamedPattern(name.value, tree) for name, tree, _ in clause.patterns if name is not None)
     outputs = (AggregateOutput(PATTERN, PatternName()), *spec.outputs)

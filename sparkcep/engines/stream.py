@@ -32,6 +32,8 @@ def _room(spec: StreamSpec) -> ModuleType:
             from sparkcep.engines.event_pattern import stream as room
         case "nfa_b":
             from sparkcep.engines.nfa_b import stream as room
+        case "aseq":
+            from sparkcep.engines.aseq import stream as room
         case "automaton":
             from sparkcep.engines.automaton import stream as room
         case other:

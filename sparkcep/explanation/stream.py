@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from rewrites import RewrittenClause
 from sparkcep.pattern.event import looks_ahead
-from sparkcep.spec import AutomatonSpec, EventPatternSpec, RowPatternSpec, StreamSpec
+from sparkcep.spec import AggregateSpec, AutomatonSpec, EventPatternSpec, RowPatternSpec, StreamSpec
 from sparkcep.spec.row import MatchNumber, most_behind, sources
 
 _LATE = {
@@ -28,6 +28,8 @@ def stream_lines(part: RewrittenClause) -> Iterator[str]:
             yield from _events(spec.of, spec)
         case AutomatonSpec():
             yield from _runs(spec.of, spec)
+        case AggregateSpec():
+            yield from _aggregates(spec.of, spec)
     yield f"rows later than the watermark: {_LATE[spec.late_rows]}"
 
 
@@ -43,6 +45,20 @@ def _rows(of: RowPatternSpec, spec: StreamSpec) -> Iterator[str]:
         yield f"never dropped: the last {'row' if behind == 1 else f'{behind} rows'} of every partition, for PREV"
     if any(isinstance(one, MatchNumber) for one in sources(of)):
         yield "never dropped: the number of matches of every partition, for MATCH_NUMBER()"
+
+
+def _aggregates(of: AggregateSpec, spec: StreamSpec) -> Iterator[str]:
+    ahead = any(looks_ahead(one.pattern) for one in of.patterns) if of.patterns else looks_ahead(of.pattern)
+    also = " + WITHIN" if ahead else ""
+    yield "keeps events until their windows have closed; no match is built"
+    if of.emit is None:
+        known = "the window in which NOT forbids events behind it" if ahead else "its last event"
+        yield "never dropped: the values of every group"
+        yield f"a group has a row when its values change: a match counts once the watermark has passed {known}"
+        return
+    yield "a group in which matches are alive at its last event keeps that window until its next one"
+    yield f"a row is emitted when the watermark passes emit_time{also}"
+    yield from _followed(spec)
 
 
 def _runs(of: AutomatonSpec, spec: StreamSpec) -> Iterator[str]:

@@ -24,7 +24,9 @@ For MATCH PATTERN (``rewrites/settings.py``); a hint at the start of a clause ov
 
 For clauses over streams:
 
-* ``sparkcep.stream.mode``: ``conservative`` (default): a match is emitted when nothing can change it.
+* ``sparkcep.stream.mode``: ``conservative`` (default): a match is emitted when nothing can change it; ``speculative``: when its last event has come,
+  and taken back (``_change_type = 'delete'``) where a later event proves it wrong.
+* ``sparkcep.stream.sigma``: an interval, ``10 seconds``: how far beyond the watermark the mode ``speculative`` goes; without it, however far.
 * ``sparkcep.stream.lateRows``: ``drop`` (default), ``fail``, ``keep``: what becomes of rows that are later than the watermark allows.
 * ``sparkcep.stream.retention``: an interval, ``1 hour``: the WITHIN of MATCH PATTERN clauses that have none.
 * ``sparkcep.stream.buckets``: a number, 8 by default: into how many states the partitions of a clause are put. A checkpoint fixes it.

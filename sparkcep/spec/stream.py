@@ -9,6 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
+from sparkcep.spec.aggregate import AggregateSpec
 from sparkcep.spec.automaton import AutomatonSpec
 from sparkcep.spec.event import EventPatternSpec
 from sparkcep.spec.row import RowPatternSpec
@@ -21,6 +22,14 @@ BUCKET = "__cep_bucket"
 """The input's column (INT) with the bucket of a row: partitions that share one are answered together."""
 LATE = "_late"
 """The output's column with a late row, where those are kept: a STRUCT of the input's columns, NULL in matches."""
+
+
+DELETED = "__cep_deleted"
+"""The output's column (BOOLEAN) in the mode ``speculative``: the row was emitted before, and is taken back."""
+PLACE = "__cep_place"
+"""The column that a turn adds under STRICT CONTIGUITY: the number of the row among all rows of the turn, whatever their partition."""
+KNOWN, BEFORE = "__cep_known", "__cep_before_"
+"""Of aggregates: the output's column (BOOLEAN) that tells whether a group had values before, and the prefix of the columns with these."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,9 +49,10 @@ class StreamSpec:
     microseconds (BIGINT). ``deadline``: time + WITHIN, where the clause has one. ``identity`` (BIGINT): a hash of the whole row, the last item of
     the order, which decides ties as a restart would. ``schema``: the output as Spark's StructType JSON. ``row``: the column with the whole row, if
     late ones are kept. ``event_time``: the output's column that the watermark follows further, and the watermark's delay in milliseconds.
+    ``sigma``: how far beyond the watermark rows are speculated on, in microseconds (0: not at all; None: all of them).
     """
 
-    of: RowPatternSpec | EventPatternSpec | AutomatonSpec
+    of: RowPatternSpec | EventPatternSpec | AutomatonSpec | AggregateSpec
     keys: tuple[str, ...]
     order: tuple[OrderColumn, ...]
     time: str
@@ -52,6 +62,7 @@ class StreamSpec:
     late_rows: LateRows = "drop"
     row: str | None = None
     event_time: tuple[str, int] | None = None
+    sigma: int | None = 0
 
     @property
     def masks(self) -> tuple[str, ...]:

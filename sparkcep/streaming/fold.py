@@ -16,11 +16,24 @@ from numpy.typing import NDArray
 from sparkcep.engines.turn import Answer, Decide, Turn
 from sparkcep.spec.row import MatchNumber, RowPatternSpec, sources
 from sparkcep.spec.stream import StreamSpec
-from sparkcep.streaming.rows import arranged, distinct_identities, frame, partition_starts, with_partitions
+from sparkcep.streaming.rows import (
+    COPY,
+    arranged,
+    frame,
+    partition_starts,
+    with_copies,
+    with_identities,
+    with_partitions,
+)
 
 CONTEXT = "__cep_context"
 """Where a kept row stands: BEHIND the search, so that only PREV looks at it; COVERED by a match that was found."""
 BEHIND, COVERED = 1, 2
+STORED = "__cep_stored"
+"""Where the state has the row (``segments``); the fold only carries it."""
+NOWHERE = -1
+MARKS = (CONTEXT, COPY, STORED)
+"""The columns of kept rows beside those of the StreamSpec."""
 NUMBER = "__cep_number"
 NEVER = -(1 << 63)
 """``until`` before the first turn."""
@@ -29,11 +42,20 @@ NEVER = -(1 << 63)
 @dataclass(frozen=True, slots=True)
 class Bucket:
     """What a bucket keeps between turns: ``rows`` that are still needed, arranged, and then those not yet final (None: none); the ``numbers`` of
-    matches of its partitions where the clause reads MATCH_NUMBER(); and the last turn's ``until``."""
+    matches of its partitions where the clause reads MATCH_NUMBER(), or the totals of its groups (``Turn.totals``); and the last turn's ``until``."""
 
     rows: pa.Table | None = None
     numbers: pa.Table | None = None
     until: int = NEVER
+
+
+@dataclass(frozen=True, slots=True)
+class Busiest:
+    """The partition with the most rows of those that have become final in a turn: its ``keys`` (a row), so many ``rows`` of ``of``."""
+
+    keys: pa.Table
+    rows: int
+    of: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,28 +67,63 @@ class Step:
     late: pa.Table | None
     bucket: Bucket
     due: int | None
+    busiest: Busiest | None = None
 
 
 def step(spec: StreamSpec, decide: Decide, bucket: Bucket, new: list[pa.Table], until: int) -> Step:
     """One turn. Raises what the engine raises."""
     until = max(until, bucket.until)
-    tables = [rows.append_column(CONTEXT, pa.array(np.zeros(rows.num_rows, np.int8))) for rows in new]
-    late, tables = _late(spec, tables, bucket.until)
-    if bucket.rows is not None:
-        tables.insert(0, bucket.rows)
-    if not tables:
+    late, tables = _late(spec, [marked(rows) for rows in new], bucket.until)
+    if bucket.rows is None and not tables:
         return Step((), late, Bucket(None, bucket.numbers, until), None)
-    rows = pa.concat_tables(tables)
-    is_final = pc.less(rows.column(spec.time), until)
-    final, pending = rows.filter(is_final), rows.filter(pc.invert(is_final))
-    found, kept, numbers, due = (), final, bucket.numbers, None
+    old, waiting = (None, None) if bucket.rows is None else parted(spec, bucket)
+    final, pending = _divided(spec, old, [*([] if waiting is None else [waiting]), *tables], until)
+    decided = _Decided((), final, bucket.numbers, None, None)
     if final.num_rows:
-        found, kept, numbers, due = _decided(spec, decide, bucket, final, until)
-    times = [due] if due is not None else []
+        decided = _decided(spec, decide, bucket, final, until)
+    times = [decided.due] if decided.due is not None else []
     if pending.num_rows:
         times.append(pc.min(pending.column(spec.time)).as_py() + 1)
-    held = pa.concat_tables([kept, pending])
-    return Step(found, late, Bucket(held if held.num_rows else None, numbers, until), min(times, default=None))
+    held = pa.concat_tables([decided.kept, pending])
+    kept = Bucket(held if held.num_rows else None, decided.numbers, until)
+    return Step(decided.found, late, kept, min(times, default=None), decided.busiest)
+
+
+def foreseen(spec: StreamSpec, decide: Decide, bucket: Bucket, until: int) -> tuple[pa.Table, ...]:
+    """What the bucket's rows before ``until`` would decide beyond its own ``until``, if no others came. Raises what the engine raises."""
+    if bucket.rows is None or until <= bucket.until:
+        return ()
+    old, waiting = parted(spec, bucket)
+    final, _ = _divided(spec, old, [waiting], until)
+    return _decided(spec, decide, bucket, final, until).found if final.num_rows else ()
+
+
+def marked(rows: pa.Table, place: int = NOWHERE) -> pa.Table:
+    """``rows`` with the MARKS of new ones."""
+    zeros = np.zeros(rows.num_rows, np.int32)
+    marks = {CONTEXT: zeros.astype(np.int8), COPY: zeros, STORED: np.full(rows.num_rows, place, np.int64)}
+    for name, values in marks.items():
+        if name not in rows.column_names:
+            rows = rows.append_column(name, pa.array(values))
+    return rows
+
+
+def parted(spec: StreamSpec, bucket: Bucket) -> tuple[pa.Table, pa.Table]:
+    """The rows of a bucket that has some: those that were final in the last turn, and those that were not."""
+    assert bucket.rows is not None
+    final = int(np.count_nonzero(bucket.rows.column(spec.time).to_numpy() < bucket.until))
+    return bucket.rows.slice(0, final), bucket.rows.slice(final)
+
+
+def _divided(spec: StreamSpec, old: pa.Table | None, new: list[pa.Table], until: int) -> tuple[pa.Table, pa.Table]:
+    """The final rows, ``old`` ones first, and those not yet final."""
+    first = [] if old is None else [old]
+    if not new:
+        assert old is not None
+        return old, old.slice(0, 0)
+    rows = pa.concat_tables(new)
+    is_final = pc.less(rows.column(spec.time), until)
+    return pa.concat_tables([*first, rows.filter(is_final)]), rows.filter(pc.invert(is_final))
 
 
 def _late(spec: StreamSpec, tables: list[pa.Table], since: int) -> tuple[pa.Table | None, list[pa.Table]]:
@@ -74,26 +131,42 @@ def _late(spec: StreamSpec, tables: list[pa.Table], since: int) -> tuple[pa.Tabl
     for rows in tables:
         in_time = pc.greater_equal(rows.column(spec.time), since)
         on_time.append(rows.filter(in_time))
-        late.append(rows.filter(pc.invert(in_time)).drop_columns([CONTEXT]))
+        late.append(rows.filter(pc.invert(in_time)).drop_columns(list(MARKS)))
     found = [rows for rows in late if rows.num_rows]
     return (pa.concat_tables(found) if found else None), [rows for rows in on_time if rows.num_rows]
 
 
-def _decided(
-    spec: StreamSpec, decide: Decide, bucket: Bucket, final: pa.Table, until: int
-) -> tuple[tuple[pa.Table, ...], pa.Table, pa.Table | None, int | None]:
+@dataclass(frozen=True, slots=True)
+class _Decided:
     """What the final rows decide: matches, the rows that are still needed, the numbers of matches, and when time decides more."""
-    rows = distinct_identities(spec, arranged(spec, final, bucket.until), bucket.until)
+
+    found: tuple[pa.Table, ...]
+    kept: pa.Table
+    numbers: pa.Table | None
+    due: int | None
+    busiest: Busiest | None
+
+
+def _decided(spec: StreamSpec, decide: Decide, bucket: Bucket, final: pa.Table, until: int) -> _Decided:
+    rows = with_copies(spec, arranged(spec, final, bucket.until), bucket.until)
     starts = partition_starts(spec, rows)
     context = rows.column(CONTEXT).to_numpy()
     begin, covered = (_first_without(bit, context, starts) for bit in (BEHIND, COVERED))
     numbered = _numbered(spec)
     numbers = _numbers(spec, rows, starts, bucket.numbers) if numbered else np.zeros(len(begin), np.int64)
-    marked = with_partitions(spec, rows.drop_columns([CONTEXT]), starts)
-    answer = decide(Turn(marked, bucket.until, until, begin, numbers, covered))
+    read = with_partitions(spec, with_identities(spec, rows).drop_columns(list(MARKS)), starts)
+    answer = decide(Turn(read, bucket.until, until, begin, numbers, covered, None if numbered else bucket.numbers))
     kept = _kept(rows, starts, answer)
-    counted = _counted(spec, rows, starts, answer, bucket.numbers) if numbered else None
-    return answer.found, kept, counted, answer.due
+    counted = _counted(spec, rows, starts, answer, bucket.numbers) if numbered else answer.totals
+    return _Decided(answer.found, kept, counted, answer.due, _busiest(spec, rows, starts, bucket.until))
+
+
+def _busiest(spec: StreamSpec, rows: pa.Table, starts: NDArray[np.int64], since: int) -> Busiest | None:
+    new = np.add.reduceat(rows.column(spec.time).to_numpy() >= since, starts[:-1], dtype=np.int64)
+    most = int(np.argmax(new))
+    if not spec.keys or not new[most]:
+        return None
+    return Busiest(rows.select(list(spec.keys)).slice(int(starts[most]), 1), int(new[most]), int(new.sum()))
 
 
 def _first_without(bit: int, context: NDArray[np.int8], starts: NDArray[np.int64]) -> NDArray[np.int64]:

@@ -36,10 +36,10 @@ def packed(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
     yield pa.RecordBatch.from_arrays([pa.array(found, pa.int32()), pa.array(payloads, pa.binary())], schema=PACKET)
 
 
-def to_bytes(table: pa.Table) -> bytes:
-    """A table as an Arrow stream of one batch."""
+def to_bytes(table: pa.Table, compression: str | None = None) -> bytes:
+    """A table as an Arrow stream of one batch; ``compression``: "lz4" or "zstd"."""
     sink = pa.BufferOutputStream()
-    with pa.ipc.new_stream(sink, table.schema) as out:
+    with pa.ipc.new_stream(sink, table.schema, options=pa.ipc.IpcWriteOptions(compression=compression)) as out:
         out.write_table(table.combine_chunks())
     return bytes(sink.getvalue().to_pybytes())
 

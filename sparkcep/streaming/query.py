@@ -10,19 +10,23 @@ from typing import Any
 
 import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql.functions import max as greatest
+from pyspark.sql.functions import max_by
 from pyspark.sql.functions import sum as total
 from pyspark.sql.pandas.types import to_arrow_schema
 from pyspark.sql.types import StructType
 
 from sparkcep.spec import from_json
 from sparkcep.spec.stream import BUCKET, WATERMARK, StreamSpec
+from sparkcep.streaming import busy
 from sparkcep.streaming.function import require_timers
 from sparkcep.streaming.monitor import OBSERVATION
 from sparkcep.streaming.packets import packed, unpacked
 from sparkcep.streaming.processor import TURN, BucketProcessor
 from sql_functions.worker import answer_at_once, settle
 
-METRICS = ("events", "late", "rows_kept", "matches", "state_bytes", "engine_ms")
+METRICS = ("events", "late", "rows_kept", "matches", "state_bytes", "put_bytes", "engine_ms", "final_rows")
+"""Sums over the buckets of a micro-batch."""
 
 
 def stream(
@@ -40,8 +44,11 @@ def stream(
     turns = packets.groupBy(BUCKET).transformWithState(
         BucketProcessor(spec_json, clause), TURN, outputMode="Append", timeMode="EventTime"
     )
-    counted = turns.observe(f"{OBSERVATION}.{clause[:8]}", *(total(name).alias(name) for name in METRICS))
+    busiest = greatest("busiest_rows").alias("busiest_rows"), max_by("busiest_key", "busiest_rows").alias("busiest_key")
+    sums = (total(name).alias(name) for name in METRICS)
+    counted = turns.observe(f"{OBSERVATION}.{clause[:8]}", *sums, *busiest)
     schema = StructType.fromJson(json.loads(spec.schema))
+    busy.watch(spark)
     arrow = to_arrow_schema(schema, timezone=spark.conf.get("spark.sql.session.timeZone"))
     found = counted.select("payload", "late_rows").mapInArrow(partial(_unpack, schema=arrow), schema)
     if spec.event_time is None:

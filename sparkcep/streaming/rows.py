@@ -12,8 +12,12 @@ import polars as pl
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from sparkcep.spec.aggregate import AggregateSpec
 from sparkcep.spec.event import EventPatternSpec
-from sparkcep.spec.stream import StreamSpec
+from sparkcep.spec.stream import PLACE, StreamSpec
+
+COPY = "__cep_copy"
+"""A row's number among equal ones."""
 
 
 def arranged(spec: StreamSpec, rows: pa.Table, since: int) -> pa.Table:
@@ -23,7 +27,7 @@ def arranged(spec: StreamSpec, rows: pa.Table, since: int) -> pa.Table:
     sorted: what is kept long is not sorted again and again.
     """
     old = int(np.count_nonzero(rows.column(spec.time).to_numpy() < since))
-    new = _sorted(spec, rows.slice(old))
+    new = in_order(spec, rows.slice(old))
     if not old:
         return new
     rows = pa.concat_tables([rows.slice(0, old), new]).combine_chunks()
@@ -63,15 +67,31 @@ def _plain(column: pa.ChunkedArray) -> bool:
     return pa.types.is_integer(column.type) and not column.null_count
 
 
-def _sorted(spec: StreamSpec, rows: pa.Table) -> pa.Table:
-    names = [*spec.keys, *(column.column for column in spec.order), spec.identity]
+def in_order(spec: StreamSpec, rows: pa.Table) -> pa.Table:
+    """``rows`` in the order of a turn. Those of which COPY is known have the order that they had."""
+    return _taken(rows.combine_chunks(), _order(spec, rows, spec.keys))
+
+
+def _places_of_all(spec: StreamSpec, rows: pa.Table) -> NDArray[np.int64]:
+    """Each row's place in ORDER BY order, over all partitions."""
+    places = np.empty(rows.num_rows, np.int64)
+    places[_order(spec, rows, ())] = np.arange(rows.num_rows)
+    return places
+
+
+def _order(spec: StreamSpec, rows: pa.Table, keys: tuple[str, ...]) -> NDArray[np.int64]:
+    """The numbers of ``rows`` as ``keys`` and ORDER BY sort them; last by COPY, where there are copies."""
+    last = [spec.identity]
+    if COPY in rows.column_names and rows.column(COPY).to_numpy().any():
+        last.append(COPY)
+    names = [*keys, *(column.column for column in spec.order), *last]
     order = (pl.arg_sort_by if len(names) > 1 else _arg_sort)(
         names,
-        descending=[False] * len(spec.keys) + [column.descending for column in spec.order] + [False],
-        nulls_last=[False] * len(spec.keys) + [column.nulls_last for column in spec.order] + [False],
+        descending=[False] * len(keys) + [column.descending for column in spec.order] + [False] * len(last),
+        nulls_last=[False] * len(keys) + [column.nulls_last for column in spec.order] + [False] * len(last),
     )
-    indices = frame(rows, names).select(order.alias("row"))["row"].to_numpy()
-    return _taken(rows.combine_chunks(), indices)
+    indices: NDArray[np.int64] = frame(rows, names).select(order.alias("row"))["row"].to_numpy()
+    return indices
 
 
 def _taken(rows: pa.Table, indices: NDArray[np.int64]) -> pa.Table:
@@ -85,14 +105,22 @@ def partition_starts(spec: StreamSpec, rows: pa.Table) -> NDArray[np.int64]:
     return np.append(np.flatnonzero(new), rows.num_rows).astype(np.int64)
 
 
-def distinct_identities(spec: StreamSpec, rows: pa.Table, since: int) -> pa.Table:
-    """``rows``, arranged, in which equal rows have identities of their own: that of the n-th is moved by n. Rows before ``since`` have theirs."""
+def with_copies(spec: StreamSpec, rows: pa.Table, since: int) -> pa.Table:
+    """``rows``, arranged, of which equal ones are numbered in COPY: 0, 1, …. Rows before ``since`` have their number."""
     names = [*spec.keys, *(column.column for column in spec.order), spec.identity]
     same = ~_changes(rows, names) & (rows.column(spec.time).to_numpy() >= since)
     if not same.any():
         return rows
     at = np.arange(rows.num_rows)
-    copies = at - np.maximum.accumulate(np.where(same, 0, at))
+    copies = rows.column(COPY).to_numpy() + at - np.maximum.accumulate(np.where(same, 0, at))
+    return rows.set_column(rows.schema.get_field_index(COPY), COPY, pa.array(copies.astype(np.int32)))
+
+
+def with_identities(spec: StreamSpec, rows: pa.Table) -> pa.Table:
+    """``rows`` in which equal ones have identities of their own: that of the n-th copy is moved by n."""
+    copies = rows.column(COPY).to_numpy()
+    if not copies.any():
+        return rows
     moved = rows.column(spec.identity).to_numpy() + copies * np.int64(0x9E3779B97F4A7C15 - (1 << 64))
     place = rows.schema.get_field_index(spec.identity)
     return rows.set_column(place, rows.schema.field(place), pa.array(moved))
@@ -105,10 +133,12 @@ def with_partitions(spec: StreamSpec, rows: pa.Table, starts: NDArray[np.int64])
     place = rows.schema.get_field_index(spec.masks[0])
     mask = rows.column(place).to_numpy() & ~np.int64(1) | first
     rows = rows.set_column(place, spec.masks[0], pa.array(mask))
-    if not isinstance(spec.of, EventPatternSpec):
+    if not isinstance(spec.of, EventPatternSpec | AggregateSpec):
         return rows
     later = _changes(rows, [column.column for column in spec.order]) | (first == 1)
     at = np.arange(rows.num_rows)
+    if getattr(spec.of, "strategy", None) == "strict_contiguity":
+        rows = rows.append_column(PLACE, pa.array(_places_of_all(spec, rows)))
     begin = np.repeat(starts[:-1], np.diff(starts))
     rank = np.maximum.accumulate(np.where(later, at, 0)) - begin + 1
     return rows.append_column(spec.of.rank, pa.array(rank))

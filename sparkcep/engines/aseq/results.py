@@ -67,7 +67,7 @@ def _number(
     for i in np.flatnonzero(over):
         number = passes.exact(signed, int(parts[i]))
         if number is None:
-            raise _overflow(source, str(kind), "shorten WITHIN, or add a predicate")
+            raise overflow(source, str(kind), "shorten WITHIN, or add a predicate")
         numbers[i] = number
     return _typed(numbers, kind, source, nothing)
 
@@ -82,10 +82,10 @@ def _typed(
     known = numbers if nothing is None else [None if no else n for n, no in zip(numbers, nothing, strict=True)]
     if pa.types.is_integer(kind):
         if any(number is not None and not -BIGGEST <= number < BIGGEST for number in known):
-            raise _overflow(source, "BIGINT", f"write CAST({name(source)} AS DECIMAL(38,0)), which is computed exactly")
+            raise overflow(source, "BIGINT", f"write CAST({name(source)} AS DECIMAL(38,0)), which is computed exactly")
         return pa.array(known, kind)
     if any(number is not None and abs(number) >= 10**kind.precision for number in known):
-        raise _overflow(source, f"DECIMAL({kind.precision},{kind.scale})", "shorten WITHIN, or add a predicate")
+        raise overflow(source, f"DECIMAL({kind.precision},{kind.scale})", "shorten WITHIN, or add a predicate")
     return values.decimals(known, kind)
 
 
@@ -97,7 +97,7 @@ def name(source: MatchAggregate) -> str:
     return f"{source.function.upper()}({f'{source.variable}.{column}' if source.variable else '*'})"
 
 
-def _overflow(source: MatchAggregate, kind: str, hint: str) -> CepDataError:
+def overflow(source: MatchAggregate, kind: str, hint: str) -> CepDataError:
     return CepDataError(
         f"{name(source)} over the matches is outside the range of {kind}", code="AGGREGATE_OVERFLOW", hint=hint
     )

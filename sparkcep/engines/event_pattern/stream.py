@@ -27,6 +27,7 @@ from sparkcep.engines.event_pattern.values.closures import Frame, earliest, gath
 from sparkcep.engines.event_pattern.values.values import Payload
 from sparkcep.engines.turn import Answer, Decide, Turn
 from sparkcep.errors import CepInternalError, CepUnsupportedError
+from sparkcep.spec.aggregate import AggregateSpec
 from sparkcep.spec.event import EventPatternSpec, WithinEvents
 from sparkcep.spec.stream import StreamSpec
 
@@ -51,7 +52,7 @@ def compile(spec: StreamSpec) -> Decide:
     return partial(_decide, Clause(plan.spec, spec.time, outlooks(plan.branches, plan.spec.matches)))
 
 
-def check(spec: StreamSpec, clause: EventPatternSpec) -> None:
+def check(spec: StreamSpec, clause: EventPatternSpec | AggregateSpec) -> None:
     """Raises CepUnsupportedError, by name, where the windows of a clause never close."""
     if clause.within is None:
         raise CepUnsupportedError(

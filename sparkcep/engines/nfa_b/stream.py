@@ -1,19 +1,21 @@
 """NFA^b on a stream: the batch engine over the rows whose windows are open.
 
 Which events a run selects depends on no later event (semantics.md, "Selection strategies"), so a match is known when its last event is final, or,
-where a negated event may lie behind it, when the window of its first event has closed. In a turn the runs are made again over the rows that are kept,
-and matches that an earlier turn has emitted are left out.
+where a negated event may lie behind it, when the window of its first event has closed; if such matches share a row or exclude each other, when that
+of their last event has. In a turn the runs are made again over the rows that are kept, and matches that an earlier turn has emitted are left out.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 
 import numpy as np
+import pyarrow as pa
 from numpy.typing import NDArray
 
+from sparkcep.engines.event_pattern.engine import compressed_tables
 from sparkcep.engines.event_pattern.events import TimeArray, ceilings_of
 from sparkcep.engines.event_pattern.output.output import Matches, Writer
 from sparkcep.engines.event_pattern.output.overlap import non_overlapping
@@ -23,9 +25,10 @@ from sparkcep.engines.nfa_b.evaluation import Plan, chooses, found_by, plan
 from sparkcep.engines.nfa_b.events import load
 from sparkcep.engines.turn import Answer, Decide, Turn, partitions
 from sparkcep.engines.within import times
-from sparkcep.errors import CepInternalError, CepUnsupportedError
+from sparkcep.errors import CepInternalError
 from sparkcep.spec.event import EventPatternSpec, WithinTime
-from sparkcep.spec.stream import StreamSpec
+from sparkcep.spec.row import MASK_BITS
+from sparkcep.spec.stream import PLACE, StreamSpec
 
 Longs = NDArray[np.int64]
 Flags = NDArray[np.bool_]
@@ -47,38 +50,68 @@ class Scene:
 
 
 def compile(spec: StreamSpec) -> Decide:
-    """What decides the turns of ``spec``. Raises CepUnsupportedError, by name, for clauses whose windows never close, whose events are neighbours
-    across partitions, or whose matches exclude each other before they are known, and what ``evaluation.plan`` raises."""
+    """What decides the turns of ``spec``. Raises CepUnsupportedError, by name, for clauses whose windows never close, and what ``evaluation.plan``
+    raises."""
     clause = spec.of
     if not isinstance(clause, EventPatternSpec):
         raise CepInternalError("a MATCH_RECOGNIZE clause on an event pattern engine")
     check(spec, clause)
     compiled = plan(clause)
-    ahead = any(looks_ahead(automaton.line.branch) for automaton in compiled.automata)
-    for refused, name in (
-        (clause.strategy == "strict_contiguity", "STRICT CONTIGUITY"),
-        (clause.matches == "compressed", "COMPRESSED MATCHES under this selection strategy"),
-        (clause.matches == "non_overlapping" and ahead, "NON OVERLAPPING MATCHES with NOT behind the match"),
-    ):
-        if refused:
-            raise CepUnsupportedError(f"{name} over a streaming relation", code="STREAM")
     branches = [automaton.line.branch for automaton in compiled.automata]
-    return partial(_decide, compiled, ahead, any(looks_ahead(branch) and looks_back(branch) for branch in branches))
+    ahead = any(map(looks_ahead, branches))
+    waits = ahead and clause.matches != "all"
+    both = waits or any(looks_ahead(branch) and looks_back(branch) for branch in branches)
+    return partial(_decide, Compiled(compiled, ahead, waits, both))
 
 
-def _decide(compiled: Plan, ahead: bool, both: bool, turn: Turn) -> Answer:
-    """``ahead``: matches may wait for their windows to close; ``both``: for events that lie before them, too, to be looked at then."""
+@dataclass(frozen=True, slots=True)
+class Compiled:
+    """A clause. ``ahead``: matches may wait for their windows to close; ``waits``: in order of their ends, because they are compared or share a row;
+    ``both``: events that lie before them are to be looked at then, too."""
+
+    plan: Plan
+    ahead: bool
+    waits: bool
+    both: bool
+
+
+def _decide(clause: Compiled, turn: Turn) -> Answer:
+    compiled, ahead = clause.plan, clause.ahead
     spec = compiled.spec
-    scene = _scene(spec, turn)
-    keep = scene.ceiling > (_border(scene) if both else turn.until)
-    matches, begin = list(_decided(compiled, scene)), turn.begin
+    strict = spec.strategy == "strict_contiguity"
+    scene = _scene(spec, replace(turn, rows=_apart(spec, turn.rows)) if strict else turn)
+    keep = scene.ceiling > (_border(scene) if clause.both else turn.until)
+    matches, begin = list(_decided(clause, scene)), turn.begin
     if spec.matches == "non_overlapping":
         matches, begin = _chosen(compiled, scene, matches)
         if chooses(compiled):  # the search itself leaves out what overlaps, so it must not see what lies before
             keep &= np.arange(len(keep)) >= begin[scene.partition]
-    found = tuple(map(Writer(spec, turn.rows).write, matches))
-    due = scene.deadline[scene.taken & (scene.deadline > turn.until)] if ahead else scene.deadline[:0]
-    return Answer(found, keep, begin, turn.numbers, int(due.min()) if len(due) else None)
+    if strict:
+        keep = _from_the_first(scene.turn.rows, keep)
+    ends = scene.ceiling if clause.waits else scene.deadline
+    due = ends[scene.taken & (ends > turn.until)] if ahead else ends[:0]
+    return Answer(_written(spec, turn.rows, matches), keep, begin, turn.numbers, int(due.min()) if len(due) else None)
+
+
+def _written(spec: EventPatternSpec, rows: pa.Table, matches: list[Matches]) -> tuple[pa.Table, ...]:
+    if spec.matches == "compressed":
+        return tuple(compressed_tables(spec, rows, matches))
+    return tuple(map(Writer(spec, rows).write, matches))
+
+
+def _apart(spec: EventPatternSpec, rows: pa.Table) -> pa.Table:
+    """``rows`` with the bit of those that do not follow the one before them in the whole input."""
+    word, bit = divmod(len(spec.variables) + 1, MASK_BITS)
+    apart = np.diff(rows.column(PLACE).to_numpy(), prepend=-2) != 1
+    name = spec.masks[word]
+    mask = rows.column(name).to_numpy() & ~(1 << bit) | apart.astype(np.int64) << bit
+    return rows.set_column(rows.schema.get_field_index(name), name, pa.array(mask))
+
+
+def _from_the_first(rows: pa.Table, keep: Flags) -> Flags:
+    """All rows from the first one on that is kept: those between tell whether others are neighbours."""
+    place = rows.column(PLACE).to_numpy()
+    return place >= place[keep].min() if keep.any() else keep
 
 
 def _scene(spec: EventPatternSpec, turn: Turn) -> Scene:
@@ -90,16 +123,17 @@ def _scene(spec: EventPatternSpec, turn: Turn) -> Scene:
     return Scene(turn, partition, start, taken, time, deadline, ceilings_of(np.where(taken, deadline, _NEVER), start))
 
 
-def _decided(compiled: Plan, scene: Scene) -> Iterator[Matches]:
+def _decided(clause: Compiled, scene: Scene) -> Iterator[Matches]:
     """The matches that are known now and were not in the turn before."""
-    turn = scene.turn
+    compiled, turn = clause.plan, scene.turn
     events = load(turn.rows, compiled.spec)
     for at, automaton in enumerate(compiled.automata):
-        ahead = looks_ahead(automaton.line.branch)
-        known = scene.deadline <= turn.until if ahead else np.ones(len(scene.time), np.bool_)
-        before = scene.deadline <= turn.since if ahead else scene.time < turn.since
+        ahead = clause.waits or looks_ahead(automaton.line.branch)
+        ends = scene.ceiling if clause.waits else scene.deadline
+        known = ends <= turn.until if ahead else np.ones(len(scene.time), np.bool_)
+        before = ends <= turn.since if ahead else scene.time < turn.since
         for part in found_by(compiled, at, turn.rows, events):
-            row = part.first if ahead else part.last
+            row = part.first if ahead and not clause.waits else part.last
             now = np.flatnonzero(known[row] & ~before[row])
             if len(now):
                 yield part.chosen(now)

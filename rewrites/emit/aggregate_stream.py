@@ -1,0 +1,116 @@
+"""Aggregates over the matches of a stream → SQL: the partial aggregates, now and before, as measures; rows in which none changed are left out.
+
+``SELECT keys, [pattern], [emit_time], measures, match_id, _change_type FROM cep_stream(…)``. A row is about a group (MEASURES), which a later row
+updates, or about a group at a time (EMIT CHANGES), which stays as it is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+
+from pyspark.sql.types import BinaryType, BooleanType, DataType, TimestampType
+from sqlglot import exp
+
+from rewrites.bind.event_pattern import BoundEventPattern
+from rewrites.bind.match_aggregates import EMIT_TIME
+from rewrites.bind.stream import Streamed
+from rewrites.bind.within import TIME
+from rewrites.emit.aggregates import read_columns
+from rewrites.emit.event_pattern import event_rows, read
+from rewrites.emit.event_stream import inferred_classes, taking_part
+from rewrites.emit.stream import (
+    Emitted,
+    added_below,
+    columns_beside,
+    last_columns,
+    stream_call,
+    stream_spec,
+    with_turn_columns,
+)
+from rewrites.settings import StreamSettings
+from rewrites.sql.builder import named, quoted, raw, select, text_of
+from sparkcep.spec.aggregate import AggregateSpec, EmitTime, GroupColumn, MatchAggregate, PatternName
+from sparkcep.spec.stream import BEFORE, KNOWN, LATE
+
+_BEFORE = "__cep_b"
+"""The prefix of the columns with a measure's value before."""
+
+
+@dataclass(frozen=True, slots=True)
+class StreamMeasure:
+    """A measure as SQL over the partial aggregates ``now`` and ``before``."""
+
+    name: str
+    now: str
+    before: str
+
+
+def aggregate_stream(
+    bound: BoundEventPattern,
+    spec: AggregateSpec,
+    types: dict[str, DataType],
+    measures: Iterable[StreamMeasure],
+    streamed: Streamed,
+    settings: StreamSettings,
+    *,
+    keep_null_time: bool,
+) -> Emitted:
+    """The clause over a stream. ``types``: of the columns of ``spec``."""
+    changes = spec.emit is not None
+    of = replace(spec, schema="", emit=TIME if changes else None)
+    classes = inferred_classes(bound)
+    keys = tuple(dict.fromkeys([*spec.partition, *bound.equivalences, *classes]))
+    events = event_rows(bound, keep_null_time, every_event=True, more=added_below(streamed, bound.relation, settings))
+    events = events if changes else taking_part(events, spec.masks, classes)
+    names = [name for name in dict.fromkeys(read_columns(of)) if name != spec.rank]
+    rows = select([*read(bound, names), *(raw(quoted(name)) for name in spec.masks)], events)
+    query = bound.relation.alone(text_of(with_turn_columns(rows, streamed, keys, settings, spec.partition)))
+    columns = _columns(of, types)
+    stream = stream_spec(of, keys, streamed, bound.relation, settings, columns, event_time=EMIT_TIME)
+    result = _measured(
+        list(measures), of, types, stream_call(stream, query, columns, settings), columns_beside(stream), settings
+    )
+    return Emitted(stream, f"({text_of(result)})")
+
+
+def _columns(of: AggregateSpec, types: dict[str, DataType]) -> list[tuple[str, DataType]]:
+    """The engine's output: keys and partial aggregates, whether the group is known, and the partial aggregates before."""
+    before = [(BEFORE + one.name, types[one.name]) for one in of.outputs if isinstance(one.source, MatchAggregate)]
+    return [*((one.name, types[one.name]) for one in of.outputs), (KNOWN, BooleanType()), *before]
+
+
+def _measured(
+    measures: list[StreamMeasure],
+    of: AggregateSpec,
+    types: dict[str, DataType],
+    call: exp.Expression,
+    beside: tuple[str, ...],
+    settings: StreamSettings,
+) -> exp.Select:
+    keep_late = settings.late_rows == "keep"
+    about = [
+        one.name for kind in (GroupColumn, PatternName, EmitTime) for one in of.outputs if isinstance(one.source, kind)
+    ]
+    inner: list[exp.Expression] = [raw(quoted(name)) for name in [*about, KNOWN, *beside]]
+    for i, one in enumerate(measures):
+        now = f"CASE WHEN {quoted(LATE)} IS NULL THEN {one.now} END" if keep_late else one.now
+        inner += [named(now, one.name), named(one.before, f"{_BEFORE}{i}")]
+    same = " AND ".join(f"{quoted(one.name)} <=> {quoted(f'{_BEFORE}{i}')}" for i, one in enumerate(measures))
+    shown = f"NOT ({same})" if of.emit is not None else f"NOT {quoted(KNOWN)} OR NOT ({same})"
+    shown = f"{quoted(LATE)} IS NOT NULL OR {shown}" if keep_late else shown
+    changed = (
+        "'insert'" if of.emit is not None else f"CASE WHEN {quoted(KNOWN)} THEN 'update_postimage' ELSE 'insert' END"
+    )
+    last = last_columns(of, [_identity(name, types[name]) for name in about], settings, changed)
+    columns = [raw(quoted(name)) for name in [*about, *(one.name for one in measures)]]
+    return select([*columns, *last], select(inner, call)).where(raw(shown))
+
+
+def _identity(name: str, data_type: DataType) -> str:
+    """SQL of a string that no other value of the type has."""
+    value = quoted(name)
+    if isinstance(data_type, TimestampType):
+        value = f"UNIX_MICROS({value})"
+    text = f"HEX({value})" if isinstance(data_type, BinaryType) else f"CAST({value} AS STRING)"
+    return f"COALESCE(CONCAT(LENGTH({text}), ':', {text}), '-')"

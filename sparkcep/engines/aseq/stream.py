@@ -1,0 +1,29 @@
+"""A-Seq on a stream: aggregates over the matches that a turn decides, from the rows whose windows are open.
+
+A match is known when its last event is final; where a negated event may lie behind it, when the window of its first event has closed. Either the
+aggregates so far are emitted when they change (MEASURES: ``totals``), or those over the matches alive at each event time (EMIT CHANGES: ``turns``).
+"""
+
+from __future__ import annotations
+
+from functools import partial
+
+from sparkcep.engines.aseq import stream_changes, stream_totals
+from sparkcep.engines.aseq.plan import plan
+from sparkcep.engines.event_pattern.stream import check
+from sparkcep.engines.turn import Decide
+from sparkcep.errors import CepInternalError
+from sparkcep.spec.aggregate import AggregateSpec
+from sparkcep.spec.stream import StreamSpec
+
+
+def compile(spec: StreamSpec) -> Decide:
+    """What decides the turns of ``spec``. Raises CepUnsupportedError, by name, for clauses whose windows never close, for a least or greatest value
+    that a turn cannot tell, and what ``plan.plan`` raises."""
+    clause = spec.of
+    if not isinstance(clause, AggregateSpec):
+        raise CepInternalError("a clause whose matches are not only aggregated, on A-Seq")
+    check(spec, clause)
+    if clause.emit is not None:
+        return partial(stream_changes.decide, stream_changes.compile(clause))
+    return partial(stream_totals.decide, stream_totals.compile(plan(clause)))

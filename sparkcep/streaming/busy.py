@@ -1,0 +1,94 @@
+"""A key that has much of a stream: one task works on it alone, so it is named in a warning, once a query.
+
+In: the observed metrics of micro-batches, as Spark reports them. Out: log lines of the logger ``sparkcep``.
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import pyarrow as pa
+from pyspark.sql import SparkSession
+
+from sparkcep.errors import CepNotice
+from sparkcep.streaming.monitor import OBSERVATION
+
+LOGGER = logging.getLogger("sparkcep")
+SHARE = 0.25
+"""Of the rows of a micro-batch, from which on a key is named."""
+FEWEST = 5_000
+"""Rows of a micro-batch that say something about shares."""
+LONGEST = 100
+"""Characters of a key that are shown."""
+OWN = "__cep"
+"""Columns whose names begin with this are not the user's."""
+
+
+def key_text(keys: pa.Table) -> str:
+    """``name = value, …`` of a table's one row."""
+    (row,) = keys.to_pylist()
+    parts = (str(value) if name.startswith(OWN) else f"{name} = {value}" for name, value in row.items())
+    text = ", ".join(parts)
+    return text if len(text) <= LONGEST else f"{text[:LONGEST]}…"
+
+
+def busy_keys(progress: Mapping[str, Any]) -> Iterator[tuple[str, CepNotice]]:
+    """The key that has much of a micro-batch, for each clause that has one, with a notice. ``progress``: as Spark reports it."""
+    query = progress.get("name") or progress["id"]
+    for name, counts in progress.get("observedMetrics", {}).items():
+        rows, most = (counts.get(field) or 0 for field in ("final_rows", "busiest_rows"))
+        if name.startswith(OBSERVATION) and rows >= FEWEST and most >= SHARE * rows:
+            key = counts["busiest_key"]
+            yield (
+                key,
+                CepNotice(
+                    f"in query {query} {most / rows:.0%} of a micro-batch has one key, {key}: one task works on all its rows",
+                    hint="add a column to PARTITION BY that divides it, or filter the key out if it stands for a missing value",
+                ),
+            )
+
+
+class Watcher:
+    """org.apache.spark.sql.streaming.PythonStreamingQueryListener: logs the busy keys of each query once."""
+
+    def __init__(self) -> None:
+        self._named: set[tuple[str, str]] = set()
+
+    def onQueryProgress(self, event: Any) -> None:  # noqa: N802
+        """Spark's call after a micro-batch."""
+        progress = json.loads(event.progress().json())
+        for key, notice in busy_keys(progress):
+            if (progress["runId"], key) not in self._named:
+                self._named.add((progress["runId"], key))
+                LOGGER.warning("%s", notice)
+
+    def onQueryStarted(self, event: Any) -> None:  # noqa: N802
+        """Spark's call: nothing to do."""
+
+    def onQueryIdle(self, event: Any) -> None:  # noqa: N802
+        """Spark's call: nothing to do."""
+
+    def onQueryTerminated(self, event: Any) -> None:  # noqa: N802
+        """Spark's call: nothing to do."""
+
+    class Java:
+        implements = ["org.apache.spark.sql.streaming.PythonStreamingQueryListener"]
+
+
+_WATCHED: set[str] = set()
+"""Sessions that have a Watcher."""
+
+
+def watch(spark: SparkSession) -> None:
+    """Log the busy keys of all streams that a session starts from now on. Not in Spark Connect, where the listener cannot be in the driver."""
+    if not hasattr(spark, "_jsparkSession"):
+        return
+    session: Any = spark._jsparkSession
+    name = str(session.sessionUUID())
+    if name not in _WATCHED:
+        wrapper = spark._jvm.org.apache.spark.sql.streaming.PythonStreamingQueryListenerWrapper  # type: ignore[union-attr]
+        session.streams().addListener(wrapper(Watcher()))
+        _WATCHED.add(name)

@@ -1,0 +1,97 @@
+"""Speculative turns: what rows beyond the watermark already say is emitted at once, and taken back where a later row proves it wrong.
+
+A turn emits the difference of two answers (as multisets of rows): all that is known with what the bucket has now, less all that was known with what
+it had before. Both are computed from the rows that the bucket keeps anyway, so nothing is stored of what has been emitted. What the watermark has
+passed is final and is never taken back. Pure, as ``fold`` is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import replace
+
+import numpy as np
+import polars as pl
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from sparkcep.engines.turn import Decide
+from sparkcep.spec.stream import DELETED, StreamSpec
+from sparkcep.streaming import fold
+from sparkcep.streaming.fold import NEVER, Bucket, Step, foreseen, parted
+
+Times = NDArray[np.int64]
+_FOREVER = 1 << 62
+_WEIGHT, _ROW = "__cep_weight", "__cep_row"
+
+
+def step(spec: StreamSpec, decide: Decide, bucket: Bucket, new: list[pa.Table], until: int) -> Step:
+    """One turn. In the mode ``speculative`` the tables found have one more column, DELETED. Raises what the engine raises."""
+    done = fold.step(spec, decide, bucket, new, until)
+    if spec.sigma == 0:
+        return done
+    now = foreseen(spec, decide, done.bucket, horizon(spec, done.bucket))
+    before = foreseen(spec, decide, bucket, horizon(spec, bucket))
+    times = [time for time in (done.due, _next_horizon(spec, done.bucket)) if time is not None]
+    return replace(done, found=difference([*done.found, *now], before), due=min(times, default=None))
+
+
+def horizon(spec: StreamSpec, bucket: Bucket) -> int:
+    """The rows before it are taken for all that will come: up to the bucket's greatest time, at most sigma beyond the watermark."""
+    waiting = _waiting(spec, bucket)
+    if waiting is None:
+        return bucket.until
+    return max(min(int(waiting.max()) + 1, _limit(spec, bucket)), bucket.until)
+
+
+def _next_horizon(spec: StreamSpec, bucket: Bucket) -> int | None:
+    """The least watermark at which a row comes within the horizon that is beyond it."""
+    waiting = _waiting(spec, bucket)
+    if waiting is None or spec.sigma is None:
+        return None
+    beyond = waiting[waiting >= _limit(spec, bucket)]
+    return int(beyond.min()) + 1 - spec.sigma if len(beyond) else None
+
+
+def _limit(spec: StreamSpec, bucket: Bucket) -> int:
+    if spec.sigma is None:
+        return _FOREVER
+    return NEVER if bucket.until == NEVER else bucket.until + spec.sigma
+
+
+def _waiting(spec: StreamSpec, bucket: Bucket) -> Times | None:
+    """The times of rows that the watermark has not passed."""
+    if bucket.rows is None:
+        return None
+    times: Times = parted(spec, bucket)[1].column(spec.time).to_numpy()
+    return times if len(times) else None
+
+
+def difference(after: Iterable[pa.Table], before: Iterable[pa.Table]) -> tuple[pa.Table, ...]:
+    """The rows of ``after`` that are not in ``before`` as often, and DELETED those of ``before`` that are not in ``after``; deleted ones first."""
+    weighted = [_weighted(part, 1) for part in after if part.num_rows]
+    taken_back = [_weighted(part, -1) for part in before if part.num_rows]
+    if not weighted and not taken_back:
+        return ()
+    rows = pa.concat_tables([*weighted, *taken_back]).combine_chunks()
+    values = rows.drop_columns([_WEIGHT])
+    if not taken_back:
+        return (values.append_column(DELETED, pa.array(np.zeros(rows.num_rows, np.bool_))),)
+    numbered = pl.from_arrow(rows)
+    assert isinstance(numbered, pl.DataFrame)
+    net = (
+        numbered.with_row_index(_ROW)
+        .group_by(values.column_names, maintain_order=True)
+        .agg(pl.col(_ROW).first(), pl.col(_WEIGHT).sum())
+        .filter(pl.col(_WEIGHT) != 0)
+        .sort(pl.col(_WEIGHT) > 0, maintain_order=True)
+    )
+    weight = net[_WEIGHT].to_numpy()
+    at = np.repeat(net[_ROW].to_numpy(), np.abs(weight))
+    if not len(at):
+        return ()
+    return (values.take(pa.array(at)).append_column(DELETED, pa.array(np.repeat(weight < 0, np.abs(weight)))),)
+
+
+def _weighted(rows: pa.Table, weight: int) -> pa.Table:
+    return rows.append_column(_WEIGHT, pa.array(np.full(rows.num_rows, weight, np.int64)))

@@ -1,0 +1,131 @@
+"""What a bucket keeps, in Spark's state: a small bucket is one value, a large one a value and a map of segments.
+
+In: the handle of a stateful processor, with the current bucket. Out: the Bucket of the fold, and what it keeps after a turn. The state has a version
+and knows its clause: that of another is refused by name.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import pyarrow as pa
+
+from sparkcep.errors import CepDataError
+from sparkcep.spec.stream import StreamSpec
+from sparkcep.streaming import copies, segments
+from sparkcep.streaming.fold import STORED, Bucket, marked
+from sparkcep.streaming.packets import of_bytes, to_bytes
+from sparkcep.streaming.rows import COPY
+from sparkcep.streaming.segments import TAIL, Layout
+
+STATE_VERSION = 2
+"""Incremented when the meaning of a bucket's bytes changes; the state of another version is refused, never misread."""
+STATE = "version int, clause string, text string, until long, timer long, rows binary, numbers binary"
+SEGMENTED = "bucket string, token string, layout string"
+ENTRY = "rows binary, marks binary"
+NO_TIMER = -1
+LARGE = 1 << 18
+"""Bytes of rows from which on a bucket has segments."""
+SMALL = LARGE // 4
+"""Bytes of rows at which it has none any more."""
+
+
+@dataclass(frozen=True, slots=True)
+class Saved:
+    """A bucket between turns, and the timer that is set for it (milliseconds). ``name``, ``layout``: of its copies and segments, if it has some."""
+
+    bucket: Bucket
+    timer: int
+    name: str | None = None
+    layout: Layout = Layout()
+
+
+@dataclass(frozen=True, slots=True)
+class Written:
+    """Bytes: ``size`` of what the bucket keeps, ``put`` of what this turn has written."""
+
+    size: int
+    put: int
+
+
+class BucketState:
+    """The state of the bucket that Spark has made current. ``clause``: what identifies the clause and its input; ``text``: its pattern."""
+
+    def __init__(self, handle: Any, clause: str, spec: StreamSpec) -> None:
+        self._clause, self._spec = clause, spec
+        self._value = handle.getValueState("bucket", STATE)
+        self._segmented = handle.getValueState("segmented", SEGMENTED)
+        self._entries = handle.getMapState("segments", "number long", ENTRY)
+
+    def read(self) -> Saved:
+        """What the last turn has written. Raises CepDataError where that was another clause or version."""
+        if not self._value.exists():
+            return Saved(Bucket(), NO_TIMER)
+        version, clause, text, until, timer, rows, numbers = self._value.get()
+        _check(version, clause, text, self._clause)
+        counted = None if numbers is None else of_bytes(numbers)
+        if rows is not None:
+            return Saved(Bucket(marked(of_bytes(rows)), counted, until), timer)
+        if not self._segmented.exists():
+            return Saved(Bucket(None, counted, until), timer)
+        name, token, text = self._segmented.get()
+        found = segments.layout(text)
+        kept = copies.read(name, token)
+        if kept is None:
+            numbered = (*(segment.number for segment in found.segments), TAIL)
+            entries = {number: tuple(self._entries.getValue((number,))) for number in numbered}
+            kept = segments.restored(self._spec, until, found, entries)
+        return Saved(Bucket(kept, counted, until), timer, name, found)
+
+    def write(self, saved: Saved, bucket: Bucket, timer: int) -> Written:
+        """Keep ``bucket``, which was ``saved`` before."""
+        numbers = None if bucket.numbers is None else to_bytes(bucket.numbers)
+        data = 0 if bucket.rows is None else bucket.rows.nbytes
+        rows, written = None, Written(0, 0)
+        if bucket.rows is not None and data > (LARGE if saved.name is None else SMALL):
+            written = self._write_segments(saved, bucket.rows)
+        else:
+            rows = None if bucket.rows is None else to_bytes(_lean(bucket.rows))
+            if saved.name is not None:
+                self._segmented.clear()
+                self._entries.clear()
+                copies.remove(saved.name)
+        self._value.update((STATE_VERSION, self._clause, self._spec.text, bucket.until, timer, rows, numbers))
+        values = len(rows or b"") + len(numbers or b"")
+        return Written(written.size + values, written.put + values)
+
+    def _write_segments(self, saved: Saved, rows: pa.Table) -> Written:
+        change = segments.change(saved.layout, rows)
+        name, token = saved.name or copies.token(), copies.token()
+        copies.write(name, token, change.rows)  # before the state has its token
+        for number, entry in change.put.items():
+            self._entries.updateValue((number,), entry)
+        for number in change.removed:
+            self._entries.removeKey((number,))
+        text = change.layout.text
+        self._segmented.update((name, token, text))
+        return Written(
+            change.size, len(text) + sum(len(part or b"") for entry in change.put.values() for part in entry)
+        )
+
+
+def _lean(rows: pa.Table) -> pa.Table:
+    """``rows`` without the marks that ``marked`` would give them."""
+    unused = [STORED] if rows.column(COPY).to_numpy().any() else [STORED, COPY]
+    return rows.drop_columns(unused)
+
+
+def _check(version: int, clause: str, text: str, own: str) -> None:
+    if version != STATE_VERSION:
+        raise CepDataError(
+            f"the checkpoint has state of version {version}, and this sparkcep reads version {STATE_VERSION}",
+            code="STREAM_CHECKPOINT",
+            hint="continue with the sparkcep that wrote it, or start with a new checkpointLocation",
+        )
+    if clause != own:
+        raise CepDataError(
+            f"the checkpoint is that of another clause: {text}",
+            code="STREAM_CHECKPOINT",
+            hint="start with a new checkpointLocation, or restore the clause, its input and sparkcep.stream.buckets",
+        )

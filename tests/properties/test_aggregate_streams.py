@@ -1,0 +1,210 @@
+"""Aggregates over the matches of a stream: after every turn those of the matches that are decided, whatever way the rows came."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from hypothesis import assume, given, settings
+from hypothesis import strategies as st
+
+from sparkcep.engines.aseq.sequences import check, sequences
+from sparkcep.engines.stream import compile
+from sparkcep.errors import CepAnalysisError, CepDataError, CepUnsupportedError
+from sparkcep.pattern.event import elements
+from sparkcep.spec.aggregate import (
+    AggregateFunction,
+    AggregateOutput,
+    AggregateSpec,
+    EmitTime,
+    GroupColumn,
+    MatchAggregate,
+    NamedPattern,
+    PatternName,
+)
+from sparkcep.spec.stream import BEFORE, KNOWN, OrderColumn, StreamSpec
+from sparkcep.streaming.fold import Bucket, step
+from tests.adapters import event_tables
+from tests.corpus import EventCase
+from tests.engines.aseq.cases import aggregate_spec
+from tests.properties.arrivals import EVER, Arrival, arrivals
+from tests.properties.strategies import event_cases as drawn_cases
+from tests.reference.aggregates import Aggregate, aggregate, changes
+from tests.reference.branches import UndefinedError
+from tests.reference.corpus import event_query
+from tests.reference.event_sql import equivalence
+from tests.reference.events import match_events
+from tests.reference.text import event_pattern
+
+FUNCTIONS: tuple[AggregateFunction, ...] = ("count", "sum", "min", "max")
+
+
+@st.composite
+def measured(draw: st.DrawFn) -> tuple[EventCase, MatchAggregate, Aggregate]:
+    """A clause with conditions on single events and ``[attr]`` only, and an aggregate over its matches."""
+    case = draw(drawn_cases())
+    where = tuple(text for text in case.where if equivalence(text) or len(set(re.findall(r"\bv\d+", text))) == 1)
+    within = draw(st.integers(2, 11), label="within")
+    case = replace(case, where=where, within=within, within_events=None, order=("ts",), strategy="any")
+    pattern = event_pattern(case.pattern)
+    variable = draw(st.sampled_from([element.variable for element in elements(pattern, negated=False)]))
+    function = draw(st.sampled_from(FUNCTIONS))
+    if function == "count" and draw(st.booleans()):
+        return case, MatchAggregate("count"), ("count", None, None)
+    return case, MatchAggregate(function, variable, "x"), (function, variable, "x")
+
+
+@settings(max_examples=150, deadline=None)
+@given(st.data(), measured())
+def test_changes(data: st.DataObject, drawn: tuple[EventCase, MatchAggregate, Aggregate]) -> None:
+    case, source, wanted = drawn
+    assume(case.events)
+    groups: dict[Any, list[Any]] = {}
+    for row in case.events:
+        groups.setdefault(tuple(row.get(name) for name in case.partition), []).append(row)
+    expected = _expected(case, lambda: {key: changes(event_query(case), rows, wanted) for key, rows in groups.items()})
+    spec = _changes_spec(case, source)
+    ahead = any(sequence.behind for sequence in sequences(event_pattern(case.pattern)))
+    table = _table(case)
+    found: dict[Any, list[tuple[Any, Any]]] = {key: [] for key in groups}
+    decide, bucket = compile(spec), Bucket()
+    for arrival in data.draw(arrivals(table["ts"].to_pylist()), label="arrivals"):
+        turn = step(spec, decide, bucket, _rows(table, arrival), arrival.until)
+        bucket = turn.bucket
+        for row in (row for part in turn.found for row in part.to_pylist()):
+            before = found[tuple(row[f"key{i}"] for i in range(len(case.partition)))]
+            assert row[BEFORE + "a0"] == (before[-1][1] if before else 0 if wanted[0] == "count" else None)
+            before.append((row["t"], row["a0"]))
+        assert case.within is not None
+        late = case.within if ahead else 1
+        known = {key: [(t, v) for t, v in rows if t + late <= arrival.until] for key, rows in expected.items()}
+        assert found == known
+        assert turn.due is None or turn.due > arrival.until
+
+
+@settings(max_examples=150, deadline=None)
+@given(st.data(), measured())
+def test_totals(data: st.DataObject, drawn: tuple[EventCase, MatchAggregate, Aggregate]) -> None:
+    case, source, wanted = drawn
+    assume(case.events)
+    query = event_query(case)
+    every = _expected(case, lambda: match_events(query, case.events))
+    spec = _totals_spec(case, [source])
+    table = _table(case)
+    ahead = any(sequence.behind for sequence in sequences(event_pattern(case.pattern)))
+    try:
+        decide = compile(spec)
+    except CepUnsupportedError as error:
+        assert "MIN and MAX" in error.message and wanted[0] in ("min", "max") and ahead
+        assume(False)
+    bucket, totals = Bucket(), {}
+    for arrival in data.draw(arrivals(table["ts"].to_pylist()), label="arrivals"):
+        turn = step(spec, decide, bucket, _rows(table, arrival), arrival.until)
+        bucket = turn.bucket
+        for row in (row for part in turn.found for row in part.to_pylist()):
+            key = tuple(row[f"key{i}"] for i in range(len(case.partition)))
+            assert row[KNOWN] == (key in totals)
+            assert row[BEFORE + "a0"] == totals.get(key, 0 if wanted[0] == "count" else None)
+            totals[key] = row["a0"]
+        groups: dict[Any, list[Any]] = {}
+        for match in every:
+            events = [case.events[i] for _, value in match for i in _taken(value)]
+            times = [event["ts"] for event in events]
+            assert case.within is not None
+            if (min(times) + case.within if ahead else max(times) + 1) <= arrival.until:
+                groups.setdefault(tuple(events[0].get(name) for name in case.partition), []).append(match)
+        assert totals == {key: aggregate(matches, case.events, wanted) for key, matches in groups.items()}
+    assert bucket.rows is None
+
+
+def test_several_patterns_and_sums_of_doubles() -> None:
+    rows = tuple(
+        {"id": i, "type": kind, "ts": i, "x": x, "k": k}
+        for i, (kind, k, x) in enumerate(
+            [("A", 1, 0.5), ("A", 2, 2.0), ("B", 1, 1.0), ("B", 2, 4.0), ("C", 1, 8.0)] * 3
+        )
+    )
+    case = EventCase("several", "SEQ(A a, B b, C c)", rows, within=100, partition=("k",))
+    spec = _totals_spec(case, [MatchAggregate("count"), MatchAggregate("sum", "b", "x", "double")])
+    clause = spec.of
+    assert isinstance(clause, AggregateSpec)
+    patterns = (NamedPattern("ab", event_pattern("SEQ(A a, B b)")), NamedPattern("abc", clause.pattern))
+    clause = replace(clause, patterns=patterns, outputs=(AggregateOutput("pattern", PatternName()), *clause.outputs))
+    spec, table = replace(spec, of=clause), _table(case)
+    answers = []
+    for plan in ([Arrival((i,), i) for i in range(len(rows))], [Arrival(tuple(range(len(rows))), 0)]):
+        bucket, decide, totals = Bucket(), compile(spec), {}
+        for arrival in [*plan, Arrival((), EVER)]:
+            turn = step(spec, decide, bucket, _rows(table, arrival), arrival.until)
+            bucket = turn.bucket
+            for row in (row for part in turn.found for row in part.to_pylist()):
+                totals[row["pattern"], row["key0"]] = row["a0"], row["a1"]
+        answers.append(totals)
+    assert answers[0] == answers[1] == {("ab", 1): (6, 6.0), ("ab", 2): (6, 24.0), ("abc", 1): (10, 10.0)}
+
+
+def test_totals_that_overflow() -> None:
+    rows = tuple({"id": i, "type": "A", "ts": i, "x": 2**62, "k": 1} for i in range(3))
+    case = EventCase("overflow", "SEQ(A a)", rows, within=10, partition=("k",))
+    spec, table = _totals_spec(case, [MatchAggregate("sum", "a", "x")]), _table(case)
+    decide, bucket = compile(spec), Bucket()
+    bucket = step(spec, decide, bucket, _rows(table, Arrival((0,), 1)), 1).bucket
+    with pytest.raises(CepDataError, match=r"SUM\(a.x\) over the matches is outside the range of BIGINT"):
+        step(spec, decide, bucket, _rows(table, Arrival((1,), 2)), 2)
+
+
+def _expected(case: EventCase, answer: Any) -> Any:
+    try:
+        found = answer()
+        check(aggregate_spec(case, []))
+    except (UndefinedError, CepUnsupportedError, CepAnalysisError):
+        assume(False)
+    return found
+
+
+def _taken(value: Any) -> tuple[int, ...]:
+    if value is None:
+        return ()
+    return value if isinstance(value, tuple) else (value,)
+
+
+def _rows(table: pa.Table, arrival: Arrival) -> list[pa.Table]:
+    return [table.take(list(arrival.rows))] if arrival.rows else []
+
+
+def _changes_spec(case: EventCase, source: MatchAggregate) -> StreamSpec:
+    spec = _totals_spec(case, [source])
+    assert isinstance(spec.of, AggregateSpec)
+    classes = "class" if any(map(equivalence, case.where)) else None
+    outputs = (AggregateOutput("t", EmitTime("ts")), *spec.of.outputs)
+    return replace(spec, of=replace(spec.of, outputs=outputs, emit="ts", classes=classes, partition=case.partition))
+
+
+def _totals_spec(case: EventCase, sources: list[MatchAggregate]) -> StreamSpec:
+    clause = aggregate_spec(case, sources)
+    attributes = [name for text in case.where if (name := equivalence(text)) is not None]
+    keys = tuple(AggregateOutput(f"key{i}", GroupColumn(name)) for i, name in enumerate(case.partition))
+    return _stream(replace(clause, outputs=(*keys, *clause.outputs)), [*case.partition, *attributes])
+
+
+def _stream(clause: AggregateSpec, keys: list[str]) -> StreamSpec:
+    unique = tuple(dict.fromkeys(keys))
+    return StreamSpec(clause, unique, (OrderColumn("ts"),), "ts", "identity", "{}", deadline="deadline")
+
+
+def _table(case: EventCase) -> pa.Table:
+    """The events in order of their time; those without a class take part in nothing."""
+    attributes = [name for text in case.where if (name := equivalence(text)) is not None]
+    whole = replace(case, partition=(), where=tuple(text for text in case.where if equivalence(text) is None))
+    table = pa.concat_tables(event_tables(whole))
+    absent = np.zeros(table.num_rows, np.bool_)
+    for name in attributes:
+        absent |= table[name].is_null().to_numpy()
+    for name in (name for name in table.column_names if name.startswith("mask")):
+        mask = np.where(absent, 0, np.asarray(table[name]) & (~1 if name == "mask0" else -1))
+        table = table.set_column(table.schema.get_field_index(name), name, pa.array(mask))
+    return table.drop_columns(["rank"]).append_column("identity", pa.array(np.arange(table.num_rows)))

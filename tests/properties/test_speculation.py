@@ -1,0 +1,135 @@
+"""Speculation: what is emitted, less what is taken back, is after every turn the answer over the rows that have come, up to the horizon."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Iterable
+from dataclasses import replace
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+from hypothesis import HealthCheck, assume, given, settings
+from hypothesis import strategies as st
+
+from sparkcep.engines.stream import compile
+from sparkcep.errors import CepAnalysisError, CepError, CepLimitError, CepUnsupportedError
+from sparkcep.spec.stream import DELETED, StreamSpec
+from sparkcep.streaming import fold
+from sparkcep.streaming.fold import Bucket
+from sparkcep.streaming.speculation import step
+from tests.automata import MASK, TIME, automaton_spec
+from tests.properties import test_aggregate_streams, test_automaton_streams, test_event_streams
+from tests.properties.arrivals import Arrival, arrivals
+from tests.properties.automata import automata, events
+from tests.properties.strategies import event_cases as drawn_cases
+from tests.properties.test_row_streams import cases as row_cases
+
+relaxed = settings(max_examples=100, deadline=None, suppress_health_check=list(HealthCheck))
+SIGMAS = st.sampled_from([None, None, 0, 1, 3, 10])
+
+
+@relaxed
+@given(st.data(), drawn_cases(over_closures=True), st.integers(2, 11), SIGMAS)
+def test_event_patterns(data: st.DataObject, case: Any, within: int, sigma: int | None) -> None:
+    strategy = data.draw(st.sampled_from(["any", "any", "next", "partition_contiguity"]))
+    case = replace(case, within=within, within_events=None, order=("ts",), strategy=strategy)
+    table = test_event_streams._table(case, {})
+    assume(table is not None)
+    assert table is not None
+    output = data.draw(st.sampled_from(["all", "all", "non_overlapping", "compressed"]))
+    spec = replace(test_event_streams._spec(case, output), sigma=sigma)
+    _check(data, spec, test_event_streams._sent(table), "ts")
+
+
+@relaxed
+@given(st.data(), row_cases(), SIGMAS)
+def test_row_patterns(data: st.DataObject, case: tuple[StreamSpec, list[pa.Table]], sigma: int | None) -> None:
+    spec, parts = case
+    _check(data, replace(spec, sigma=sigma), pa.concat_tables(parts), "ts")
+
+
+@relaxed
+@given(st.data(), automata(), st.lists(events(), min_size=1, max_size=2), SIGMAS)
+def test_automata(data: st.DataObject, automaton: Any, partitions: list[Any], sigma: int | None) -> None:
+    partitions = [part for part in partitions if part]
+    assume(partitions and automaton.within is not None)
+    table = test_automaton_streams._table(automaton, partitions)
+    sent = table.set_column(table.column_names.index(MASK), MASK, pc.bit_wise_and(table[MASK], ~1))
+    spec = test_automaton_streams._spec(automaton_spec(automaton, partitions))
+    _check(data, replace(spec, sigma=sigma), sent, TIME)
+
+
+@relaxed
+@given(st.data(), test_aggregate_streams.measured(), SIGMAS)
+def test_changes_of_aggregates(data: st.DataObject, drawn: Any, sigma: int | None) -> None:
+    case, source, _ = drawn
+    assume(case.events)
+    spec = replace(test_aggregate_streams._changes_spec(case, source), sigma=sigma)
+    _check(data, spec, test_aggregate_streams._table(case), "ts")
+
+
+def test_a_late_event_takes_a_match_back() -> None:
+    rows = tuple({"id": name, "type": name[0].upper(), "ts": int(name[1:])} for name in ("a1", "b5", "n3", "z99"))
+    table = test_event_streams._table(
+        case := test_event_streams.EventCase("late", "SEQ(A a, NOT N n, B b)", rows, within=50), {}
+    )
+    assert table is not None
+    spec = replace(test_event_streams._spec(case, "all"), sigma=None)
+    by_id = {row["id"]: i for i, row in enumerate(table.to_pylist())}
+    plan = [Arrival((by_id["a1"], by_id["b5"]), 0), Arrival((by_id["n3"],), 2), Arrival((by_id["z99"],), 60)]
+    bucket, found = Bucket(), []
+    for arrival in plan:
+        turn = step(
+            spec, compile(spec), bucket, [test_event_streams._sent(table).take(list(arrival.rows))], arrival.until
+        )
+        bucket = turn.bucket
+        found.append([(row["b"]["id"], row[DELETED]) for part in turn.found for row in part.to_pylist()])
+    assert found == [[("b5", False)], [("b5", True)], []]
+
+
+def _check(data: st.DataObject, spec: StreamSpec, table: pa.Table, time: str) -> None:
+    """Fold ``table`` as drawn; ``time``: the column of times."""
+    plan = data.draw(arrivals(table[time].to_pylist()), label="arrivals")
+    try:
+        decide = compile(spec)
+        _folded(spec, decide, table, time, plan)
+    except (CepAnalysisError, CepUnsupportedError, CepLimitError):
+        assume(False)
+
+
+def _folded(spec: StreamSpec, decide: Any, table: pa.Table, time: str, plan: list[Arrival]) -> None:
+    bucket, net, come = Bucket(), Counter[str](), list[int]()
+    conservative = replace(spec, sigma=0)
+    for arrival in plan:
+        new = [table.take(list(arrival.rows))] if arrival.rows else []
+        come += arrival.rows
+        try:
+            turn = step(spec, decide, bucket, new, arrival.until)
+        except CepError as error:
+            if error.kind != "CEP_DATA":
+                raise
+            assume(False)
+        bucket = turn.bucket
+        deletes = [part for part in turn.found if DELETED in part.column_names]
+        assert len(deletes) == (0 if spec.sigma == 0 else len(turn.found))
+        for line, taken_back in _lines(turn.found):
+            net[line] += -1 if taken_back else 1
+            assert net[line] >= 0
+        until = max(arrival.until, bucket.until)
+        times = [t for t in table[time].take(come).to_pylist() if t >= until] if come else []
+        if times and spec.sigma != 0:
+            most = max(times) + 1
+            until = max(until, most if spec.sigma is None else min(most, until + spec.sigma))
+        rows = [table.take(come)] if come else []
+        whole = fold.step(conservative, decide, Bucket(), rows, until).found
+        assert +net == Counter(line for line, _ in _lines(whole))
+        assert turn.due is None or turn.due > arrival.until
+
+
+def _lines(found: Iterable[pa.Table]) -> Iterable[tuple[str, bool]]:
+    for part in found:
+        for row in part.to_pylist():
+            taken_back = row.pop(DELETED, False)
+            yield json.dumps(row, default=str, sort_keys=True), taken_back
