@@ -14,8 +14,6 @@ from pyspark.sql import SparkSession
 from sparkcep.errors import CepAnalysisError, CepError
 
 FUNCTION_NAME = "cep_stream"
-PROVIDER = "spark.sql.streaming.stateStore.providerClass"
-ROCKSDB = "org.apache.spark.sql.execution.streaming.state.RocksDBStateStoreProvider"
 
 
 class StreamBuilder:
@@ -46,13 +44,3 @@ class StreamBuilder:
 
     class Java:
         implements = ["scala.Function1"]
-
-
-def require_timers(spark: SparkSession) -> None:
-    """Raise CepAnalysisError if the session's state store has no timers."""
-    if spark.conf.get(PROVIDER, None) != ROCKSDB:
-        raise CepAnalysisError(
-            "a pattern over a stream keeps its state in RocksDB, and this session has another state store",
-            code="STREAM_STATE_STORE",
-            hint=f"SET {PROVIDER} = {ROCKSDB}",
-        )

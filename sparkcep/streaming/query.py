@@ -19,10 +19,10 @@ from pyspark.sql.types import StructType
 from sparkcep.spec import from_json
 from sparkcep.spec.stream import BUCKET, WATERMARK, StreamSpec
 from sparkcep.streaming import busy
-from sparkcep.streaming.function import require_timers
 from sparkcep.streaming.monitor import OBSERVATION
 from sparkcep.streaming.packets import packed, unpacked
 from sparkcep.streaming.processor import TURN, BucketProcessor
+from sparkcep.streaming.state_store import require_timers
 from sql_functions.worker import answer_at_once, settle
 
 METRICS = ("events", "late", "rows_kept", "matches", "state_bytes", "put_bytes", "engine_ms", "final_rows")

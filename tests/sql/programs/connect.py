@@ -11,8 +11,8 @@ from pyspark.sql.functions import pandas_udf
 import sparkcep
 import sparkcep.notebook.magic as magics
 from sparkcep.errors import CepAnalysisError, CepSyntaxError, CepUnsupportedError
-from sparkcep.streaming.function import PROVIDER, ROCKSDB
 from sparkcep.streaming.monitor import StreamMonitor
+from sparkcep.streaming.state_store import PROVIDER, ROCKSDB
 
 folder = tempfile.mkdtemp()
 spark = (
