@@ -42,6 +42,7 @@ class StreamSettings:
     """How clauses over streams run. ``late_rows``: what becomes of rows later than the watermark allows. ``retention``: the WITHIN of clauses that
     have none, as text of an interval. ``buckets``: into how many states the partitions of a clause are put; a checkpoint fixes it. ``speculative``:
     matches are emitted before the watermark says that they stand; ``sigma``: how far beyond it, in microseconds (None: however far).
+    ``view`` names a relation that is the stream of a StreamSpec (JSON) over a query (Spark Connect); None: a call of ``cep_stream``.
     """
 
     late_rows: LateRows = "drop"
@@ -49,6 +50,7 @@ class StreamSettings:
     buckets: int = 8
     speculative: bool = False
     sigma: int | None = None
+    view: Callable[[str, str], str] | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import ipaddress
 import os
-import signal
 import threading
 from collections.abc import Mapping
 from contextlib import suppress
@@ -20,9 +19,10 @@ from pyspark.sql import SparkSession
 
 from sparkcep.errors import CepUnsupportedError
 from sparkcep.session import session
+from sparkcep.session.warehouse import CATALOG, keep_log, storage
 
 DEFAULTS: Mapping[str, str] = {
-    "spark.sql.catalogImplementation": "hive",
+    **CATALOG,
     "spark.ui.enabled": "false",
     "spark.log.level": "WARN",
 }
@@ -31,7 +31,6 @@ DEFAULTS: Mapping[str, str] = {
 UNAUTHENTICATED = frozenset({"", "NONE", "NOSASL"})
 """Values of hive.server2.authentication that admit everybody."""
 
-_CONNECTION_URL = "spark.hadoop.javax.jdo.option.ConnectionURL"
 _HOST = "HIVE_SERVER2_THRIFT_BIND_HOST"
 _PORT = "HIVE_SERVER2_THRIFT_PORT"
 _REGISTERED = 2
@@ -44,13 +43,13 @@ class ThriftServer:
     """A running HiveThriftServer2 and the Spark session it belongs to."""
 
     def __init__(self, spark: SparkSession, java_server: Any) -> None:
-        self._spark = spark
+        self.spark = spark
         self._java_server = java_server
         self.port = int(_thrift_service(java_server).getPortNumber())
 
     def wait(self, told_to_stop: threading.Event) -> bool:
         """Block until ``told_to_stop`` is set (True) or the JVM is gone (False)."""
-        process = self._spark.sparkContext._gateway.proc
+        process = self.spark.sparkContext._gateway.proc
         while not told_to_stop.wait(_ALIVE_SECONDS):
             if process.poll() is not None:
                 return False
@@ -61,7 +60,7 @@ class ThriftServer:
         with suppress(Py4JError, OSError):
             self._java_server.stop()
         with suppress(Py4JError, OSError):
-            self._spark.stop()
+            self.spark.stop()
 
 
 def start(
@@ -73,8 +72,7 @@ def start(
     """
     os.environ |= {_HOST: host, _PORT: str(port)}  # in Spark's server these override its settings
     spark = session("sparkcep thriftserver", master, **server_settings(host, port, settings, warehouse))
-    if warehouse is not None:
-        spark._jvm.System.setProperty("derby.stream.error.file", str(warehouse.resolve() / ".derby.log"))
+    keep_log(spark, warehouse)
     try:
         authentication = _hive_setting(spark, "hive.server2.authentication")
         if not insecure:
@@ -96,20 +94,7 @@ def server_settings(host: str, port: int, settings: Mapping[str, str], warehouse
         "spark.hadoop.hive.server2.thrift.port": str(port),
         "spark.hadoop.hive.server2.thrift.http.port": str(port),
     }
-    return {**DEFAULTS, **_storage(warehouse), **given, **address}
-
-
-def _storage(warehouse: Path | None) -> dict[str, str]:
-    """Tables in ``warehouse`` and their metastore beside them; None leaves both to Spark (hive-site.xml, the working directory)."""
-    if warehouse is None:
-        return {}
-    folder = warehouse.resolve()
-    folder.mkdir(parents=True, exist_ok=True)
-    metastore = folder / ".metastore"
-    return {
-        "spark.sql.warehouse.dir": str(folder),
-        _CONNECTION_URL: f"jdbc:derby:;databaseName={metastore};create=true",
-    }
+    return {**DEFAULTS, **storage(warehouse), **given, **address}
 
 
 def require_authentication(host: str, authentication: str) -> None:
@@ -129,14 +114,6 @@ def is_loopback(host: str) -> bool:
         return ipaddress.ip_address(host.strip("[]")).is_loopback
     except ValueError:
         return host.lower() == "localhost"
-
-
-def stop_on_signals() -> threading.Event:
-    """An event that SIGTERM and SIGINT set, replacing their previous handlers."""
-    told_to_stop = threading.Event()
-    for number in (signal.SIGTERM, signal.SIGINT):
-        signal.signal(number, lambda *_: told_to_stop.set())
-    return told_to_stop
 
 
 def start_error(error: Py4JJavaError) -> str:

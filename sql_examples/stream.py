@@ -17,7 +17,7 @@ import click
 
 import sparkcep
 from sparkcep.cli import QUIET, print_table
-from sparkcep.streaming.monitor import StreamMonitor
+from sparkcep.streaming.monitor import StreamMonitor, follow
 
 PAYMENTS = """SELECT timestamp AS at, PMOD(XXHASH64(value), 500) AS card, ROUND(EXP(7 * RAND(1)), 2) AS amount,
     ELEMENT_AT(ARRAY('Oslo', 'Lyon', 'Graz'), CAST(1 + 3 * RAND(2) AS INT)) AS city FROM ticks"""
@@ -46,7 +46,8 @@ def main(seconds: float, rate: int, picture: Path) -> None:
             f"{rate} payments a second; a small one, and within five seconds a large one elsewhere:\n\n{QUERY}\n"
         )
         query = start(spark, rate, folder)
-        follow(query, seconds)
+        until = time.monotonic() + seconds
+        follow(query, lambda wait: _slept(wait) >= until, click.echo)
         StreamMonitor(query).figure().savefig(picture)
         query.stop()
         report(spark, picture)
@@ -64,22 +65,6 @@ def start(spark: Any, rate: int, folder: Path) -> Any:
     return writer.toTable("found")
 
 
-def follow(query: Any, seconds: float) -> None:
-    """Print a line for each micro-batch. Raises what ends the query."""
-    until, seen = time.monotonic() + seconds, -1
-    while time.monotonic() < until:
-        if query.awaitTermination(0.2):
-            return
-        batches = [one for one in StreamMonitor(query).batches() if one.number > seen]
-        for one in batches:
-            lag = "" if one.lag is None else f", watermark {one.lag:.1f} s behind"
-            click.echo(
-                f"micro-batch {one.number:3}: {one.events_per_second:8,.0f} events/s, {one.rows_kept:7,} rows kept,"
-                f" {one.matches:5,} matches{lag}"
-            )
-        seen = max([seen, *(one.number for one in batches)])
-
-
 def report(spark: Any, picture: Path) -> None:
     """Print some matches, and where the chart is."""
     found = spark.table("found")
@@ -87,6 +72,12 @@ def report(spark: Any, picture: Path) -> None:
     click.echo("")
     print_table(found.columns, rows)
     click.echo(f"{found.count():,} matches ({len(rows)} shown); the chart of the stream: {picture}")
+
+
+def _slept(seconds: float) -> float:
+    """The time after a sleep."""
+    time.sleep(seconds)
+    return time.monotonic()
 
 
 if __name__ == "__main__":

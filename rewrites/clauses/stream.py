@@ -118,7 +118,5 @@ def automaton_stream(
 
 def _refuse(clause: Clause, options: Options) -> None:
     """What no stream of this session answers."""
-    if options.function is not None:
-        raise no_stream("Spark Connect: a clause", clause.site.input)
     if options.analyze or options.timeline:
         raise no_stream("EXPLAIN ANALYZE PATTERN and time lines", clause.site.keyword)

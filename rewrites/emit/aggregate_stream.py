@@ -68,7 +68,9 @@ def aggregate_stream(
     query = bound.relation.alone(text_of(with_turn_columns(rows, streamed, keys, settings, spec.partition)))
     columns = _columns(of, types)
     stream = stream_spec(of, keys, streamed, bound.relation, settings, columns, event_time=EMIT_TIME)
-    result = _measured(list(measures), of, types, stream_call(stream, query, columns), columns_beside(stream), settings)
+    result = _measured(
+        list(measures), of, types, stream_call(stream, query, columns, settings), columns_beside(stream), settings
+    )
     return Emitted(stream, f"({text_of(result)})")
 
 

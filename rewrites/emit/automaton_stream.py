@@ -38,5 +38,5 @@ def automaton_stream(
     values = [output.name for output in spec.outputs if isinstance(output.source, FinalState | RegisterValue)]
     identity = f"CAST(XXHASH64({', '.join(map(quoted, [_FIRST, _LAST, *values]))}) AS STRING)"
     last = last_columns(spec, [identity], settings)
-    result = exp.select(*results(bound), *last).from_(stream_call(stream, query, columns))
+    result = exp.select(*results(bound), *last).from_(stream_call(stream, query, columns, settings))
     return Emitted(stream, f"({text_of(result)})")

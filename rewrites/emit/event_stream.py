@@ -60,7 +60,7 @@ def event_pattern_stream(
     query = bound.relation.alone(text_of(with_turn_columns(rows, streamed, keys, settings, together)))
     columns = list(flat_columns(found))
     stream = stream_spec(of, keys, streamed, bound.relation, settings, columns, event_time="match_end")
-    matches = structs(stream_call(stream, query, columns), of.outputs, columns_beside(stream))
+    matches = structs(stream_call(stream, query, columns, settings), of.outputs, columns_beside(stream))
     last = last_columns(spec, [_text(output) for output, _ in _identities(bound)], settings)
     result = exp.select(*(raw(quoted(output.name)) for output in spec.outputs), *last).from_(matches)
     for conjunct in bound.residual:

@@ -39,7 +39,7 @@ def row_pattern_stream(
     stream = stream_spec(of, spec.partition, streamed, bound.relation, settings, columns, bound.deadline)
     identities = [f"COALESCE({quoted(_FIRST)}, {quoted(_CURRENT)})", f"COALESCE({quoted(_LAST)}, '')"]
     last = last_columns(spec, identities, settings)
-    result = exp.select(*results(bound), *last).from_(stream_call(stream, query, columns))
+    result = exp.select(*results(bound), *last).from_(stream_call(stream, query, columns, settings))
     return Emitted(stream, f"({text_of(result)})")
 
 

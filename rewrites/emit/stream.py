@@ -91,10 +91,15 @@ def stream_spec(
     )
 
 
-def stream_call(spec: StreamSpec, rows: str, columns: Iterable[tuple[str, DataType]]) -> exp.Expression:
-    """``cep_stream('<StreamSpec JSON>', 'rows') AS `__cep```, with its ``columns`` decoded."""
-    call = exp.Anonymous(this=FUNCTION_NAME, expressions=[exp.Literal.string(to_json(spec)), exp.Literal.string(rows)])
-    table = exp.Table(this=call, alias=exp.TableAlias(this=exp.to_identifier(ALIAS, quoted=True)))
+def stream_call(
+    spec: StreamSpec, rows: str, columns: Iterable[tuple[str, DataType]], settings: StreamSettings
+) -> exp.Expression:
+    """``cep_stream('<StreamSpec JSON>', 'rows') AS `__cep```, or the view that stands for it, with its ``columns`` decoded."""
+    texts = to_json(spec), rows
+    called: exp.Expression = exp.Anonymous(this=FUNCTION_NAME, expressions=[exp.Literal.string(text) for text in texts])
+    if settings.view is not None:
+        called = exp.to_identifier(settings.view(*texts), quoted=True)
+    table = exp.Table(this=called, alias=exp.TableAlias(this=exp.to_identifier(ALIAS, quoted=True)))
     schema = StructType.fromJson(json.loads(spec.schema))
     return decoded_columns(table, [*columns, *((name, schema[name].dataType) for name in columns_beside(spec))])
 

@@ -43,7 +43,7 @@ from rewrites import RULES, Options
 from rewrites.settings import evaluation, stream_settings
 from sparkcep.engines.support import check
 from sparkcep.errors import CepAnalysisError
-from sparkcep.streaming.function import PROVIDER, ROCKSDB
+from sparkcep.streaming.state_store import PROVIDER, ROCKSDB
 
 PREFIX = "sparkcep."
 """The common prefix of our settings."""

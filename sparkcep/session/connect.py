@@ -1,15 +1,17 @@
 """The extension of a Spark Connect client session: the rewrite happens in the client's ``sql``.
 
-The JVM is out of reach, so each MatchSpec is registered as a UDTF of its own in the server's session (``sql_functions.register``).
+The JVM is out of reach, so each MatchSpec is registered as a UDTF of its own in the server's session (``sql_functions.register``), and a clause over
+a stream as a temporary view of the streaming DataFrame.
 """
 
 from __future__ import annotations
 
+import hashlib
 from dataclasses import replace
 from functools import partial
 from typing import Any
 
-from rewrites import InputError, Rewritten, positional_name
+from rewrites import InputError, Options, Rewritten, positional_name
 from sparkcep.errors import CepUnsupportedError
 from sparkcep.session.aggregate_functions import connect_function as aggregate_function
 from sparkcep.session.config import options
@@ -17,6 +19,7 @@ from sparkcep.session.patterns import SessionPatterns
 from sparkcep.session.server_packages import require_packages
 from sparkcep.session.statement import analysed as analysed_statement
 from sparkcep.session.statement import concerns, lasting_view, runs_no_pattern, spark_sql
+from sparkcep.streaming.function import FUNCTION_NAME as STREAM_NAME
 from sql_functions.catalog import connect_describe
 from sql_functions.register import connect_expand, connect_function
 
@@ -35,7 +38,7 @@ def install(spark: Any) -> None:
             return original(text, args, **values)
         run = _over(frames, original)
         named = named_arguments(args)
-        query = _rewritten(spark, formatted, lambda query: run(query, named))
+        query = _rewritten(spark, formatted, lambda query: run(query, named), _shown(named))
         if not runs_no_pattern(formatted):
             _refuse_lasting_view(formatted)
             require_packages(spark)
@@ -60,11 +63,9 @@ def rewritten(spark: Any, text: str) -> str:
 
 def analysed(spark: Any, text: str, **changes: Any) -> Rewritten:
     """All stages of rewriting ``text``, with ``changes`` to the session's ``Options``."""
-    found = options(lambda name: spark.conf.get(name, None))
-    function = lambda spec_json: connect_function(spark, spec_json)  # noqa: E731
     sql = getattr(spark, _ORIGINAL, spark.sql)
     try:
-        found = replace(found, function=function, **changes)
+        found = replace(_options(spark, sql), **changes)
         return analysed_statement(text, connect_describe(sql), found, _patterns(spark, sql))
     except InputError as error:
         raise error.cause from None
@@ -115,15 +116,36 @@ def named_arguments(args: Any) -> dict[str, Any] | None:
     return args  # type: ignore[no-any-return]
 
 
-def _rewritten(spark: Any, text: str, sql: Any) -> str:
-    found = options(lambda name: spark.conf.get(name, None))
-    function = lambda spec_json: connect_function(spark, spec_json)  # noqa: E731
+def _shown(named: dict[str, Any] | None) -> str:
+    """A statement's arguments as text, which tells them from others."""
+    return f"\n{sorted(named.items(), key=str)}" if named else ""
+
+
+def _rewritten(spark: Any, text: str, sql: Any, arguments: str = "") -> str:
     aggregate = partial(aggregate_function, spark, sql)
     try:
-        found = replace(found, function=function, aggregate_function=aggregate)
+        found = replace(_options(spark, sql, arguments), aggregate_function=aggregate)
         return spark_sql(text, connect_describe(sql), found, _patterns(spark, sql))
     except InputError as error:
         raise error.cause from None
+
+
+def _options(spark: Any, sql: Any, arguments: str = "") -> Options:
+    """The session's, with what stands for our functions in it. ``sql`` runs queries with ``arguments``."""
+    found = options(lambda name: spark.conf.get(name, None))
+    view = lambda spec_json, query: _stream_view(spark, spec_json, query, sql, arguments)  # noqa: E731
+    function = lambda spec_json: connect_function(spark, spec_json)  # noqa: E731
+    return replace(found, function=function, stream=replace(found.stream, view=view))
+
+
+def _stream_view(spark: Any, spec_json: str, query: str, sql: Any, arguments: str) -> str:
+    """Make a temporary view of the stream of a clause; its name."""
+    from sparkcep.streaming.query import stream  # with all that it needs, which few sessions do
+
+    digest = hashlib.sha256(f"{spec_json}\n{query}{arguments}".encode()).hexdigest()[:16]
+    name = f"{STREAM_NAME}_{digest}"
+    stream(spark, spec_json, query, sql, arguments).createOrReplaceTempView(name)
+    return name
 
 
 def _patterns(spark: Any, sql: Any) -> SessionPatterns:

@@ -83,8 +83,10 @@ _WATCHED: set[str] = set()
 
 
 def watch(spark: SparkSession) -> None:
-    """Log the busy keys of all streams that a session starts from now on."""
-    session: Any = spark._jsparkSession  # type: ignore[attr-defined]
+    """Log the busy keys of all streams that a session starts from now on. Not in Spark Connect, where the listener cannot be in the driver."""
+    if not hasattr(spark, "_jsparkSession"):
+        return
+    session: Any = spark._jsparkSession
     name = str(session.sessionUUID())
     if name not in _WATCHED:
         wrapper = spark._jvm.org.apache.spark.sql.streaming.PythonStreamingQueryListenerWrapper  # type: ignore[union-attr]

@@ -14,8 +14,6 @@ from pyspark.sql import SparkSession
 from sparkcep.errors import CepAnalysisError, CepError
 
 FUNCTION_NAME = "cep_stream"
-PROVIDER = "spark.sql.streaming.stateStore.providerClass"
-ROCKSDB = "org.apache.spark.sql.execution.streaming.state.RocksDBStateStoreProvider"
 
 
 class StreamBuilder:
@@ -42,12 +40,6 @@ class StreamBuilder:
 
         jvm = self._context._jvm
         spark = SparkSession(self._context, jvm.org.apache.spark.sql.classic.SparkSession.active())
-        if spark.conf.get(PROVIDER) != ROCKSDB:
-            raise CepAnalysisError(
-                "a pattern over a stream keeps its state in RocksDB, and this session has another state store",
-                code="STREAM_STATE_STORE",
-                hint=f"SET {PROVIDER} = {ROCKSDB}",
-            )
         return stream(spark, spec_json, query)._jdf.queryExecution().logical()
 
     class Java:

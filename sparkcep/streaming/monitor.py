@@ -7,7 +7,7 @@ is stopped.
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from io import BytesIO
@@ -19,23 +19,42 @@ OBSERVATION = "sparkcep"
 """The name of a clause's observed metrics begins with this."""
 PANELS = ("events per second", "rows kept", "matches", "watermark's lag (s)")
 DPI = 110
+LOOK = 0.2
+"""Seconds between two looks at a running query."""
 EPOCH = "1970-01-01T00:00:00Z"
 
 
 @dataclass(frozen=True, slots=True)
 class MicroBatch:
-    """One micro-batch; ``lag``: seconds from the watermark to the greatest event time, None before there is one."""
+    """One micro-batch. ``rows_kept``, ``state_bytes``, ``matches``, ``late``: as the clauses' turns count them (``has_clause``: there are some).
+    ``lag``: seconds from the watermark to the greatest event time, None before there is one."""
 
     number: int
+    events: int
     events_per_second: float
     rows_kept: int
+    state_bytes: int
     matches: int
+    late: int
     lag: float | None
+    has_clause: bool
 
     @property
     def values(self) -> tuple[float | None, ...]:
         """One value for each of PANELS."""
         return self.events_per_second, self.rows_kept, self.matches, self.lag
+
+    def __str__(self) -> str:
+        """One line."""
+        parts = [f"micro-batch {self.number:3}: {self.events:7,} events, {self.events_per_second:7,.0f} a second"]
+        if self.has_clause:
+            parts.append(f"{self.rows_kept:7,} rows kept ({self.state_bytes / 1024:,.0f} KiB)")
+            parts.append(f"{self.matches:5,} matches")
+        if self.lag is not None:
+            parts.append(f"watermark {self.lag:.1f} s behind")
+        if self.late:
+            parts.append(f"{self.late:,} late")
+        return ", ".join(parts)
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -87,6 +106,24 @@ class StreamMonitor:
         return self
 
 
+def follow(query: Any, stopped: Callable[[float], bool], report: Callable[[MicroBatch], None]) -> int:
+    """Report each micro-batch of a running query once, until ``stopped`` (it may wait so many seconds) or the query has ended; how many there were.
+
+    Raises what ends the query.
+    """
+    seen, count = -1, 0
+    ended = False
+    while not ended:
+        ended = stopped(LOOK) or not query.isActive
+        for one in StreamMonitor(query).batches():
+            if one.number > seen:
+                report(one)
+                seen, count = one.number, count + 1
+    if (failure := query.exception()) is not None:
+        raise failure
+    return count
+
+
 def stream_monitor(query: Any, every: float = 2.0) -> StreamMonitor:
     """Draw a running query: events, rows kept, matches, the watermark's lag. Needs ``pip install 'sparkcep[notebook]'``."""
     try:
@@ -101,11 +138,19 @@ def _micro_batch(progress: Any) -> MicroBatch:
     counts = list(_observed(progress["observedMetrics"]))
     return MicroBatch(
         number=progress["batchId"],
+        events=progress.numInputRows,
         events_per_second=progress["processedRowsPerSecond"] or 0.0,
-        rows_kept=sum(one["rows_kept"] or 0 for one in counts),
-        matches=sum(one["matches"] or 0 for one in counts),
+        rows_kept=_total(counts, "rows_kept"),
+        state_bytes=_total(counts, "state_bytes"),
+        matches=_total(counts, "matches"),
+        late=_total(counts, "late"),
         lag=_lag(progress["eventTime"]),
+        has_clause=bool(counts),
     )
+
+
+def _total(counts: Iterable[Mapping[str, Any]], name: str) -> int:
+    return sum(one[name] or 0 for one in counts)
 
 
 def _lag(times: Mapping[str, str]) -> float | None:
@@ -115,8 +160,15 @@ def _lag(times: Mapping[str, str]) -> float | None:
     return _seconds(times["max"]) - _seconds(times["watermark"])
 
 
-def _observed(metrics: Mapping[str, Any]) -> Iterable[Any]:
-    return (row for name, row in metrics.items() if name.startswith(OBSERVATION))
+def _observed(metrics: Mapping[str, Any]) -> Iterable[Mapping[str, Any]]:
+    return (_counts(row.asDict()) for name, row in metrics.items() if name.startswith(OBSERVATION))
+
+
+def _counts(row: Mapping[str, Any]) -> Mapping[str, Any]:
+    """A row of metrics by their names; Spark Connect gives the row's values and its schema instead."""
+    if set(row) != {"values", "schema"}:
+        return row
+    return dict(zip((field["name"] for field in row["schema"]["fields"]), row["values"], strict=True))
 
 
 def _seconds(text: str) -> float:

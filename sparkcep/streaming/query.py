@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from functools import partial
 from typing import Any
 
@@ -22,18 +22,25 @@ from sparkcep.streaming import busy
 from sparkcep.streaming.monitor import OBSERVATION
 from sparkcep.streaming.packets import packed, unpacked
 from sparkcep.streaming.processor import TURN, BucketProcessor
+from sparkcep.streaming.state_store import require_timers
 from sql_functions.worker import answer_at_once, settle
 
 METRICS = ("events", "late", "rows_kept", "matches", "state_bytes", "put_bytes", "engine_ms", "final_rows")
 """Sums over the buckets of a micro-batch."""
 
 
-def stream(spark: SparkSession, spec_json: str, query: str) -> DataFrame:
-    """The streaming DataFrame of a clause: the columns of the spec's outputs."""
+def stream(
+    spark: SparkSession, spec_json: str, query: str, sql: Callable[[str], DataFrame] | None = None, arguments: str = ""
+) -> DataFrame:
+    """The streaming DataFrame of a clause: the columns of the spec's outputs. ``sql`` runs ``query``, with ``arguments`` for its parameters.
+
+    Raises CepAnalysisError if the session has no state store for it.
+    """
+    require_timers(spark)
     found: Any = from_json(spec_json)
     spec: StreamSpec = found
-    clause = hashlib.sha256(f"{spec_json}\n{query}".encode()).hexdigest()[:16]
-    packets = spark.sql(query).mapInArrow(_pack, f"`{BUCKET}` int, payload binary")
+    clause = hashlib.sha256(f"{spec_json}\n{query}{arguments}".encode()).hexdigest()[:16]
+    packets = (sql or spark.sql)(query).mapInArrow(_pack, f"`{BUCKET}` int, payload binary")
     turns = packets.groupBy(BUCKET).transformWithState(
         BucketProcessor(spec_json, clause), TURN, outputMode="Append", timeMode="EventTime"
     )

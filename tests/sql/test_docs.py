@@ -2,7 +2,7 @@
 
 A block is fenced as ``sql``: its statements run, and the last one's rows must be those of the ``result`` block behind it, if there is one.
 ``sql refused CODE`` must be refused when it is analysed, ``sql fails CODE`` when it is run; ``sql not executed`` says so itself. ``python executed``
-runs with ``spark`` and ``folder``, and must print its ``result``; other Python is there to be read.
+runs with ``spark`` and ``folder``, and must print its ``result`` (nothing, where there is none); other Python is there to be read.
 """
 
 from __future__ import annotations
@@ -62,7 +62,7 @@ def test_page(session: SparkSession, page: Path, tmp_path: Path) -> None:
     for block in blocks(page):
         try:
             if block.expect == "executed":
-                assert printed(block.text, names) == block.result
+                assert printed(block.text, names) == (block.result or "")
             else:
                 run(session, block)
         except Exception as error:

@@ -1,6 +1,7 @@
 """Both clauses through Spark Connect; asserts what it sees and prints ``connect ok``."""
 
 import datetime
+import tempfile
 
 import pandas
 from IPython.core.interactiveshell import InteractiveShell
@@ -10,7 +11,10 @@ from pyspark.sql.functions import pandas_udf
 import sparkcep
 import sparkcep.notebook.magic as magics
 from sparkcep.errors import CepAnalysisError, CepSyntaxError, CepUnsupportedError
+from sparkcep.streaming.monitor import StreamMonitor
+from sparkcep.streaming.state_store import PROVIDER, ROCKSDB
 
+folder = tempfile.mkdtemp()
 spark = (
     SparkSession.builder.remote("local[2]")
     .config("spark.sql.shuffle.partitions", "2")
@@ -136,6 +140,35 @@ assert plot._repr_png_().startswith(b"\x89PNG")
 assert sorted(row.ts for row in shell.user_ns["found"].collect()) == [1, 3]
 
 spark.readStream.format("rate").load().createOrReplaceTempView("rates")
+spark.sql("CREATE TABLE clicks (k STRING, type STRING, at TIMESTAMP) USING parquet")
+spark.sql("""INSERT INTO clicks SELECT id % 3, if(id % 2 = 0, 'A', 'B'), TIMESTAMP '2026-01-01 00:00:00' + make_dt_interval(0, 0, 0, id)
+    FROM range(60)""")
+spark.sql("INSERT INTO clicks VALUES ('0', 'Z', TIMESTAMP '2026-01-01 01:00:00')")
+MATCHES = "SELECT k, a.at AS since, b.at AS until FROM {} MATCH PATTERN (SEQ(A a, B b) PARTITION BY k ORDER BY at WITHIN INTERVAL 4 SECONDS)"
+spark.sql("CREATE TEMP VIEW moving AS SELECT * FROM STREAM clicks WATERMARK at DELAY OF INTERVAL 1 SECOND")
+try:
+    spark.sql(MATCHES.format("moving"))
+except CepAnalysisError as error:
+    assert error.code == "CEP_ANALYSIS_STREAM_STATE_STORE", error
+else:
+    raise AssertionError("a state store without timers")
+spark.conf.set(PROVIDER, ROCKSDB)
+spark.conf.set("sparkcep.stream.buckets", "1")
+STREAM = "clicks WATERMARK at DELAY OF INTERVAL 1 SECOND"
+direct = spark.sql(MATCHES.format(f"STREAM {STREAM}").replace("4 SECONDS", ":w SECONDS"), {"w": 4})
+assert direct.isStreaming
+spark.sql(f"CREATE OR REPLACE TEMP VIEW pairs AS {MATCHES.format('moving')}")
+wanted = rows(MATCHES.format("clicks"))
+assert len(wanted) > 20, wanted
+direct.createOrReplaceTempView("frames")
+for name, matches in {"read": spark.readStream.table("frames"), "table": spark.table("pairs")}.items():
+    query = matches.writeStream.format("memory").queryName(name).option("checkpointLocation", f"{folder}/{name}")
+    query = query.trigger(availableNow=True).start()
+    query.awaitTermination()
+    assert rows(f"SELECT * FROM {name}") == wanted, name
+batches = StreamMonitor(query).batches()
+assert (sum(one.events for one in batches), sum(one.matches for one in batches)) == (61, len(wanted)), batches
+assert any("keeps events until" in line for line in lines(f"EXPLAIN PATTERN {MATCHES.format('moving')}"))
 SLOW = "MATCH_RECOGNIZE (ORDER BY ts MEASURES LAST(ts) AS t PATTERN (a b) DEFINE b AS array_join(array_agg(CLASSIFIER()), '') = 'ab')"
 for sql, kind in (
     (f"SELECT * FROM t {ROW.format('nope.x')}", CepAnalysisError),
@@ -144,7 +177,8 @@ for sql, kind in (
     ("SELECT * FROM t MATCH PATTERN pairs", CepAnalysisError),
     ("SELECT * FROM t MATCH AUTOMATON (START s FINAL s)", CepSyntaxError),
     (f"SELECT * FROM t {SLOW}", CepUnsupportedError),
-    ("SELECT * FROM rates MATCH_RECOGNIZE (ORDER BY timestamp PATTERN (a b))", CepUnsupportedError),
+    ("SELECT * FROM rates MATCH_RECOGNIZE (ORDER BY timestamp PATTERN (a b))", CepAnalysisError),
+    (f"CREATE VIEW lasting AS {MATCHES.format('moving')}", CepUnsupportedError),
     (f"CREATE OR REPLACE VIEW lasting AS SELECT * FROM t {ROW.format(0)}", CepUnsupportedError),
     (f"CREATE GLOBAL TEMPORARY VIEW lasting AS SELECT * FROM t {ROW.format(0)}", CepUnsupportedError),
     (f"CREATE VIEW lasting AS SELECT {COUNT.format(9)} AS n FROM t", CepUnsupportedError),

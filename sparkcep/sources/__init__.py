@@ -1,0 +1,43 @@
+"""Data sources that come with sparkcep. ``register_sources`` makes them known to a session."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from importlib.util import find_spec
+from typing import Any
+
+from pyspark.errors import PySparkException
+from pyspark.sql import SparkSession
+
+
+def register_sources(spark: SparkSession) -> None:
+    """Make the formats of this package known to ``spark``: those whose libraries are installed. Idempotent."""
+    if find_spec("confluent_kafka") is None:
+        return
+    from sparkcep.sources.kafka import KafkaSource
+
+    try:
+        with _active(spark):
+            spark.dataSource.register(KafkaSource)
+    except PySparkException as error:
+        if error.getCondition() != "DATA_SOURCE_ALREADY_EXISTS":
+            raise
+
+
+@contextmanager
+def _active(spark: Any) -> Iterator[None]:
+    """Spark looks in the *active* session whether a format is there already, and then registers it in none."""
+    if not hasattr(spark, "_jsparkSession"):  # Spark Connect: the server's business
+        yield
+        return
+    sessions = spark._jvm.org.apache.spark.sql.classic.SparkSession
+    before = sessions.getActiveSession()
+    sessions.setActiveSession(spark._jsparkSession)
+    try:
+        yield
+    finally:
+        if before.isDefined():
+            sessions.setActiveSession(before.get())
+        else:
+            sessions.clearActiveSession()
