@@ -89,7 +89,8 @@ def bind_event_stream(
     streamed = _streamed(clause, bound, source, keep_null_time)
     retention: Window | None = None
     notices = tuple(_kept_measures(clause))
-    if bound.window is None:
+    counted = bool(bound.measures) and bound.emit_changes is None
+    if bound.window is None and not (counted and settings.retention is None):
         if settings.retention is None:
             raise CepAnalysisError(
                 "without WITHIN every event of the stream stays of use for ever",
@@ -117,16 +118,13 @@ def bind_automaton_stream(
 ) -> Streamed:
     """MATCH AUTOMATON over a stream. Raises CepAnalysisError and CepUnsupportedError with spans."""
     streamed = _streamed(clause, bound, source, keep_null_time)
+    notices: tuple[Notice, ...] = ()
     if bound.window is None:
-        raise CepAnalysisError(
-            "without WITHIN every run stays open for ever",
-            code="STREAM_WITHIN",
-            span=clause.site.keyword,
-            hint="write WITHIN INTERVAL 1 HOUR",
-        )
+        kept = "without WITHIN a run stays open, with all rows since its first one, until no arc takes it further"
+        notices = (Notice(kept, clause.site.keyword, "WITHIN bounds that"),)
     at_end = all(arc.kind != "window_end" for arc in bound.arcs)
     delay = _watermarked(clause.order_by[0], bound.relation).metadata[WATERMARK] if at_end else None
-    return replace(streamed, delay=delay)
+    return replace(streamed, delay=delay, notices=notices)
 
 
 def _streamed(

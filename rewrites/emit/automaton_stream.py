@@ -27,8 +27,9 @@ def automaton_stream(
 ) -> Emitted:
     """The clause over a stream. A deadline that the engine adds is one of the time by which turns are cut."""
     below, within = added_below(streamed, bound.relation, settings), spec.within
-    if within is not None and within.deadline is None:
-        below, within = [named(streamed.time, TIME), *below], replace(within, time=TIME)
+    if within is None or within.deadline is None:
+        below = [named(streamed.time, TIME), *below]
+        within = within and replace(within, time=TIME)
     of = replace(spec, schema="", outputs=(*spec.outputs, *_IDENTITIES), within=within)
     rows = select([*read(bound, of), *(raw(quoted(name)) for name in of.masks)], events(bound, keep_null_time, below))
     query = bound.relation.alone(text_of(with_turn_columns(rows, streamed, spec.partition, settings)))

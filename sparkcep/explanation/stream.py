@@ -53,7 +53,12 @@ def _rows(of: RowPatternSpec, spec: StreamSpec) -> Iterator[str]:
 def _aggregates(of: AggregateSpec, spec: StreamSpec) -> Iterator[str]:
     ahead = any(looks_ahead(one.pattern) for one in of.patterns) if of.patterns else looks_ahead(of.pattern)
     also = " + WITHIN" if ahead else ""
-    yield "keeps events until their windows have closed; no match is built"
+    kept = (
+        "events until their windows have closed"
+        if of.within is not None
+        else "counters of the pattern's prefixes, no events"
+    )
+    yield f"keeps {kept}; no match is built"
     if of.emit is None:
         known = "the window in which NOT forbids events behind it" if ahead else "its last event"
         yield "never dropped: the values of every group"
@@ -65,7 +70,8 @@ def _aggregates(of: AggregateSpec, spec: StreamSpec) -> Iterator[str]:
 
 
 def _runs(of: AutomatonSpec, spec: StreamSpec) -> Iterator[str]:
-    yield "keeps rows from the first one on whose window is open; the runs are made again in every turn"
+    kept = "window is open" if of.within is not None else "run is open, in a state that an arc leaves"
+    yield f"keeps rows from the first one on whose {kept}; the runs are made again in every turn"
     if any(arc.kind == "window_end" for arc in of.arcs):
         yield "a match is emitted when the watermark passes its first row's time + WITHIN: ON WINDOW END may still add one"
     else:

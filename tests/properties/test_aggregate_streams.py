@@ -121,6 +121,43 @@ def test_totals(data: st.DataObject, drawn: tuple[EventCase, MatchAggregate, Agg
     assert bucket.rows is None
 
 
+@settings(max_examples=150, deadline=None)
+@given(st.data(), measured())
+def test_totals_without_a_window(data: st.DataObject, drawn: tuple[EventCase, MatchAggregate, Aggregate]) -> None:
+    """Counters instead of rows: whatever way the rows come, the totals are those of all that have come."""
+    case, source, wanted = drawn
+    case = replace(case, within=None)
+    assume(case.events and not any(one.open_ended for one in _sequences(case)))
+    every = _expected(case, lambda: match_events(event_query(case), case.events))
+    spec, table = replace(_totals_spec(case, [source]), deadline=None), _table(case)
+    if wanted[0] in ("min", "max"):
+        with pytest.raises(CepUnsupportedError, match="MIN and MAX of MEASURES without WITHIN"):
+            compile(spec)
+        return
+    decide, bucket, totals = compile(spec), Bucket(), {}
+    for arrival in data.draw(arrivals(table["ts"].to_pylist()), label="arrivals"):
+        turn = step(spec, decide, bucket, _rows(table, arrival), arrival.until)
+        bucket = turn.bucket
+        for row in (row for part in turn.found for row in part.to_pylist()):
+            key = tuple(row[f"key{i}"] for i in range(len(case.partition)))
+            assert row[KNOWN] == (key in totals)
+            totals[key] = row["a0"]
+        groups: dict[Any, list[Any]] = {}
+        for match in every:
+            events = [case.events[i] for _, value in match for i in _taken(value)]
+            if max(event["ts"] for event in events) < arrival.until:
+                groups.setdefault(tuple(events[0].get(name) for name in case.partition), []).append(match)
+        assert totals == {key: aggregate(matches, case.events, wanted) for key, matches in groups.items()}
+    assert bucket.rows is None
+
+
+def _sequences(case: EventCase) -> Any:
+    try:
+        return sequences(event_pattern(case.pattern))
+    except (CepUnsupportedError, CepAnalysisError):
+        assume(False)
+
+
 def test_several_patterns_and_sums_of_doubles() -> None:
     rows = tuple(
         {"id": i, "type": kind, "ts": i, "x": x, "k": k}

@@ -8,13 +8,12 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
-import pytest
 from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
 from sparkcep.engines.automaton import engine
 from sparkcep.engines.stream import compile
-from sparkcep.errors import CepLimitError, CepUnsupportedError
+from sparkcep.errors import CepLimitError
 from sparkcep.spec.automaton import AutomatonSpec
 from sparkcep.spec.stream import OrderColumn, StreamSpec
 from sparkcep.streaming.fold import Bucket, step
@@ -33,15 +32,12 @@ def test_a_stream_emits_what_is_decided(
     assume(partitions)
     clause = automaton_spec(automaton, partitions)
     table = _table(automaton, partitions)
-    if automaton.within is None:
-        with pytest.raises(CepUnsupportedError, match="without WITHIN over a stream"):
-            compile(_spec(clause))
-        return
     try:
         every = _answers(engine.compile(clause).run(table))
     except CepLimitError:
         assume(False)
-    time, deadline = (table[name].to_pylist() for name in (TIME, DEADLINE))
+    time = table[TIME].to_pylist()
+    deadline = table[DEADLINE].to_pylist() if automaton.within is not None else []
     waits = any(arc.kind == "window_end" for arc in clause.arcs)
     moments = {line: deadline[line[0]] if waits else time[line[1]] + 1 for line in every}
     sent = table.set_column(table.column_names.index(MASK), MASK, pc.bit_wise_and(table[MASK], ~1))
@@ -55,11 +51,13 @@ def test_a_stream_emits_what_is_decided(
         assert emitted == Counter({line: n for line, n in every.items() if moments[line] <= arrival.until})
         assert turn.due is None or turn.due > arrival.until
         final = bucket.rows.filter(pc.less(bucket.rows[TIME], arrival.until)) if bucket.rows is not None else None
+        if automaton.within is None:
+            continue
         assert final is None or (np.asarray(final[DEADLINE]) > arrival.until).all()
         if not arrival.rows and arrival.until < EVER:
             left = [moments[line] for line in every - emitted if deadline[line[0]] - automaton.within < arrival.until]
             assert not (left and waits) or (turn.due is not None and turn.due <= min(left))
-    assert bucket.rows is None
+    assert bucket.rows is None or automaton.within is None
 
 
 def _table(automaton: Automaton, partitions: list[list[dict[str, Any]]]) -> pa.Table:
@@ -68,6 +66,8 @@ def _table(automaton: Automaton, partitions: list[list[dict[str, Any]]]) -> pa.T
     for name in (TIME, DEADLINE):
         if name in table.column_names:
             table = table.set_column(table.column_names.index(name), name, table[name].cast(pa.int64()))
+    if TIME not in table.column_names:
+        table = table.append_column(TIME, pa.array([event["ts"] for part in partitions for event in part], pa.int64()))
     key = np.repeat(np.arange(len(partitions)), [len(part) for part in partitions])
     return table.append_column("key", pa.array(key)).append_column("identity", table[ROW])
 

@@ -93,7 +93,7 @@ QUERIES = {
     "automaton": """SELECT k, match_start, match_end, first, sum FROM {} MATCH AUTOMATON (
         PARTITION BY k ORDER BY ts REGISTERS (first INT, sum INT) START s FINAL f
         ARC s -> m WHEN type = 'A' SET first = x, sum = x ARC m -> m WHEN type <> 'A' AND x > 2 SET sum = sum + x
-        ARC m -> m WHEN x <= 2 ARC m -> f WHEN type = 'C' AND x < first WITHIN INTERVAL 30 SECONDS)""",
+        ARC m -> m WHEN x <= 2 ARC m -> f WHEN type = 'C' AND x < first)""",
     "contiguous": """SELECT k, a.x AS ax, b.x AS bx, match_start, match_end FROM {} MATCH PATTERN (SEQ(A a, B b)
         PARTITION BY k ORDER BY ts PARTITION CONTIGUITY WITHIN INTERVAL 10 SECONDS NON OVERLAPPING MATCHES)""",
     "strict": """SELECT k, a.x AS ax, b.x AS bx, match_start, match_end FROM {} MATCH PATTERN (SEQ(A+ a, ANY b, NOT C c)
@@ -173,6 +173,8 @@ def _named(caplog: pytest.LogCaptureFixture) -> set[str]:
 TOTALS = {
     "one": """SELECT * FROM {} MATCH PATTERN (SEQ(A a, B b) PARTITION BY k ORDER BY ts WHERE [x] WITHIN INTERVAL 40 SECONDS
         MEASURES COUNT(*) AS n, AVG(CAST(b.x AS DECIMAL(5, 1))) AS mean, MAX(a.ts) AS last, CAST(SUM(a.x) AS DECIMAL(38, 0)) AS wide)""",
+    "counters": """SELECT * FROM {} MATCH PATTERN (SEQ(A a, NOT D d, B b) PARTITION BY k ORDER BY ts WHERE [x]
+        MEASURES COUNT(*) AS n, AVG(b.x) AS mean, SUM(CAST(b.x AS DECIMAL(9, 2))) AS s)""",
     "several": """SELECT * FROM {} MATCH PATTERNS (p AS SEQ(A a, B+ b, NOT C c), q AS SEQ(A a, D d) PARTITION BY k, x % 2 AS odd ORDER BY ts
         WITHIN INTERVAL 20 SECONDS MEASURES COUNT(*) AS n, SUM(b.x + 0.5D) AS s, COUNT(b.*) AS bs)""",
 }
@@ -230,7 +232,14 @@ REFUSED = [
         "SELECT * FROM moving «MATCH_RECOGNIZE» (ORDER BY ts MEASURES stddev(a.x) AS s PATTERN (a+ b) DEFINE b AS x > 1)",
         "CEP_UNSUPPORTED_STREAM",
     ),
-    ("SELECT * FROM moving «MATCH AUTOMATON» (ORDER BY ts START s FINAL f ARC s -> f)", "CEP_ANALYSIS_STREAM_WITHIN"),
+    (
+        "SELECT * FROM moving «MATCH PATTERN» (SEQ(A a, B b) ORDER BY ts MEASURES COUNT(*) AS n EMIT CHANGES)",
+        "CEP_ANALYSIS_STREAM_WITHIN",
+    ),
+    (
+        "SELECT * FROM moving «MATCH PATTERN» (SEQ(A a, B b) ORDER BY ts MEASURES MAX(a.x) AS n)",
+        "CEP_UNSUPPORTED_STREAM",
+    ),
 ]
 
 

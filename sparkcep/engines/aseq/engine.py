@@ -48,7 +48,7 @@ class AseqEngine:
         every = tuple(every for _, every in plan.patterns)
         work = Work(data, spec.variables, every, plan.passes, linked(spec.neighbours))
         for number, (name, own) in enumerate(plan.patterns):
-            yield _aggregates(spec, Passes(data, spec.variables, own, work, number), name)
+            yield aggregates(spec, Passes(data, spec.variables, own, work, number), name)
 
     def analyze(self, table: pa.Table) -> Counts:
         """The matches of every prefix of the patterns; exact, whatever their number."""
@@ -60,7 +60,8 @@ def compile(spec: AggregateSpec) -> AseqEngine:
     return AseqEngine(plan(spec))
 
 
-def _aggregates(spec: AggregateSpec, passes: Passes, pattern: str) -> pa.Table:
+def aggregates(spec: AggregateSpec, passes: Passes, pattern: str) -> pa.Table:
+    """The aggregates of every partition that has a match of ``pattern``."""
     matched = np.flatnonzero(passes.integers(Weighing()) > 0)
     rows = pa.array(passes.table.starts[matched])
     arrays = []

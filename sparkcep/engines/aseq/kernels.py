@@ -26,6 +26,7 @@ from sparkcep.engines.kernel import kernel
 
 I8, I64, F64 = (types.Array(t, 1, "C") for t in (nb.int8, nb.int64, nb.float64))
 MASKS = types.Array(nb.int64, 2, "C", readonly=True)
+STATES, WEIGHED_STATES = types.Array(nb.int64, 2, "C"), types.Array(nb.float64, 2, "C")
 RANKS = types.Array(nb.int64, 1, "C", readonly=True)
 
 RESET, BEFORE, BEHIND = 30, 60, 61
@@ -161,6 +162,23 @@ def unbounded(mode, code, first, part, weights, gaps, weighted, out):  # type: i
         if g + 1 == len(part) or part[g + 1] != part[g]:
             out[part[g]] = plus(mode, out[part[g]], state[length])
             state[1:] = zero
+
+
+@kernel(
+    nb.void(nb.int64, I64, I64, I64, I64, I8, nb.int64, STATES),
+    nb.void(nb.int64, I64, I64, I64, F64, I8, nb.int64, WEIGHED_STATES),
+)
+def resumed(mode, code, first, part, weights, gaps, weighted, states):  # type: ignore[no-untyped-def]
+    """``unbounded`` that goes on from ``states`` [partitions, length + 1], where earlier events have left them, and leaves them there."""
+    length = len(gaps)
+    gain = np.full(length + 1, zero_of(mode, weights[0]))
+    for g in range(len(part)):
+        begin, end, state = first[g], first[g + 1], states[part[g]]
+        if end - begin == 1:
+            weight = weights[begin] if weighted > 0 else weights[0]
+            _step_row(mode, code[begin], weight, gaps, length, weighted, state)
+        else:
+            _step_group(mode, code, weights, begin, end, gaps, length, weighted, state, gain)
 
 
 @nb.njit(cache=True, nogil=True)

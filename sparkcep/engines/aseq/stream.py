@@ -1,14 +1,15 @@
 """A-Seq on a stream: aggregates over the matches that a turn decides, from the rows whose windows are open.
 
 A match is known when its last event is final; where a negated event may lie behind it, when the window of its first event has closed. Either the
-aggregates so far are emitted when they change (MEASURES: ``totals``), or those over the matches alive at each event time (EMIT CHANGES: ``turns``).
+aggregates so far are emitted when they change (MEASURES), or those over the matches alive at each event time (EMIT CHANGES). Without WITHIN no row is
+kept, but counters.
 """
 
 from __future__ import annotations
 
 from functools import partial
 
-from sparkcep.engines.aseq import stream_changes, stream_totals
+from sparkcep.engines.aseq import stream_changes, stream_counters, stream_totals
 from sparkcep.engines.aseq.plan import plan
 from sparkcep.engines.event_pattern.stream import check
 from sparkcep.engines.turn import Decide
@@ -23,6 +24,8 @@ def compile(spec: StreamSpec) -> Decide:
     clause = spec.of
     if not isinstance(clause, AggregateSpec):
         raise CepInternalError("a clause whose matches are not only aggregated, on A-Seq")
+    if clause.within is None and clause.emit is None:
+        return partial(stream_counters.decide, stream_counters.compile(plan(clause), spec.keys))
     check(spec, clause)
     if clause.emit is not None:
         return partial(stream_changes.decide, stream_changes.compile(clause))

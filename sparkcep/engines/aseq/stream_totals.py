@@ -7,7 +7,7 @@ bit stays on the events that do so); otherwise as the difference of two counts, 
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 import pyarrow as pa
@@ -19,12 +19,12 @@ from sparkcep.engines.aseq.plan import Plan
 from sparkcep.engines.aseq.plan import plan as plan_of
 from sparkcep.engines.aseq.sequences import Sequence
 from sparkcep.engines.aseq.stream_rows import Flags, looks_ahead, looks_back, open_rows, taken
-from sparkcep.engines.aseq.totals import PLACE, PRESENT, added, subtracted
+from sparkcep.engines.aseq.totals import PLACE, PRESENT, added, subtracted, with_presence
 from sparkcep.engines.aseq.values import Ints
 from sparkcep.engines.turn import Answer, Turn, partitions
 from sparkcep.engines.within import times
 from sparkcep.errors import CepUnsupportedError
-from sparkcep.spec.aggregate import AggregateOutput, AggregateSpec, GroupColumn, MatchAggregate
+from sparkcep.spec.aggregate import AggregateSpec, MatchAggregate
 from sparkcep.spec.event import WithinTime
 
 
@@ -65,13 +65,8 @@ def compile(plan: Plan) -> Compiled:
             code="STREAM",
             hint="aggregate the matches: GROUP BY window(match_end, …) in the sink",
         )
-    hidden = (
-        AggregateOutput(PRESENT, MatchAggregate("count", number="decimal")),
-        AggregateOutput(PLACE, GroupColumn(PLACE)),
-    )
-    spec = replace(plan.spec, outputs=(*plan.spec.outputs, *hidden))
     positive = frozenset(name for sequence in sequences for name in sequence.variables)
-    return Compiled(plan_of(spec), ahead, looks_back(sequences), deciding, positive)
+    return Compiled(plan_of(with_presence(plan.spec)), ahead, looks_back(sequences), deciding, positive)
 
 
 def _deciding(sequences: list[Sequence], end: int) -> frozenset[str]:

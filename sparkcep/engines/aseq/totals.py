@@ -7,6 +7,7 @@ one turn. NULL keys are equal, as in GROUP BY.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -16,7 +17,7 @@ import pyarrow.compute as pc
 from sparkcep.engines.aseq.results import overflow
 from sparkcep.engines.aseq.stream_rows import first_of_group
 from sparkcep.engines.aseq.values import Ints
-from sparkcep.spec.aggregate import AggregateOutput, AggregateSpec, MatchAggregate
+from sparkcep.spec.aggregate import AggregateOutput, AggregateSpec, GroupColumn, MatchAggregate
 from sparkcep.spec.stream import BEFORE, KNOWN
 
 PRESENT = "__cep_present"
@@ -24,6 +25,12 @@ PRESENT = "__cep_present"
 PLACE = "__cep_place"
 """The number of the partition in its turn."""
 _EXACT = pa.decimal256(76, 0)
+
+
+def with_presence(spec: AggregateSpec) -> AggregateSpec:
+    """``spec`` with PRESENT and PLACE among its outputs."""
+    present = AggregateOutput(PRESENT, MatchAggregate("count", number="decimal"))
+    return replace(spec, outputs=(*spec.outputs, present, AggregateOutput(PLACE, GroupColumn(PLACE))))
 
 
 def added(
