@@ -174,7 +174,7 @@ TOTALS = {
     "one": """SELECT * FROM {} MATCH PATTERN (SEQ(A a, B b) PARTITION BY k ORDER BY ts WHERE [x] WITHIN INTERVAL 40 SECONDS
         MEASURES COUNT(*) AS n, AVG(CAST(b.x AS DECIMAL(5, 1))) AS mean, MAX(a.ts) AS last, CAST(SUM(a.x) AS DECIMAL(38, 0)) AS wide)""",
     "counters": """SELECT * FROM {} MATCH PATTERN (SEQ(A a, NOT D d, B b) PARTITION BY k ORDER BY ts WHERE [x]
-        MEASURES COUNT(*) AS n, AVG(b.x) AS mean, SUM(CAST(b.x AS DECIMAL(9, 2))) AS s)""",
+        MEASURES COUNT(*) AS n, AVG(b.x) AS mean, SUM(b.x) AS s)""",
     "several": """SELECT * FROM {} MATCH PATTERNS (p AS SEQ(A a, B+ b, NOT C c), q AS SEQ(A a, D d) PARTITION BY k, x % 2 AS odd ORDER BY ts
         WITHIN INTERVAL 20 SECONDS MEASURES COUNT(*) AS n, SUM(b.x + 0.5D) AS s, COUNT(b.*) AS bs)""",
 }

@@ -48,7 +48,7 @@ def compile(plan: Plan, keys: tuple[str, ...]) -> Compiled:
     functions = {one.source.function for one in plan.spec.outputs if isinstance(one.source, MatchAggregate)}
     for refused, what in (
         (any(sequence.open_ended for sequence in sequences), "NOT before or behind a match"),
-        (bool(functions & {"min", "max"}), "MIN and MAX of MEASURES"),
+        (bool(functions & {"min", "max"}), "MIN, MAX and expressions that may fail in MEASURES"),
         (bool(plan.spec.neighbours), "MEASURES with conditions between the events of a closure"),
     ):
         if refused:
