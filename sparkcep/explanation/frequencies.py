@@ -38,7 +38,7 @@ def _counts(rewritten: Rewritten, lines: list[str], rows: int) -> list[str]:
     return [
         _count(clause, rows, place)
         for clause, place in zip(bound, places, strict=True)
-        if isinstance(clause, BoundEventPattern) and COUNTED in lines[place] and not _is_nested(clause)
+        if isinstance(clause, BoundEventPattern) and COUNTED in lines[place] and not _is_uncounted(clause)
     ]
 
 
@@ -47,9 +47,9 @@ def _is_bound_in_an_order(spec: MatchSpec) -> bool:
     return isinstance(spec, EventPatternSpec) and spec.strategy == "any"
 
 
-def _is_nested(bound: BoundEventPattern) -> bool:
-    """Whether counting would run another clause."""
-    return FUNCTION_NAME in bound.relation.text
+def _is_uncounted(bound: BoundEventPattern) -> bool:
+    """Whether counting would run another clause, or read a stream."""
+    return FUNCTION_NAME in bound.relation.text or bound.relation.streaming
 
 
 def _count(bound: BoundEventPattern, rows: int, place: int) -> str:

@@ -305,7 +305,9 @@ def test_a_checkpoint_belongs_to_its_clause(spark: SparkSession, arrive: Arrive)
 
 def test_explain_says_what_a_stream_keeps(spark: SparkSession, arrive: Arrive) -> None:
     arrive([[("a", "A", 1, 10)]])
+    spark.conf.set("sparkcep.explain.rows", "3")
     report = "\n".join(row[0] for row in spark.sql(f"EXPLAIN PATTERN {PAIRS.format('moving')}").collect())
+    spark.conf.unset("sparkcep.explain.rows")
     assert "stream        keeps events until their windows have closed" in report
     assert "a match is emitted when the watermark passes its last event" in report
     rows = "EXPLAIN PATTERN SELECT * FROM moving MATCH_RECOGNIZE (PARTITION BY k ORDER BY ts MEASURES MATCH_NUMBER() AS n PATTERN (a b+) DEFINE b AS x > PREV(x))"
