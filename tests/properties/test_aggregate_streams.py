@@ -131,7 +131,7 @@ def test_totals_without_a_window(data: st.DataObject, drawn: tuple[EventCase, Ma
     every = _expected(case, lambda: match_events(event_query(case), case.events))
     spec, table = replace(_totals_spec(case, [source]), deadline=None), _table(case)
     if wanted[0] in ("min", "max"):
-        with pytest.raises(CepUnsupportedError, match="MIN, MAX and .* in MEASURES without WITHIN"):
+        with pytest.raises(CepUnsupportedError, match=r"MIN, MAX and .* in MEASURES without WITHIN"):
             compile(spec)
         return
     decide, bucket, totals = compile(spec), Bucket(), {}

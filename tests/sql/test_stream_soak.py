@@ -17,7 +17,6 @@ def test_keys_that_come_and_go_leave_nothing(
     samples = soak(spark, tmp_path, seconds=9, rate=1_000, every=1, window=2, period=0.5)
     assert samples[-1].state < 1_000 * 60 * 100  # bytes of a minute's rows; the machine may be slow
     assert min(samples[-1].jvm, samples[-1].workers) > 1
-    assert sum(one.rate for one in samples) > 0
     draw(samples, tmp_path / "soak.png")
     assert (tmp_path / "soak.png").stat().st_size > 10_000
     assert "events/s" in capsys.readouterr().out
