@@ -10,7 +10,7 @@ Sinks: ``file``; ``overwrite``, foreachBatch into a folder for each micro-batch;
 
 A start costs some 25 seconds of processor time, most of it the JVM's: ``--times 20`` takes a quarter of an hour on two quiet cores, the default half.
 
-    python benchmarks/stream_kill.py [--times N] [--folder FOLDER]
+    python benchmarks/stream_kill.py [--times N] [--only CLAUSE …] [--folder FOLDER]
 """
 
 from __future__ import annotations
@@ -44,7 +44,20 @@ QUERIES = {
         PATTERN (a b+ c) DEFINE a AS type = 'A', b AS x > PREV(x), c AS x < PREV(x)) AS m""",
     "events": """SELECT k, a.id AS first, c.id AS last, size(b) AS bs, match_id FROM {}
         MATCH PATTERN (SEQ(A a, B+ b[], NOT D d, C c) PARTITION BY k ORDER BY ts WHERE a.x <= c.x WITHIN INTERVAL 40 SECONDS)""",
+    "next": """SELECT k, a.id AS first, c.id AS last, match_id FROM {} MATCH PATTERN (SEQ(A a, ANY+ b[], C c) PARTITION BY k ORDER BY ts
+        SKIP TILL NEXT MATCH WHERE b[i].x > b[i-1].x AND c.x < a.x WITHIN INTERVAL 40 SECONDS)""",
+    "strict": """SELECT k, a.id AS first, b.id AS last, match_id FROM {} MATCH PATTERN (SEQ(ANY a, ANY b) PARTITION BY k ORDER BY ts
+        STRICT CONTIGUITY WITHIN INTERVAL 10 SECONDS NON OVERLAPPING MATCHES)""",
+    "automaton": """SELECT k, first, match_start, match_end, match_id FROM {} MATCH AUTOMATON (PARTITION BY k ORDER BY ts REGISTERS (first BIGINT)
+        START s FINAL f ARC s -> m WHEN type = 'A' SET first = id ARC m -> m WHEN type <> 'C' ARC m -> f WHEN type = 'C')""",
+    "changes": """SELECT * FROM {} MATCH PATTERN (SEQ(A a, NOT D d, C c) PARTITION BY k ORDER BY ts WITHIN INTERVAL 40 SECONDS
+        MEASURES COUNT(*) AS n, SUM(c.x) AS s EMIT CHANGES)""",
+    "totals": """SELECT * FROM {} MATCH PATTERNS (p AS SEQ(A a, NOT D d, C c), q AS SEQ(A a, B b, NOT C n) PARTITION BY k ORDER BY ts
+        WITHIN INTERVAL 40 SECONDS MEASURES COUNT(*) AS n)""",
+    "counters": "SELECT * FROM {} MATCH PATTERN (SEQ(A a, B b, C c) PARTITION BY k ORDER BY ts MEASURES COUNT(*) AS n, SUM(c.x) AS s)",
 }
+UPDATED = ("totals", "counters")
+"""Those whose rows are updated by later ones with their match_id."""
 SPARK = {
     "spark.ui.enabled": "false",
     "spark.log.level": "OFF",
@@ -59,8 +72,7 @@ NAMED = (
     ("merge", "after:0,turn:2,workers:3,before:5"),
 )
 """The sink, and the points with their micro-batches, in one query."""
-RANDOM = [(query, sink) for sink in ("file", "overwrite", "merge") for query in QUERIES]
-"""The queries that are killed at random moments, in turns."""
+SINKS = ("file", "overwrite", "merge")
 
 
 def main() -> None:
@@ -72,6 +84,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--times", type=int, default=6)
     parser.add_argument("--folder", type=Path)
+    parser.add_argument("--only", nargs="+", choices=list(QUERIES), default=list(QUERIES), metavar="CLAUSE")
     options = parser.parse_args()
     folder = options.folder or Path(tempfile.mkdtemp(prefix="stream_kill"))
     make(folder / "in", files=8, rows=400, keys=20)
@@ -79,13 +92,14 @@ def main() -> None:
     print(
         "| clause | sink | killed | kills | starts | rows | lost | twice | s |\n|---|---|---|---|---|---|---|---|---|"
     )
-    wanted = {query: undisturbed(folder, query) for query in QUERIES}
+    wanted = {query: undisturbed(folder, query) for query in options.only}
+    chosen = [(query, sink) for sink in SINKS for query in options.only if sink != "merge" or query not in UPDATED]
     kills = sum(named(folder, i, wanted) for i in range(len(NAMED)))
     random_kills, run = 0, 0
     while random_kills < options.times:
         left = options.times - random_kills
-        most = -(-left // max(len(RANDOM) - run, 1))  # so that each query has its share
-        random_kills += at_random(folder, run, most, wanted)
+        most = -(-left // max(len(chosen) - run, 1))  # so that each query has its share
+        random_kills += at_random(folder, run, chosen[run % len(chosen)], most, wanted)
         run += 1
     minutes = (time.perf_counter() - began) / 60
     print(f"\n{kills} kills at named points, {random_kills} at random moments; {minutes:.0f} minutes")
@@ -102,15 +116,16 @@ def undisturbed(folder: Path, query: str) -> list[Any]:
 
 def named(folder: Path, number: int, wanted: dict[str, list[Any]]) -> int:
     """One of ``NAMED``, the clauses in turns; how many kills there were."""
-    (sink, points), query = NAMED[number], list(QUERIES)[number % 2]
+    lasting = [query for query in wanted if query not in UPDATED] or list(wanted)
+    (sink, points), query = NAMED[number], lasting[number % min(2, len(lasting))]
     own, began = folder / f"named{number}", time.perf_counter()
     starts = play(own, folder / "in", query, sink, points)
     return report(own, query, sink, points, starts, wanted[query], began)
 
 
-def at_random(folder: Path, run: int, most: int, wanted: dict[str, list[Any]]) -> int:
-    """A query that is killed at random moments until its input is used up; how often."""
-    query, sink = RANDOM[run % len(RANDOM)]
+def at_random(folder: Path, run: int, one: tuple[str, str], most: int, wanted: dict[str, list[Any]]) -> int:
+    """A query, and its sink, that is killed at random moments until its input is used up; how often."""
+    query, sink = one
     own, began = folder / f"random{run}", time.perf_counter()
     starts = play(own, folder / "in", query, sink, moments=random.Random(run), most=most)
     moments = (own / f"killed.{start}" for start in range(starts))

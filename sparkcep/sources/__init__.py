@@ -18,7 +18,7 @@ def register_sources(spark: SparkSession) -> None:
     from sparkcep.sources.kafka import KafkaSource
 
     try:
-        with _active(spark):
+        with active(spark):
             spark.dataSource.register(KafkaSource)
     except PySparkException as error:
         if error.getCondition() != "DATA_SOURCE_ALREADY_EXISTS":
@@ -26,8 +26,8 @@ def register_sources(spark: SparkSession) -> None:
 
 
 @contextmanager
-def _active(spark: Any) -> Iterator[None]:
-    """Spark looks in the *active* session whether a format is there already, and then registers it in none."""
+def active(spark: Any) -> Iterator[None]:
+    """Spark looks formats up in the *active* session: whether one is there already (and then registers it in none), and that of a writer."""
     if not hasattr(spark, "_jsparkSession"):  # Spark Connect: the server's business
         yield
         return

@@ -14,7 +14,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.streaming.datasource import ReadAllAvailable, ReadMaxRows
 
 from sparkcep.errors import CepAnalysisError, CepDataError, CepError
-from sparkcep.sources import register_sources
+from sparkcep.sources import active, register_sources
 from sparkcep.sources.kafka.options import reading
 from sparkcep.sources.kafka.reader import Slice, StreamReader, limited, messages
 from sparkcep.streaming.sinks import sink, start, trigger
@@ -58,6 +58,13 @@ def session(spark: SparkSession) -> SparkSession:
     session.conf.set("sparkcep.stream.buckets", "1")
     session.sql("CREATE TABLE IF NOT EXISTS kafka USING sparkcep_kafka")
     return session
+
+
+@pytest.fixture(autouse=True)
+def _session_is_active(session: SparkSession) -> Iterator[None]:
+    """A writer of Spark's looks a source up in whichever session is active, which other files have changed."""
+    with active(session):
+        yield
 
 
 def source(brokers: Brokers, name: str, **options: str) -> str:
