@@ -184,6 +184,15 @@ def test_several_patterns_and_sums_of_doubles() -> None:
     assert answers[0] == answers[1] == {("ab", 1): (6, 6.0), ("ab", 2): (6, 24.0), ("abc", 1): (10, 10.0)}
 
 
+def test_a_sum_of_no_values_is_null() -> None:
+    """Also where a match that waits has a value, and decided ones are told by a difference."""
+    rows = tuple({"id": i, "type": "A", "ts": ts, "x": x} for i, (ts, x) in enumerate([(0, None), (5, 0)]))
+    case = EventCase("nothing", "SEQ(OR(A v0, A+ v1), SEQ(A? v2, NOT A v3))", rows, within=2)
+    spec, table = _totals_spec(case, [MatchAggregate("sum", "v0", "x")]), _table(case)
+    turn = step(spec, compile(spec), Bucket(), _rows(table, Arrival((0, 1), 6)), 6)
+    assert [row["a0"] for part in turn.found for row in part.to_pylist()] == [None]
+
+
 def test_totals_that_overflow() -> None:
     rows = tuple({"id": i, "type": "A", "ts": i, "x": 2**62, "k": 1} for i in range(3))
     case = EventCase("overflow", "SEQ(A a)", rows, within=10, partition=("k",))

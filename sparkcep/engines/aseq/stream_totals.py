@@ -19,7 +19,7 @@ from sparkcep.engines.aseq.plan import Plan
 from sparkcep.engines.aseq.plan import plan as plan_of
 from sparkcep.engines.aseq.sequences import Sequence
 from sparkcep.engines.aseq.stream_rows import Flags, looks_ahead, looks_back, open_rows, taken
-from sparkcep.engines.aseq.totals import PLACE, PRESENT, added, subtracted, with_presence
+from sparkcep.engines.aseq.totals import PLACE, PRESENT, added, subtracted, with_presence, with_values
 from sparkcep.engines.aseq.values import Ints
 from sparkcep.engines.turn import Answer, Turn, partitions
 from sparkcep.engines.within import times
@@ -66,7 +66,8 @@ def compile(plan: Plan) -> Compiled:
             hint="aggregate the matches: GROUP BY window(match_end, …) in the sink",
         )
     positive = frozenset(name for sequence in sequences for name in sequence.variables)
-    return Compiled(plan_of(with_presence(plan.spec)), ahead, looks_back(sequences), deciding, positive)
+    spec = with_presence(plan.spec if deciding else with_values(plan.spec))
+    return Compiled(plan_of(spec), ahead, looks_back(sequences), deciding, positive)
 
 
 def _deciding(sequences: list[Sequence], end: int) -> frozenset[str]:

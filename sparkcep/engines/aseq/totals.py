@@ -22,6 +22,8 @@ from sparkcep.spec.stream import BEFORE, KNOWN
 
 PRESENT = "__cep_present"
 """The number of matches, beside what the clause asks for."""
+VALUES = "__cep_values_"
+"""The prefix of the columns with the number of a sum's values (``with_values``)."""
 PLACE = "__cep_place"
 """The number of the partition in its turn."""
 _EXACT = pa.decimal256(76, 0)
@@ -33,12 +35,24 @@ def with_presence(spec: AggregateSpec) -> AggregateSpec:
     return replace(spec, outputs=(*spec.outputs, present, AggregateOutput(PLACE, GroupColumn(PLACE))))
 
 
+def with_values(spec: AggregateSpec) -> AggregateSpec:
+    """``spec`` with the number of values of each sum, which tells in a difference whether there is any."""
+    sums = [one for one in spec.outputs if isinstance(one.source, MatchAggregate) and one.source.function == "sum"]
+    return replace(spec, outputs=(*spec.outputs, *(_values(one) for one in sums)))
+
+
+def _values(output: AggregateOutput) -> AggregateOutput:
+    assert isinstance(output.source, MatchAggregate)
+    return AggregateOutput(VALUES + output.name, replace(output.source, function="count", number="decimal"))
+
+
 def added(
     spec: AggregateSpec, totals: pa.Table | None, found: list[pa.Table]
 ) -> tuple[pa.Table | None, pa.Table | None]:
     """The totals with what was ``found``; and of the groups of that, each once: its keys and totals, whether it is KNOWN from before, and the
     totals BEFORE. Raises CepDataError where a value overflows its type."""
-    outputs = [output for output in spec.outputs if output.name not in (PRESENT, PLACE)]
+    hidden = PRESENT, PLACE
+    outputs = [one for one in spec.outputs if one.name not in hidden and not one.name.startswith(VALUES)]
     names = [output.name for output in outputs]
     if not found:
         return totals, None
@@ -73,7 +87,12 @@ def subtracted(spec: AggregateSpec, every: pa.Table, earlier: pa.Table) -> pa.Ta
             taken = earlier.column(output.name).take(rows)
             column = pc.if_else(pc.is_null(taken), column, _minus(column, taken))
         columns.append(column)
-    return pa.table(columns, names=every.column_names)
+    found = pa.table(columns, names=every.column_names)
+    for name in (name for name in found.column_names if VALUES + name in found.column_names):
+        some = pc.greater(found.column(VALUES + name), 0)
+        valued = pc.if_else(some, found.column(name), pa.scalar(None, found.column(name).type))
+        found = found.set_column(found.schema.get_field_index(name), name, valued)
+    return found
 
 
 def _minus(left: pa.ChunkedArray, right: pa.ChunkedArray) -> pa.ChunkedArray:
