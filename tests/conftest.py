@@ -32,6 +32,7 @@ SETTINGS = {
 SERVERS = "tests/thrift"
 """Files that share a server, and so a worker."""
 SLOW = (
+    "tests/sql/test_sessions.py",  # asks what a JVM keeps: of one that has run other tests, their threads keep more
     "tests/sql/test_processes.py",
     SERVERS,
     "tests/cluster",
