@@ -83,17 +83,19 @@ def main() -> None:
 def soak(
     spark: Any, folder: Path, seconds: float, rate: int, every: float, window: int = WINDOW, period: float = 1.0
 ) -> list[Sample]:
-    """Run the stream for so long; a Sample ``every`` so many seconds. Raises what ends the query."""
+    """Run the stream for so long from its second micro-batch on; a Sample ``every`` so many seconds. Raises what ends the query."""
     (folder / "in").mkdir(parents=True)
     reader = spark.readStream.schema(SCHEMA).option("cleanSource", "delete").option("maxFilesPerTrigger", 20)
     reader.parquet(str(folder / "in")).withWatermark("ts", "5 seconds").createOrReplaceTempView("soaked")
     found = spark.sql(QUERY.format(window))
     query = found.writeStream.format("noop").option("checkpointLocation", str(folder / "checkpoint")).start()
     samples: list[Sample] = []
-    began = time.time()
     try:
         with writing(folder / "in", rate, period):
             done = Progress(query)
+            while sum(one["numInputRows"] > 0 for one in query.recentProgress) < 2 and not query.awaitTermination(0.1):
+                pass
+            began = time.time()
             while time.time() - began < seconds and not query.awaitTermination(every):
                 samples.append(done.sample(time.time() - began))
                 print(line(samples[-1]), flush=True)
