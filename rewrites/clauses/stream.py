@@ -25,6 +25,8 @@ from rewrites.settings import Evaluation
 from rewrites.sql.source import Source
 
 AGGREGATED_BY_SPARK = "over a stream Spark aggregates the matches"
+CUT = "the stream is cut in turns"
+"""Why a timeline is not cut into shards."""
 
 
 def row_stream(
@@ -70,7 +72,7 @@ def event_stream(
         emitted.query,
         streamed.notices,
         AGGREGATED_BY_SPARK,
-        "the stream is cut in turns",
+        CUT,
         evaluation,
         stream=emitted.spec,
     )
@@ -96,9 +98,8 @@ def measures_stream(
         lambda spec: options.require_engine(spec, clause.site),
         keep_null_time=options.keep_null_time,
     )
-    cut = "the stream is cut in turns"
     return RewrittenClause(
-        clause, bound, spec, emitted.query, streamed.notices, pushdown, cut, evaluation, stream=emitted.spec
+        clause, bound, spec, emitted.query, streamed.notices, pushdown, CUT, evaluation, stream=emitted.spec
     )
 
 

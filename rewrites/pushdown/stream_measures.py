@@ -1,4 +1,4 @@
-"""MEASURES over a stream, of one pattern or several: A-Seq's, because behind a stateful operator Spark aggregates only in windows of time.
+"""MEASURES over a stream, of one pattern or several: A-Seq's, since the rows of matches would need an aggregate of Spark's with its own output mode.
 
 In: the clause, bound. Out: its query and how its turns run; what A-Seq cannot count is refused by name.
 """
@@ -29,7 +29,10 @@ from sparkcep.errors import CepAnalysisError, CepUnsupportedError, Span
 from sparkcep.spec import AggregateSpec, EventPatternSpec, StreamSpec
 from sparkcep.spec.stream import BEFORE
 
-_HINT = "leave MEASURES out, and aggregate the matches: GROUP BY window(match_end, '1 hour') behind the clause, or the table that takes them"
+_HINT = (
+    "leave MEASURES out, and aggregate the matches behind the clause: "
+    "GROUP BY window(match_end, '1 hour'), or other columns in the output mode update"
+)
 
 
 def stream_measures(

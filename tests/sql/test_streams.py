@@ -183,8 +183,9 @@ TOTALS = {
 @pytest.mark.parametrize("name", TOTALS)
 def test_measures_end_as_the_batch_answer(spark: SparkSession, arrive: Arrive, name: str) -> None:
     folder = arrive(disordered(events(240), 60))
-    found, _ = emitted(spark.sql(TOTALS[name].format("moving")), folder)
-    rows = spark.sql(TOTALS[name].format("still")).collect()
+    moving, still = (spark.sql(TOTALS[name].format(table)) for table in ("moving", "still"))
+    assert moving.schema.fields[:-2] == still.schema.fields
+    (found, _), rows = emitted(moving, folder), still.collect()
     wanted = {_about(row.asDict()): row.asDict() for row in rows}
     last: dict[Any, dict[str, Any]] = {}
     for row in sorted(found, key=lambda row: row["n"]):

@@ -17,7 +17,7 @@ from sparkcep.engines.aseq import change_kernels, open_change_kernels, semiring
 from sparkcep.engines.aseq.events import Table, read
 from sparkcep.engines.aseq.moments import Moments, Reach, moments, reach
 from sparkcep.engines.aseq.passes import PRIMES, Passes
-from sparkcep.engines.aseq.results import aggregate
+from sparkcep.engines.aseq.results import aggregate, nothing
 from sparkcep.engines.aseq.sequences import Marked, Sequence
 from sparkcep.engines.aseq.sharing import Pattern
 from sparkcep.engines.aseq.values import Ints
@@ -87,7 +87,7 @@ def _changes(spec: AggregateSpec, passes: Passes, at: Moments, pattern: str) -> 
     arrow = passes.table.arrow
     every = np.arange(len(at.row), dtype=np.int64)
     values = {source: _settled(aggregate(passes, source, every), passes, source, at) for source in _aggregates(spec)}
-    changed = [_differs(column, at.part, counts=source.function == "count") for source, column in values.items()]
+    changed = [_differs(column, at.part, nothing(source, column.type)) for source, column in values.items()]
     kept = np.flatnonzero(np.logical_or.reduce(changed))
     rows, places = pa.array(at.row[kept]), pa.array(kept)
     arrays = []
@@ -126,12 +126,12 @@ def _settled(column: pa.Array, passes: Passes, source: MatchAggregate, at: Momen
     return column.take(pa.array(np.maximum.accumulate(np.where(same, 0, np.arange(len(same))))))
 
 
-def _differs(column: pa.Array, part: Ints, *, counts: bool) -> NDArray[np.bool_]:
-    """Whether each value differs from the one before it in its partition; before the first there is 0 (``counts``) or NULL."""
+def _differs(column: pa.Array, part: Ints, start: pa.Scalar) -> NDArray[np.bool_]:
+    """Whether each value differs from the one before it in its partition; before the first there is ``start``."""
     first = np.ones(len(column), bool)
     first[1:] = part[1:] != part[:-1]
     shifted = column.take(pa.array(np.maximum(np.arange(len(column)) - 1, 0)))
-    before = pc.if_else(pa.array(first), pa.scalar(0 if counts else None, column.type), shifted)
+    before = pc.if_else(pa.array(first), start, shifted)
     same = pc.fill_null(pc.equal(column, before), False)
     both_null = pc.and_(pc.is_null(column), pc.is_null(before))
     changed: NDArray[np.bool_] = pc.invert(pc.or_(same, both_null)).to_numpy(zero_copy_only=False)

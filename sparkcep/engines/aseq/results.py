@@ -23,6 +23,11 @@ COUNT_TYPE = {"bigint": pa.int64(), "decimal": WIDE, "double": pa.float64(), "un
 BIGGEST = 2**63
 
 
+def nothing(source: MatchAggregate, kind: pa.DataType) -> pa.Scalar:
+    """The aggregate over no matches: 0 for a count, NULL for anything else."""
+    return pa.scalar(0 if source.function == "count" else None, kind)
+
+
 def aggregate(passes: Passes, source: MatchAggregate, parts: Ints) -> pa.Array:
     """The aggregate for the partitions ``parts``, each of which has a match.
 
@@ -32,17 +37,17 @@ def aggregate(passes: Passes, source: MatchAggregate, parts: Ints) -> pa.Array:
     if source.function == "count":
         ways = [Weighing("counted", variable, column) if column else Weighing()]
         return _number(passes, source, ways, COUNT_TYPE[source.number], parts, None)
-    nothing = passes.integers(Weighing("counted", variable, column))[parts] == 0
+    empty = passes.integers(Weighing("counted", variable, column))[parts] == 0
     if source.function != "sum":
-        return _extreme(passes, source, parts, nothing)
+        return _extreme(passes, source, parts, empty)
     if passes.column(column).floating:
-        return pa.array(passes.doubles(Weighing("value", variable, column))[parts], mask=nothing)
+        return pa.array(passes.doubles(Weighing("value", variable, column))[parts], mask=empty)
     ways = [Weighing("positive", variable, column)]
     if (passes.column(column).integers() < 0).any():
         ways.append(Weighing("negative", variable, column))
     summed = None if source.number == "unscaled" else values.sum_type(passes.column(column).values.type)
     kind = summed or COUNT_TYPE[source.number]
-    return _number(passes, source, ways, kind, parts, nothing)
+    return _number(passes, source, ways, kind, parts, empty)
 
 
 def _number(
@@ -51,7 +56,7 @@ def _number(
     ways: Sequence[Weighing],
     kind: pa.DataType,
     parts: Ints,
-    nothing: NDArray[np.bool_] | None,
+    empty: NDArray[np.bool_] | None,
 ) -> pa.Array:
     """A count; or the sum of the positive values minus the sum of the magnitudes of the negative ones."""
     sums = [passes.integers(way)[parts] for way in ways]
@@ -59,9 +64,9 @@ def _number(
     signed = ways[0] if len(ways) == 1 and ways[0].weight in ("one", "counted") else _value(ways[0])
     if pa.types.is_floating(kind):
         exact = sums[0].astype(np.float64) - (sums[1] if len(sums) > 1 else 0)
-        return pa.array(np.where(over, passes.doubles(signed)[parts], exact) if over.any() else exact, mask=nothing)
+        return pa.array(np.where(over, passes.doubles(signed)[parts], exact) if over.any() else exact, mask=empty)
     if pa.types.is_integer(kind) and not over.any():
-        return pa.array(sums[0] - (sums[1] if len(sums) > 1 else 0), mask=nothing)
+        return pa.array(sums[0] - (sums[1] if len(sums) > 1 else 0), mask=empty)
     lists = [part.tolist() for part in sums]
     numbers = [lists[0][i] - (lists[1][i] if len(lists) > 1 else 0) for i in range(len(parts))]
     for i in np.flatnonzero(over):
@@ -69,17 +74,15 @@ def _number(
         if number is None:
             raise overflow(source, str(kind), "shorten WITHIN, or add a predicate")
         numbers[i] = number
-    return _typed(numbers, kind, source, nothing)
+    return _typed(numbers, kind, source, empty)
 
 
 def _value(way: Weighing) -> Weighing:
     return Weighing("value", way.variable, way.column)
 
 
-def _typed(
-    numbers: list[int], kind: pa.DataType, source: MatchAggregate, nothing: NDArray[np.bool_] | None
-) -> pa.Array:
-    known = numbers if nothing is None else [None if no else n for n, no in zip(numbers, nothing, strict=True)]
+def _typed(numbers: list[int], kind: pa.DataType, source: MatchAggregate, empty: NDArray[np.bool_] | None) -> pa.Array:
+    known = numbers if empty is None else [None if no else n for n, no in zip(numbers, empty, strict=True)]
     if pa.types.is_integer(kind):
         if any(number is not None and not -BIGGEST <= number < BIGGEST for number in known):
             raise overflow(source, "BIGINT", f"write CAST({name(source)} AS DECIMAL(38,0)), which is computed exactly")
@@ -103,11 +106,11 @@ def overflow(source: MatchAggregate, kind: str, hint: str) -> CepDataError:
     )
 
 
-def _extreme(passes: Passes, source: MatchAggregate, parts: Ints, nothing: NDArray[np.bool_]) -> pa.Array:
+def _extreme(passes: Passes, source: MatchAggregate, parts: Ints, empty: NDArray[np.bool_]) -> pa.Array:
     _, distinct = passes.column(source.column or "").order()
     least = source.function == "min"
     keys = passes.integers(Weighing("least" if least else "greatest", source.variable or "", source.column or ""))[
         parts
     ]
     places = keys if least else len(distinct) - 1 - keys
-    return distinct.take(pa.array(np.where(nothing, 0, places), mask=nothing))
+    return distinct.take(pa.array(np.where(empty, 0, places), mask=empty))

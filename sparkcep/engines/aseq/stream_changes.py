@@ -14,6 +14,7 @@ import pyarrow.compute as pc
 
 from sparkcep.engines.aseq.changes import run_changes
 from sparkcep.engines.aseq.plan import Plan, plan
+from sparkcep.engines.aseq.results import nothing
 from sparkcep.engines.aseq.stream_rows import Flags, first_of_group, looks_ahead, looks_back, open_rows, taken
 from sparkcep.engines.aseq.values import Ints
 from sparkcep.engines.turn import Answer, Turn, partitions
@@ -137,7 +138,7 @@ def _something(spec: AggregateSpec, table: pa.Table) -> Flags:
 
 
 def _with_before(spec: AggregateSpec, table: pa.Table, group: Ints) -> pa.Table:
-    """The outputs of the clause, and the aggregates BEFORE: nothing is 0 for a count, NULL for anything else."""
+    """The outputs of the clause, and the aggregates BEFORE."""
     hidden = (_GROUP, spec.emit, _DEADLINE)
     shown = [output for output in spec.outputs if output.name not in hidden]
     first = np.diff(group, prepend=-1) != 0
@@ -148,8 +149,8 @@ def _with_before(spec: AggregateSpec, table: pa.Table, group: Ints) -> pa.Table:
     for output in shown:
         if isinstance(output.source, MatchAggregate):
             column = table.column(output.name)
-            nothing = pa.scalar(0 if output.source.function == "count" else None, column.type)
-            columns[BEFORE + output.name] = pc.if_else(pa.array(first), nothing, column.take(rows))
+            before = pc.if_else(pa.array(first), nothing(output.source, column.type), column.take(rows))
+            columns[BEFORE + output.name] = before
     return pa.table(columns)
 
 

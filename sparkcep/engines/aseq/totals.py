@@ -14,7 +14,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from sparkcep.engines.aseq.results import overflow
+from sparkcep.engines.aseq.results import nothing, overflow
 from sparkcep.engines.aseq.stream_rows import first_of_group
 from sparkcep.engines.aseq.values import Ints
 from sparkcep.spec.aggregate import AggregateOutput, AggregateSpec, GroupColumn, MatchAggregate
@@ -26,7 +26,6 @@ VALUES = "__cep_values_"
 """The prefix of the columns with the number of a sum's values (``with_values``)."""
 PLACE = "__cep_place"
 """The number of the partition in its turn."""
-_EXACT = pa.decimal256(76, 0)
 
 
 def with_presence(spec: AggregateSpec) -> AggregateSpec:
@@ -104,12 +103,11 @@ def _minus(left: pa.ChunkedArray, right: pa.ChunkedArray) -> pa.ChunkedArray:
 
 
 def _before(outputs: list[AggregateOutput], before: pa.Table, known: Any) -> Iterator[tuple[str, pa.ChunkedArray]]:
-    """What a group had: nothing is 0 for a count, NULL for anything else."""
+    """What a group had."""
     for output in outputs:
         if isinstance(output.source, MatchAggregate):
             column = before.column(output.name)
-            nothing = pa.scalar(0 if output.source.function == "count" else None, column.type)
-            yield BEFORE + output.name, pc.if_else(pa.array(known), column, nothing)
+            yield BEFORE + output.name, pc.if_else(pa.array(known), column, nothing(output.source, column.type))
 
 
 def _reduced(output: AggregateOutput, column: pa.ChunkedArray, groups: Ints, count: int) -> pa.Array:
@@ -152,5 +150,5 @@ def _extreme(column: pa.ChunkedArray, groups: Ints, count: int, *, least: bool) 
     sign = 1 if least else -1
     best = np.full(count, np.iinfo(np.int64).max)
     np.minimum.at(best, groups[valid], sign * rank[valid])
-    nothing = best == np.iinfo(np.int64).max
-    return column.take(pa.array(row_of[np.where(nothing, 0, sign * best)], mask=nothing)).combine_chunks()
+    empty = best == np.iinfo(np.int64).max
+    return column.take(pa.array(row_of[np.where(empty, 0, sign * best)], mask=empty)).combine_chunks()
