@@ -90,24 +90,22 @@ def bind_event_stream(
     retention: Window | None = None
     notices = tuple(_kept_measures(clause))
     counted = bool(bound.measures) and bound.emit_changes is None
-    if bound.window is None and not (counted and settings.retention is None):
-        if settings.retention is None:
+    if bound.window is None and settings.retention is not None:
+        length = f"INTERVAL {settings.retention}"
+        types = bound.relation.types_of([(length, clause.site.keyword)])
+        retention = window_of(bound.time, bound.time_type, (length, types[0]), clause.site.keyword)
+        text = f"matches longer than sparkcep.stream.retention ({settings.retention}) are not found"
+        notices += (Notice(text, clause.site.keyword, "say WITHIN, or a longer retention"),)
+    elif bound.window is None and not counted:
+        if bound.strategy == "any" or bound.measures:
             raise CepAnalysisError(
                 "without WITHIN every event of the stream stays of use for ever",
                 code="STREAM_WITHIN",
                 span=clause.site.keyword,
                 hint="write WITHIN INTERVAL 1 HOUR, or SET sparkcep.stream.retention = 1 hour",
             )
-        length = f"INTERVAL {settings.retention}"
-        types = bound.relation.types_of([(length, clause.site.keyword)])
-        retention = window_of(bound.time, bound.time_type, (length, types[0]), clause.site.keyword)
-        notices += (
-            Notice(
-                f"matches longer than sparkcep.stream.retention ({settings.retention}) are not found",
-                clause.site.keyword,
-                "say WITHIN, or a longer retention",
-            ),
-        )
+        kept = "without WITHIN a match that has begun stays open, with its rows, until an event completes or ends it"
+        notices += (Notice(kept, clause.site.keyword, "WITHIN bounds that"),)
     decided_at_end = bound.matches == "all" and not events.looks_ahead(bound.pattern)
     delay = _watermarked(clause.order_by[0], bound.relation).metadata[WATERMARK] if decided_at_end else None
     return replace(streamed, notices=notices, retention=retention, delay=delay)

@@ -61,9 +61,7 @@ def aggregate_stream(
     of = replace(spec, schema="", emit=TIME if changes else None)
     classes = inferred_classes(bound)
     keys = tuple(dict.fromkeys([*spec.partition, *bound.equivalences, *classes]))
-    below = added_below(streamed, bound.relation, settings)
-    if bound.window is None:
-        below = [named(streamed.time, TIME), *below]
+    below = added_below(streamed, bound.relation, settings, timed=bound.window is not None)
     events = event_rows(bound, keep_null_time, every_event=True, more=below)
     events = events if changes else taking_part(events, spec.masks, classes)
     names = [name for name in dict.fromkeys(read_columns(of)) if name != spec.rank]

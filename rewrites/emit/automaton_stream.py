@@ -13,7 +13,7 @@ from rewrites.bind.within import TIME
 from rewrites.emit.automaton import events, outputs_of, read, results
 from rewrites.emit.stream import Emitted, added_below, last_columns, stream_call, stream_spec, with_turn_columns
 from rewrites.settings import StreamSettings
-from rewrites.sql.builder import named, quoted, raw, select, text_of
+from rewrites.sql.builder import quoted, raw, select, text_of
 from sparkcep.spec.automaton import AutomatonSpec, FinalState, Output, RegisterValue
 from sparkcep.spec.event import FirstEvent, LastEvent
 
@@ -26,10 +26,11 @@ def automaton_stream(
     bound: BoundAutomaton, spec: AutomatonSpec, streamed: Streamed, settings: StreamSettings, *, keep_null_time: bool
 ) -> Emitted:
     """The clause over a stream. A deadline that the engine adds is one of the time by which turns are cut."""
-    below, within = added_below(streamed, bound.relation, settings), spec.within
-    if within is None or within.deadline is None:
-        below = [named(streamed.time, TIME), *below]
-        within = within and replace(within, time=TIME)
+    within = spec.within
+    timed = within is not None and within.deadline is not None
+    below = added_below(streamed, bound.relation, settings, timed=timed)
+    if within is not None and not timed:
+        within = replace(within, time=TIME)
     of = replace(spec, schema="", outputs=(*spec.outputs, *_IDENTITIES), within=within)
     rows = select([*read(bound, of), *(raw(quoted(name)) for name in of.masks)], events(bound, keep_null_time, below))
     query = bound.relation.alone(text_of(with_turn_columns(rows, streamed, spec.partition, settings)))

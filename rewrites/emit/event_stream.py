@@ -48,7 +48,7 @@ def event_pattern_stream(
     """The clause over a stream."""
     classes = inferred_classes(bound)
     keys = tuple(dict.fromkeys([*spec.partition, *bound.equivalences, *classes]))
-    below = added_below(streamed, bound.relation, settings)
+    below = added_below(streamed, bound.relation, settings, timed=bound.window is not None)
     events = event_rows(bound, keep_null_time, every_event=True, more=below)
     if not is_contiguous(bound):
         events = taking_part(events, spec.masks, classes)

@@ -9,7 +9,6 @@ from sqlglot import exp
 
 from rewrites.bind.row_pattern import BoundRowPattern, boolean_conditions
 from rewrites.bind.stream import IDENTITY, Streamed
-from rewrites.bind.within import TIME
 from rewrites.emit.row_pattern import engine_input, input_rows, outputs_of, results
 from rewrites.emit.stream import Emitted, added_below, last_columns, stream_call, stream_spec, with_turn_columns
 from rewrites.settings import StreamSettings
@@ -29,8 +28,8 @@ def row_pattern_stream(
     bound: BoundRowPattern, spec: RowPatternSpec, streamed: Streamed, settings: StreamSettings
 ) -> Emitted:
     """The clause over a stream."""
-    below = [named(streamed.time, TIME), *(named(text, column.column) for text, column in streamed.order)]
-    rows = input_rows(bound, [*below, *added_below(streamed, bound.relation, settings)])
+    below = [*(named(text, column.column) for text, column in streamed.order)]
+    rows = input_rows(bound, [*below, *added_below(streamed, bound.relation, settings, timed=False)])
     boolean_conditions(bound, text_of(subquery(rows)))
     of = replace(spec, schema="", outputs=(*spec.outputs, *_IDENTITIES))
     rows = with_turn_columns(engine_input(bound, of, rows), streamed, spec.partition, settings)

@@ -38,10 +38,13 @@ class Emitted:
     query: str
 
 
-def added_below(streamed: Streamed, relation: Relation, settings: StreamSettings) -> list[exp.Expression]:
-    """Columns beside the input's own: the row's identity, and the whole row where late ones are kept."""
+def added_below(
+    streamed: Streamed, relation: Relation, settings: StreamSettings, *, timed: bool
+) -> list[exp.Expression]:
+    """Columns beside the input's own: the row's identity, the time if it is not there yet (``timed``), and the whole row where late ones are kept."""
+    time = [] if timed else [named(streamed.time, TIME)]
     whole = [named("STRUCT(*)", _WHOLE)] if settings.late_rows == "keep" else []
-    return [named(streamed.identity, IDENTITY), *whole]
+    return [*time, named(streamed.identity, IDENTITY), *whole]
 
 
 def with_turn_columns(

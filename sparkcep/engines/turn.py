@@ -18,7 +18,8 @@ class Turn:
     beside the columns of the StreamSpec. A partition is there from its first kept row on: bit 0 stands at that row. Every row's time is less than
     ``until``; those whose time is less than ``since`` were final in the turn before. ``begin`` [partitions]: the row (of the table) at which the
     search resumes; those before are kept only because conditions or measures look back at them. ``numbers`` [partitions]: the matches found in
-    earlier turns. ``covered`` [partitions] (of row patterns): the first row that none of them covers. ``totals`` (of aggregates): the last turn's.
+    earlier turns. ``covered`` [partitions] (of row patterns): the first row that none of them covers. ``carried``: that of the last
+    turn's Answer.
     """
 
     rows: pa.Table
@@ -27,7 +28,7 @@ class Turn:
     begin: NDArray[np.int64]
     numbers: NDArray[np.int64]
     covered: NDArray[np.int64] | None = None
-    totals: pa.Table | None = None
+    carried: pa.Table | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,7 +38,7 @@ class Answer:
     ``keep`` [rows of the turn]: whether a later turn needs the row. ``begin`` [partitions]: the row at which the next search resumes (one past the
     partition's last row: with the next one). ``numbers`` [partitions]: the matches so far. ``due``: the least ``until`` at which time alone may
     decide more; None: only further rows can. ``covered`` [partitions]: the first row beyond all matches so far, where that is asked for again.
-    ``totals``: the aggregates over all matches so far, a row for each group, where a clause asks for these.
+    ``carried``: a table that the engine's next turn is given: the totals of groups, open runs.
     """
 
     found: tuple[pa.Table, ...]
@@ -46,7 +47,7 @@ class Answer:
     numbers: NDArray[np.int64]
     due: int | None
     covered: NDArray[np.int64] | None = None
-    totals: pa.Table | None = None
+    carried: pa.Table | None = None
 
 
 def partitions(first_mask: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:

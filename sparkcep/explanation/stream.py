@@ -85,7 +85,10 @@ def _followed(spec: StreamSpec) -> Iterator[str]:
 
 
 def _events(of: EventPatternSpec, spec: StreamSpec) -> Iterator[str]:
-    yield "keeps events until their windows have closed: what lies further back than WITHIN goes as the watermark moves"
+    if of.within is None:
+        yield "keeps matches that have begun, each with its rows, until an event completes or ends it"
+    else:
+        yield "keeps events until their windows have closed: what lies further back than WITHIN goes as the watermark moves"
     also = ", and the window behind in which NOT forbids events" if looks_ahead(of.pattern) else ""
     yield f"a match is emitted when the watermark passes its last event{also}"
     yield from _followed(spec)

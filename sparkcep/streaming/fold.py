@@ -42,7 +42,7 @@ NEVER = -(1 << 63)
 @dataclass(frozen=True, slots=True)
 class Bucket:
     """What a bucket keeps between turns: ``rows`` that are still needed, arranged, and then those not yet final (None: none); the ``numbers`` of
-    matches of its partitions where the clause reads MATCH_NUMBER(), or the totals of its groups (``Turn.totals``); and the last turn's ``until``."""
+    matches of its partitions where the clause reads MATCH_NUMBER(), or what the engine carries (``Turn.carried``); and the last turn's ``until``."""
 
     rows: pa.Table | None = None
     numbers: pa.Table | None = None
@@ -157,7 +157,7 @@ def _decided(spec: StreamSpec, decide: Decide, bucket: Bucket, final: pa.Table, 
     read = with_partitions(spec, with_identities(spec, rows).drop_columns(list(MARKS)), starts)
     answer = decide(Turn(read, bucket.until, until, begin, numbers, covered, None if numbered else bucket.numbers))
     kept = _kept(rows, starts, answer)
-    counted = _counted(spec, rows, starts, answer, bucket.numbers) if numbered else answer.totals
+    counted = _counted(spec, rows, starts, answer, bucket.numbers) if numbered else answer.carried
     return _Decided(answer.found, kept, counted, answer.due, _busiest(spec, rows, starts, bucket.until))
 
 

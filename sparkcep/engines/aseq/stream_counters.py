@@ -59,7 +59,7 @@ def compile(plan: Plan, keys: tuple[str, ...]) -> Compiled:
 def decide(compiled: Compiled, turn: Turn) -> Answer:
     """The groups whose totals change, each once, with the totals before and now; no row is needed any more."""
     spec = compiled.plan.spec
-    totals, states = _unpacked(turn.totals)
+    totals, states = _unpacked(turn.carried)
     partition, start = partitions(turn.rows.column(spec.masks[0]).to_numpy())
     rows = turn.rows.append_column(PLACE, pa.array(partition))
     keys = rows.select(list(compiled.keys)).take(pa.array(np.unique(start)))
@@ -77,7 +77,7 @@ def decide(compiled: Compiled, turn: Turn) -> Answer:
     every, changed = added(spec, totals, [part for part in found if part.num_rows])
     kept = _packed(every, _with(states, keys, known, work.counters()))
     nothing = np.zeros(turn.rows.num_rows, np.bool_)
-    return Answer((changed,) if changed is not None else (), nothing, turn.begin, turn.numbers, None, totals=kept)
+    return Answer((changed,) if changed is not None else (), nothing, turn.begin, turn.numbers, None, carried=kept)
 
 
 class ResumedWork(Work):

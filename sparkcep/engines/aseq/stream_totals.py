@@ -85,13 +85,13 @@ def decide(compiled: Compiled, turn: Turn) -> Answer:
     clock = Clock(*times(turn.rows, spec.within))
     partition, _ = partitions(turn.rows.column(spec.masks[0]).to_numpy())
     found = [part for part in _decided(compiled, turn, clock, partition) if part.num_rows]
-    every, changed = added(spec, turn.totals, found)
+    every, changed = added(spec, turn.carried, found)
     rows = taken(turn.rows, spec.masks)
     beyond = np.full(len(turn.begin), turn.until)
     keep = open_rows(rows, clock.time, clock.deadline, partition, beyond, back=compiled.back)
     waiting = clock.deadline[rows & (clock.deadline > turn.until)] if compiled.ahead else clock.deadline[:0]
     due = int(waiting.min()) if len(waiting) else None
-    return Answer((changed,) if changed is not None else (), keep, turn.begin, turn.numbers, due, totals=every)
+    return Answer((changed,) if changed is not None else (), keep, turn.begin, turn.numbers, due, carried=every)
 
 
 def _decided(compiled: Compiled, turn: Turn, clock: Clock, partition: Ints) -> Iterable[pa.Table]:

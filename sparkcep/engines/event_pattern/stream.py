@@ -66,6 +66,11 @@ def check(spec: StreamSpec, clause: EventPatternSpec | AggregateSpec) -> None:
             code="STREAM",
             hint="Write WITHIN INTERVAL ….",
         )
+    check_order(spec)
+
+
+def check_order(spec: StreamSpec) -> None:
+    """Raises CepUnsupportedError where a stream would be read backwards."""
     if spec.order[0].descending:
         raise CepUnsupportedError(
             "a descending ORDER BY over a streaming relation", code="STREAM", hint="Order by the watermarked column."

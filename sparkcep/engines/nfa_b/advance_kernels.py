@@ -21,11 +21,26 @@ from sparkcep.engines.nfa_b.codes import (
     S_EVENT,
     S_MERGED,
     S_NODES,
+    S_RESUMED,
     S_RUNS,
+    S_SAVED,
     S_STARTED,
     S_STEPS,
+    SAVED_FULL,
 )
-from sparkcep.engines.nfa_b.kernel_types import ENDS, EVENTS, FORMULAS, MACHINE, MERGING, MODE, NODES, PATHS, RUNS
+from sparkcep.engines.nfa_b.kernel_types import (
+    ENDS,
+    EVENTS,
+    FORMULAS,
+    MACHINE,
+    MERGING,
+    MODE,
+    NODES,
+    PATHS,
+    RESUMED,
+    RUNS,
+    SAVED,
+)
 from sparkcep.engines.nfa_b.run_kernels import (
     absorb,
     breaks,
@@ -168,22 +183,55 @@ def merged(total, machine, runs, nodes, table, state):  # type: ignore[no-untype
     return kept
 
 
-@nb.njit(nb.int64(MACHINE, FORMULAS, EVENTS, RUNS, NODES, ENDS, MERGING, PATHS, MODE, I64), **LEAN)
-def advance(machine, formulas, events, runs, nodes, ends, table, paths, mode, state):  # type: ignore[no-untyped-def]
+@nb.njit(nb.void(nb.int64, RUNS, SAVED, I64), **INNER)
+def save(total, runs, saved, state):  # type: ignore[no-untyped-def]
+    """Set the runs aside: their partition ends."""
+    first = state[S_SAVED]
+    for run in range(total):
+        saved.at[first + run] = runs.at[run]
+        saved.taken[first + run] = runs.taken[run]
+        saved.tail[first + run] = runs.tail[run]
+    state[S_SAVED] = first + total
+    state[S_RUNS] = 0
+
+
+@nb.njit(nb.void(nb.int64, nb.int64, RUNS, RUNS), **INNER)
+def resume(first, total, left, runs):  # type: ignore[no-untyped-def]
+    """The runs ``left`` from ``first`` on are at work again."""
+    for run in range(total):
+        runs.at[run] = left.at[first + run]
+        runs.taken[run] = left.taken[first + run]
+        runs.tail[run] = left.tail[first + run]
+        runs.reach[run] = left.reach[first + run]
+        for w in range(runs.vectors.shape[1]):
+            runs.vectors[run, w] = left.vectors[first + run, w]
+
+
+@nb.njit(nb.int64(MACHINE, FORMULAS, EVENTS, RUNS, NODES, ENDS, MERGING, PATHS, MODE, RESUMED, SAVED, I64), **LEAN)
+def advance(machine, formulas, events, runs, nodes, ends, table, paths, mode, resumed, saved, state):  # type: ignore[no-untyped-def]
     """Read events from ``state[S_EVENT]`` on. Why it stops: see ``codes``."""
     fit, reach = events.fit, runs.reach
     ignores, merges, chooses = mode
     for event in range(state[S_EVENT], len(fit)):
-        total = state[S_RUNS]
         state[S_EVENT] = event
+        if events.cut[event] & 1 and len(saved.at):
+            if state[S_SAVED] + state[S_RUNS] > len(saved.at):
+                return SAVED_FULL
+            save(state[S_RUNS], runs, saved, state)
+        part = state[S_RESUMED]
+        goes_on = part < len(resumed.events) and resumed.events[part] == event
+        total = nb.int64(resumed.starts[part + 1] - resumed.starts[part]) if goes_on else state[S_RUNS]
+        if breaks(event, events, ignores):
+            total = 0
         if 2 * total + 2 > len(reach) or 2 * total + 2 > len(table.slot) // 2:
             return RUNS_FULL
         if state[S_NODES] + 4 * total + 4 > len(nodes.events):
             return NODES_FULL
         if state[S_ENDS] + 2 * total + 2 > len(ends.events):
             return ENDS_FULL
-        if breaks(event, events, ignores):
-            total = 0
+        if goes_on:
+            resume(nb.int64(resumed.starts[part]), total, resumed.runs, runs)
+            state[S_RESUMED] = part + 1
         if fit[event] == 0:
             state[S_RUNS] = total
             continue

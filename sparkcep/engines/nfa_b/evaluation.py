@@ -20,7 +20,7 @@ from sparkcep.engines.nfa_b import negation
 from sparkcep.engines.nfa_b.compilation import Automaton, automata
 from sparkcep.engines.nfa_b.events import Stream, load
 from sparkcep.engines.nfa_b.matches import matches, parts
-from sparkcep.engines.nfa_b.search import MAX_NODES, Algorithm, Search
+from sparkcep.engines.nfa_b.search import MAX_NODES, Algorithm, Resumption, Search
 from sparkcep.engines.nfa_b.slow import ROW, Calls
 from sparkcep.engines.nfa_b.support import check
 from sparkcep.engines.nfa_b.vector import Program, conjunct_columns, program
@@ -85,7 +85,7 @@ def searches(compiled: Plan, table: pa.Table) -> Iterator[Search]:
     """The searches of ``evaluate``, one an automaton: for those who measure."""
     stream = load(table, compiled.spec)
     for at in range(len(compiled.automata)):
-        yield _search(compiled, at, table, stream)
+        yield search(compiled, at, table, stream)
 
 
 def chooses(compiled: Plan) -> bool:
@@ -103,9 +103,16 @@ def found_by(
     max_nodes: int = MAX_NODES,
 ) -> Iterator[Matches]:
     """The matches of the automaton ``at``, in order of their last events; the parameters and errors of ``evaluate``."""
+    return found_in(compiled, at, table, search(compiled, at, table, stream, max_nodes), output_rows)
+
+
+def found_in(
+    compiled: Plan, at: int, table: pa.Table, searched: Search, output_rows: int = OUTPUT_ROWS
+) -> Iterator[Matches]:
+    """The matches of a search of the automaton ``at``; see ``found_by``."""
     line = compiled.automata[at].line
     negated = negation.prepare(line.branch, compiled.spec, table)
-    for ends in _search(compiled, at, table, stream, max_nodes).ends():
+    for ends in searched.ends():
         for part in matches(ends, line, output_rows):
             kept = part if negated is None else negated.unrefuted(part)
             if len(kept):
@@ -117,7 +124,7 @@ def _compressed(compiled: Plan, table: pa.Table, stream: Stream, max_nodes: int)
     spec, line = compiled.spec, compiled.automata[0].line
     if len(compiled.automata) == 1 and line.branch.alternatives == ((),) and spec.engine != "backtrack":
         writer = PartWriter(spec, [component.variable for component in line.components], table)
-        for ends in _search(compiled, 0, table, stream, max_nodes).ends():
+        for ends in search(compiled, 0, table, stream, max_nodes).ends():
             yield from map(writer.write, parts(ends))
         return
     names = [element.variable for element in elements(spec.pattern, negated=False)]
@@ -130,7 +137,15 @@ def _compressed(compiled: Plan, table: pa.Table, stream: Stream, max_nodes: int)
     yield from map(writer.write, enumerated_parts(found, names))
 
 
-def _search(compiled: Plan, at: int, table: pa.Table, stream: Stream, max_nodes: int = MAX_NODES) -> Search:
+def search(
+    compiled: Plan,
+    at: int,
+    table: pa.Table,
+    stream: Stream,
+    max_nodes: int = MAX_NODES,
+    before: Resumption | None = None,
+) -> Search:
+    """The search of the automaton ``at``."""
     spec, automaton = compiled.spec, compiled.automata[at]
     if any(slow_parts(c.condition) or c.each for edge in automaton.edges for c in edge.conjuncts):
         table = table.append_column(ROW, pa.array(np.arange(table.num_rows)))
@@ -151,6 +166,7 @@ def _search(compiled: Plan, at: int, table: pa.Table, stream: Stream, max_nodes:
         chooses=chooses(compiled),
         max_nodes=max_nodes,
         calls=Calls(compiled_program.slow, table) if compiled_program.slow else None,
+        before=before,
     )
 
 

@@ -6,7 +6,8 @@ event may be. All rows stay: under contiguity what nobody takes breaks a run.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -18,6 +19,9 @@ from sparkcep.engines.nfa_b.structures import Events
 from sparkcep.engines.within import times
 from sparkcep.spec.event import EventPatternSpec, WithinTime
 from sparkcep.spec.row import MASK_BITS
+
+NEVER_PAST = np.iinfo(np.int32).max
+"""The reach of a run without a window on a stream."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,6 +48,14 @@ class Stream:
         first: NDArray[np.bool_] = self.cut & 1 != 0
         return first
 
+    def taken_by(self, names: Iterable[str]) -> NDArray[np.bool_]:
+        """[events]: whether one of the variables takes the event."""
+        found = np.zeros(len(self.cut), np.bool_)
+        for name in names:
+            word, bit = divmod(self.bits[name] + 1, MASK_BITS)
+            found |= self.flags[word] >> bit & 1 != 0
+        return found
+
 
 def load(table: pa.Table, spec: EventPatternSpec) -> Stream:
     """The stream of ``table``. Bit 0 of the masks: a partition's first event; under contiguity the bit behind the
@@ -55,6 +67,12 @@ def load(table: pa.Table, spec: EventPatternSpec) -> Stream:
         cut |= ((flags[word] >> bit & 1) << 1).astype(np.int8)
     bits = {name: i for i, name in enumerate(spec.variables)}
     return Stream(flags, bits, cut, _partition_end(cut), *_times(table, spec))
+
+
+def without(stream: Stream, old: NDArray[np.bool_]) -> Stream:
+    """The stream whose ``old`` events no run takes any more, and whose partitions do not end: runs go on in a later turn."""
+    flags = tuple(np.where(old, 0, word) for word in stream.flags)
+    return replace(stream, flags=flags, partition_end=np.full(len(old), NEVER_PAST, np.int32))
 
 
 def _numbers(table: pa.Table, name: str) -> NDArray[Any]:

@@ -15,7 +15,9 @@ from sparkcep.engines.nfa_b.structures import (
     Nodes,
     PartArrays,
     Paths,
+    Resumed,
     Runs,
+    Saved,
     Walk,
     Written,
 )
@@ -25,6 +27,8 @@ MACHINE = structure(Machine, I64, I64, BOOL, I32, I32, I64X2, BOOLX2)
 FORMULAS = structure(Formulas, CODE, WORDS, STACK, I16)
 EVENTS = structure(Events, I64, I8, I32, I64, I64)
 RUNS = structure(Runs, I32, I32, I32, I32, I32, I64X2)
+RESUMED = structure(Resumed, I32, I32, RUNS)
+SAVED = structure(Saved, I32, I32, I32)
 NODES = structure(Nodes, I32, I8, I32, I32, I32)
 ENDS = structure(LastNodes, I32, I32)
 MERGING = structure(Merging, I32, I32)

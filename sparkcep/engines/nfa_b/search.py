@@ -17,9 +17,24 @@ from sparkcep.engines.nfa_b import codes
 from sparkcep.engines.nfa_b.advance_kernels import advance
 from sparkcep.engines.nfa_b.backtrack_kernels import backtrack
 from sparkcep.engines.nfa_b.compilation import Automaton
+from sparkcep.engines.nfa_b.events import NEVER_PAST
 from sparkcep.engines.nfa_b.match_kernels import compacted
+from sparkcep.engines.nfa_b.open_runs import OpenRuns
+from sparkcep.engines.nfa_b.resume_kernels import restore
 from sparkcep.engines.nfa_b.slow import Calls
-from sparkcep.engines.nfa_b.structures import Events, Formulas, LastNodes, Machine, Merging, Mode, Nodes, Paths, Runs
+from sparkcep.engines.nfa_b.structures import (
+    Events,
+    Formulas,
+    LastNodes,
+    Machine,
+    Merging,
+    Mode,
+    Nodes,
+    Paths,
+    Resumed,
+    Runs,
+    Saved,
+)
 from sparkcep.engines.nfa_b.vector import Program
 from sparkcep.engines.row_match.codes import OVERFLOW
 from sparkcep.engines.row_match.structures import Code, Stack, Words
@@ -48,6 +63,15 @@ class Ends:
 
 
 @dataclass(frozen=True, slots=True)
+class Resumption:
+    """``runs`` that an earlier turn left open; ``goes_on`` [runs]: the first event of its partition that each has not met (one past all events: there
+    is none)."""
+
+    runs: OpenRuns
+    goes_on: NDArray[np.int64]
+
+
+@dataclass(frozen=True, slots=True)
 class Counters:
     """What the search did: runs started, runs looked at for an event (steps), runs merged, runs postponed."""
 
@@ -72,7 +96,9 @@ class Search:
         chooses: bool,
         max_nodes: int = MAX_NODES,
         calls: Calls | None = None,
+        before: Resumption | None = None,
     ) -> None:
+        """``before``: of a stream without a window; then ``open_runs`` has what goes on in its next turn."""
         self.automaton, self.program, self.events = automaton, program, events
         self.algorithm, self.chooses, self.max_nodes, self.calls = algorithm, chooses, max_nodes, calls
         self.machine = _machine(automaton, program, calls)
@@ -87,6 +113,10 @@ class Search:
         self.last_nodes = LastNodes(np.zeros(MOST_ENDS, np.int32), np.zeros(MOST_ENDS, np.int32))
         length = len(events.fit) + 1 if chooses else 0
         self.paths = Paths(np.zeros(length, np.int32), np.zeros(length, np.int32))
+        self.resumed = Resumed(np.zeros(0, np.int32), np.zeros(1, np.int32), _runs(0, program.words))
+        self.saved = _saved(0)
+        if before is not None:
+            self._resume(before)
 
     @property
     def counters(self) -> Counters:
@@ -105,7 +135,7 @@ class Search:
                 raise self._fault()
             pending = int(self.state[codes.S_BEST] >= 0)
             count = int(self.state[codes.S_ENDS]) - pending
-            if count and status != codes.RUNS_FULL:
+            if count and status not in (codes.RUNS_FULL, codes.SAVED_FULL):
                 yield Ends(count, self.last_nodes, self.nodes, int(self.state[codes.S_NODES]))
                 for array in self.last_nodes:
                     array[:pending] = array[count : count + pending]
@@ -114,8 +144,54 @@ class Search:
                 return
             if status == codes.RUNS_FULL:
                 self._more_runs()
+            elif status == codes.SAVED_FULL:
+                self._more_saved()
             else:
                 self._compact(pending)
+
+    def open_runs(self, goes_on: NDArray[np.bool_]) -> OpenRuns:
+        """The runs that are open at the end of their partition, behind the last of ``ends``. ``goes_on`` [events]: whether a run may that took the
+        event last."""
+        running, saved = int(self.state[codes.S_RUNS]), int(self.state[codes.S_SAVED])
+        at, taken, tail = (
+            np.concatenate([of_saved[:saved], of_runs[:running]])
+            for of_saved, of_runs in zip(self.saved, self.runs[:3], strict=True)
+        )
+        alive = goes_on[self.nodes.events[tail]]
+        at, taken, tail = at[alive], taken[alive], tail[alive]
+        used = int(self.state[codes.S_NODES])
+        used = int(compacted(used, -1, len(tail), tail, self.nodes, np.empty(used, np.int32)))
+        nodes = self.nodes
+        return OpenRuns(
+            nodes.events[:used], nodes.components[:used], nodes.left[:used], nodes.right[:used], at, taken, tail
+        )
+
+    def _resume(self, before: Resumption) -> None:
+        """Take up runs that wait for events, and set the others aside."""
+        left, used = before.runs, len(before.runs.events)
+        self.nodes = _nodes(max(FIRST_NODES, 4 * used))
+        for name in ("events", "components", "left", "right"):
+            getattr(self.nodes, name)[:used] = getattr(left, name)
+        self.nodes.reaches[:used] = NEVER_PAST
+        self.state[codes.S_NODES] = used
+        order = np.argsort(before.goes_on, kind="stable")
+        waiting = int(np.searchsorted(before.goes_on[order], len(self.events.fit)))
+        awake, idle = order[:waiting], order[waiting:]
+        runs = _runs(waiting, self.program.words)
+        self.saved = _saved(max(FIRST_RUNS, 2 * len(idle)))
+        for name in ("at", "taken", "tail"):
+            getattr(runs, name)[:] = getattr(left, name)[awake]
+            getattr(self.saved, name)[: len(idle)] = getattr(left, name)[idle]
+        self.state[codes.S_SAVED] = len(idle)
+        runs.reach[:] = NEVER_PAST
+        restore(waiting, self.machine, self.formulas, self.nodes, runs, np.empty(used, np.int32))
+        events, starts = np.unique(before.goes_on[awake], return_index=True)
+        self.resumed = Resumed(events.astype(np.int32), np.append(starts, waiting).astype(np.int32), runs)
+
+    def _more_saved(self) -> None:
+        bigger = _saved(2 * max(len(self.saved.at), int(self.state[codes.S_RUNS])))
+        _copy(self.saved, bigger, len(self.saved.at))
+        self.saved = bigger
 
     def _go_on(self) -> int:
         if self.calls is not None:
@@ -123,7 +199,7 @@ class Search:
         given = (self.machine, self.formulas, self.events, self.runs, self.nodes, self.last_nodes)
         if self.algorithm == "backtrack":
             return int(backtrack(*given, self.paths, self.mode, self.state))
-        return int(advance(*given, self.table, self.paths, self.mode, self.state))
+        return int(advance(*given, self.table, self.paths, self.mode, self.resumed, self.saved, self.state))
 
     def _more_runs(self) -> None:
         size = 2 * len(self.runs.at)
@@ -150,11 +226,15 @@ class Search:
     def _compact(self, pending: int) -> None:
         """Free what has left the window; more room where that was not half of it, or one event may need more."""
         runs, used = int(self.state[codes.S_RUNS]), int(self.state[codes.S_NODES])
-        versions = np.concatenate([self.runs.tail[:runs], self.last_nodes.nodes[:pending]])
+        apart = (self.saved.tail[: int(self.state[codes.S_SAVED])], self.resumed.runs.tail)
+        versions = np.concatenate([self.runs.tail[:runs], self.last_nodes.nodes[:pending], *apart])
         event = int(self.state[codes.S_EVENT]) if self.algorithm != "backtrack" else -1
         place = np.empty(used, np.int32)
         left = int(compacted(used, event, len(versions), versions, self.nodes, place))
-        self.runs.tail[:runs], self.last_nodes.nodes[:pending] = versions[:runs], versions[runs:]
+        offset = 0
+        for array in (self.runs.tail[:runs], self.last_nodes.nodes[:pending], *apart):
+            array[:] = versions[offset : offset + len(array)]
+            offset += len(array)
         self.state[codes.S_NODES] = left
         size = len(self.nodes.events)
         while left + 8 * runs + 8 > size // 2:
@@ -213,6 +293,11 @@ def _runs(size: int, words: int) -> Runs:
 
 def _table(size: int) -> Merging:
     return Merging(np.zeros(4 * size, np.int32), np.zeros(4 * size, np.int32))
+
+
+def _saved(size: int) -> Saved:
+    at, taken, tail = (np.zeros(size, np.int32) for _ in range(3))
+    return Saved(at, taken, tail)
 
 
 def _nodes(size: int) -> Nodes:

@@ -1,8 +1,10 @@
-"""NFA^b on a stream: the batch engine over the rows whose windows are open.
+"""NFA^b on a stream: the batch engine over the rows whose windows are open; without WITHIN the runs themselves go on.
 
 Which events a run selects depends on no later event (semantics.md, "Selection strategies"), so a match is known when its last event is final, or,
 where a negated event may lie behind it, when the window of its first event has closed; if such matches share a row or exclude each other, when that
 of their last event has. In a turn the runs are made again over the rows that are kept, and matches that an earlier turn has emitted are left out.
+
+Without WITHIN a run may stay open for long. It is kept as it stands, with the rows that it has taken, and meets each event once (``_decide_open``).
 """
 
 from __future__ import annotations
@@ -20,9 +22,11 @@ from sparkcep.engines.event_pattern.events import TimeArray, ceilings_of
 from sparkcep.engines.event_pattern.output.output import Matches, Writer
 from sparkcep.engines.event_pattern.output.overlap import non_overlapping
 from sparkcep.engines.event_pattern.planner.outlook import looks_ahead, looks_back
-from sparkcep.engines.event_pattern.stream import check
-from sparkcep.engines.nfa_b.evaluation import Plan, chooses, found_by, plan
-from sparkcep.engines.nfa_b.events import load
+from sparkcep.engines.event_pattern.stream import check, check_order
+from sparkcep.engines.nfa_b.evaluation import Plan, chooses, found_by, found_in, plan, search
+from sparkcep.engines.nfa_b.events import Stream, load, without
+from sparkcep.engines.nfa_b.open_runs import NO_RUNS, OpenRuns, as_table, of_table
+from sparkcep.engines.nfa_b.search import Resumption
 from sparkcep.engines.turn import Answer, Decide, Turn, partitions
 from sparkcep.engines.within import times
 from sparkcep.errors import CepInternalError
@@ -55,6 +59,10 @@ def compile(spec: StreamSpec) -> Decide:
     clause = spec.of
     if not isinstance(clause, EventPatternSpec):
         raise CepInternalError("a MATCH_RECOGNIZE clause on an event pattern engine")
+    if clause.within is None:
+        check_order(spec)
+        compiled = plan(clause)
+        return partial(_decide_open, OpenClause(compiled, spec.time, spec.identity))
     check(spec, clause)
     compiled = plan(clause)
     branches = [automaton.line.branch for automaton in compiled.automata]
@@ -83,7 +91,7 @@ def _decide(clause: Compiled, turn: Turn) -> Answer:
     keep = scene.ceiling > (_border(scene) if clause.both else turn.until)
     matches, begin = list(_decided(clause, scene)), turn.begin
     if spec.matches == "non_overlapping":
-        matches, begin = _chosen(compiled, scene, matches)
+        matches, begin = _chosen(compiled, turn, scene.partition, matches)
         if chooses(compiled):  # the search itself leaves out what overlaps, so it must not see what lies before
             keep &= np.arange(len(keep)) >= begin[scene.partition]
     if strict:
@@ -91,6 +99,65 @@ def _decide(clause: Compiled, turn: Turn) -> Answer:
     ends = scene.ceiling if clause.waits else scene.deadline
     due = ends[scene.taken & (ends > turn.until)] if ahead else ends[:0]
     return Answer(_written(spec, turn.rows, matches), keep, begin, turn.numbers, int(due.min()) if len(due) else None)
+
+
+@dataclass(frozen=True, slots=True)
+class OpenClause:
+    """A clause without WITHIN. ``time``, ``identity``: the columns by which rows become final and are told apart."""
+
+    plan: Plan
+    time: str
+    identity: str
+
+
+def _decide_open(clause: OpenClause, turn: Turn) -> Answer:
+    compiled, spec = clause.plan, clause.plan.spec
+    strict = spec.strategy == "strict_contiguity"
+    rows = _apart(spec, turn.rows) if strict else turn.rows
+    old = rows.column(clause.time).to_numpy() < turn.since
+    identity = rows.column(clause.identity).to_numpy()
+    partition, start = partitions(rows.column(spec.masks[0]).to_numpy())
+    last = rows.column(PLACE).to_numpy() == rows.num_rows - 1 if strict else np.ones(rows.num_rows, np.bool_)
+    every = load(rows, spec)
+    events = without(every, old)
+    before = [NO_RUNS] * len(compiled.automata) if turn.carried is None else of_table(turn.carried, identity, old)
+    matches, left = [], []
+    for at, runs in enumerate(before):
+        searched = search(
+            compiled, at, rows, events, before=Resumption(runs, _next_events(runs, partition, start, old))
+        )
+        matches += list(found_in(compiled, at, rows, searched))
+        left.append(searched.open_runs(last))
+    begin = turn.begin
+    if spec.matches == "non_overlapping":
+        matches, begin = _chosen(compiled, turn, partition, matches)
+    keep = _rows_of(left, partition, every, compiled)
+    carried = as_table(left, identity, keep)
+    return Answer(_written(spec, turn.rows, matches), keep, begin, turn.numbers, None, carried=carried)
+
+
+def _next_events(runs: OpenRuns, partition: Longs, start: Longs, old: Flags) -> Longs:
+    """[runs]: the first row of its partition that is not ``old``, or the number of rows."""
+    known = np.bincount(partition, old).astype(np.int64)  # of a partition, they come first
+    at = start[runs.last] + known[partition[runs.last]]
+    end = np.append(np.flatnonzero(np.diff(partition)) + 1, len(partition))[partition[runs.last]]
+    return np.where(at < end, at, len(partition))
+
+
+def _rows_of(left: list[OpenRuns], partition: Longs, events: Stream, compiled: Plan) -> Flags:
+    """The rows that open runs have taken, and those behind the first of these that may refute a match."""
+    keep = np.zeros(len(partition), np.bool_)
+    for runs in left:
+        keep[runs.events] = True
+    spec = compiled.spec
+    positive = {component.variable for automaton in compiled.automata for component in automaton.components}
+    negated = [name for name in spec.variables if name not in positive]
+    if negated and keep.any():
+        first = np.full(int(partition[-1]) + 1, len(partition))
+        rows = np.flatnonzero(keep)
+        np.minimum.at(first, partition[rows], rows)
+        keep |= events.taken_by(negated) & (np.arange(len(partition)) >= first[partition])
+    return keep
 
 
 def _written(spec: EventPatternSpec, rows: pa.Table, matches: list[Matches]) -> tuple[pa.Table, ...]:
@@ -139,16 +206,17 @@ def _decided(clause: Compiled, scene: Scene) -> Iterator[Matches]:
                 yield part.chosen(now)
 
 
-def _chosen(compiled: Plan, scene: Scene, matches: list[Matches]) -> tuple[list[Matches], Longs]:
-    """Of the ``matches`` those that do not overlap, nor reach into what earlier turns have output; and for each partition the row behind the last."""
-    begin = scene.turn.begin.copy()
-    first = begin[scene.partition]
+def _chosen(compiled: Plan, turn: Turn, partition: Longs, matches: list[Matches]) -> tuple[list[Matches], Longs]:
+    """Of the ``matches`` those that do not overlap, nor reach into what earlier turns have output; and for each partition the row behind the last.
+    ``partition`` [rows]: its number."""
+    begin = turn.begin.copy()
+    first = begin[partition]
     free: Iterable[Matches] = [part.chosen(np.flatnonzero(part.first >= first[part.first])) for part in matches]
     if not chooses(compiled):
-        free = non_overlapping(free, np.arange(len(first)), scene.partition, compiled.spec.variables)
+        free = non_overlapping(free, np.arange(len(first)), partition, compiled.spec.variables)
     chosen = [part for part in free if len(part)]
     for part in chosen:
-        np.maximum.at(begin, scene.partition[part.last], part.last + 1)
+        np.maximum.at(begin, partition[part.last], part.last + 1)
     return chosen, begin
 
 

@@ -57,6 +57,23 @@ class Runs(NamedTuple):
     vectors: Longs
 
 
+class Resumed(NamedTuple):
+    """Runs that an earlier turn left open. ``events`` [partitions]: the event at which those of a partition go on; ``starts`` [partitions + 1]: the
+    first of its ``runs``."""
+
+    events: Ints
+    starts: Ints
+    runs: Runs
+
+
+class Saved(NamedTuple):
+    """Runs that are open at the end of their partition, as in ``Runs``. Without room (0 rows) none are saved."""
+
+    at: Ints
+    taken: Ints
+    tail: Ints
+
+
 class Nodes(NamedTuple):
     """The match buffer. Per node: its event, its component (or UNION), the nodes before it, its reach."""
 
