@@ -15,13 +15,14 @@ from rewrites.bind.parameter_values import quantifier_bound
 from rewrites.bind.relation import Describe, in_scope
 from rewrites.clauses import automaton, event_pattern, row_pattern, windows
 from rewrites.dialect import find_sites, parse_clause
-from rewrites.dialect.clause import Clause, MatchAutomatonClause, MatchRecognizeClause, Site
+from rewrites.dialect.clause import Clause, MatchAutomatonClause, MatchPatternClause, MatchRecognizeClause, Site
 from rewrites.dialect.window_blocks import WindowBlock, find_window_blocks
 from rewrites.guard import guarded
 from rewrites.options import Options, Rewritten, RewrittenClause
 from rewrites.pushdown.aggregate_pushdown import NAME as AGGREGATE_PUSHDOWN
 from rewrites.rules.aseq_functions import NAME as ASEQ_FUNCTIONS
 from rewrites.rules.aseq_functions import aseq_functions, has_calls
+from rewrites.settings import check_hints, stream_hinted
 from rewrites.sql.bare_queries import named_columns
 from rewrites.sql.parameters import named_markers
 from rewrites.sql.source import Source
@@ -94,6 +95,9 @@ def _parsed(text: str, site: Site, parameter: Callable[[Span], int]) -> Clause:
 def _clause(
     clause: Clause, source: Source, describe: Describe, options: Options, *, only_clause: bool
 ) -> RewrittenClause:
+    if not isinstance(clause, MatchPatternClause) or clause.site.kind == "MATCH PATTERNS":
+        check_hints(clause.hints, clause.site.kind)
+    options = replace(options, stream=stream_hinted(options.stream, clause.hints))
     found = correlated(clause, source, describe)
     if found.hidden:  # an aggregate in place of the matches would be one over all outer rows
         options = replace(options, disabled=options.disabled | {AGGREGATE_PUSHDOWN})

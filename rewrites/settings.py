@@ -1,4 +1,4 @@
-"""Settings of the evaluation of MATCH PATTERN clauses: set per session (``sparkcep.engine``), overridden by hints in the clause.
+"""Settings of the evaluation of clauses: set per session (``sparkcep.engine``), overridden by hints in the clause.
 
 ``MATCH PATTERN ( /*+ CEP_ENGINE(chain), CEP_SHARDING(off) */ SEQ(…) … )``: each setting has an equivalent hint. In: texts. Out: ``Evaluation``; an
 unknown name or value is an error that lists the known ones.
@@ -103,21 +103,60 @@ def stream_settings(setting: Callable[[str], str | None]) -> StreamSettings:
 def hinted(base: Evaluation, hints: Iterable[Hint]) -> Evaluation:
     """``base`` overridden by the hints of a clause. Raises CepAnalysisError at the hint."""
     for hint in hints:
+        if hint.name.value.upper() == STREAM_HINT:
+            continue
         known = _HINTS.get(hint.name.value.upper())
         if known is None:
-            near = get_close_matches(hint.name.value.upper(), _HINTS, n=1)
-            raise CepAnalysisError(
-                f"there is no hint {hint.name.value} for MATCH PATTERN",
-                code="HINT",
-                span=hint.name.span,
-                hint=f"did you mean {near[0]}?" if near else f"available: {', '.join(_HINTS)}",
-            )
+            raise _no_hint(hint, "MATCH PATTERN", [*_HINTS, STREAM_HINT])
         try:
             base = replace(base, **{known.field: _value(known, hint.value, known.hint)})
         except CepError as error:
             error.span = hint.span
             raise
     return base
+
+
+def stream_hinted(base: StreamSettings, hints: Iterable[Hint]) -> StreamSettings:
+    """``base`` overridden by ``CEP_STREAM(conservative)``, ``CEP_STREAM(speculative)`` or ``CEP_STREAM(speculative, 10 seconds)``, the last with
+    sigma. Raises CepAnalysisError at the hint."""
+    for hint in hints:
+        if hint.name.value.upper() == STREAM_HINT:
+            try:
+                base = _moded(base, hint.value)
+            except CepError as error:
+                error.span = hint.span
+                raise
+    return base
+
+
+def check_hints(hints: Iterable[Hint], clause: str) -> None:
+    """Raises CepAnalysisError at a hint that a ``clause`` without settings of its evaluation does not have."""
+    for hint in hints:
+        if hint.name.value.upper() != STREAM_HINT:
+            raise _no_hint(hint, clause, [STREAM_HINT])
+
+
+def _moded(base: StreamSettings, value: str) -> StreamSettings:
+    mode, comma, sigma = value.partition(",")
+    speculative = _value(_MODE, mode, STREAM_HINT) == "speculative"
+    if comma and not speculative:
+        raise CepAnalysisError(
+            f"{STREAM_HINT} has a sigma, and the mode {mode.strip()} takes nothing back",
+            code="SETTING",
+            hint=f"{STREAM_HINT}(speculative, 10 seconds)",
+        )
+    beyond = _value(_SIGMA, sigma, STREAM_HINT) if comma else None
+    return replace(base, speculative=speculative and beyond != 0, sigma=beyond)
+
+
+def _no_hint(hint: Hint, clause: str, available: list[str]) -> CepAnalysisError:
+    near = get_close_matches(hint.name.value.upper(), available, n=1)
+    return CepAnalysisError(
+        f"there is no hint {hint.name.value} for {clause}",
+        code="HINT",
+        span=hint.name.span,
+        hint=f"did you mean {near[0]}?" if near else f"available: {', '.join(available)}",
+    )
 
 
 def frequencies(variables: Iterable[Element], statistics: Iterable[tuple[str, float]]) -> tuple[tuple[str, float], ...]:
@@ -205,13 +244,17 @@ SETTINGS: tuple[Setting, ...] = (
 )
 """All of them, in the order in which errors list them."""
 
+STREAM_HINT = "CEP_STREAM"
+"""The hint for the mode and sigma."""
+_MODE = Setting("mode", "sparkcep.stream.mode", "", _one_of(["conservative", "speculative"]))
+_SIGMA = Setting("sigma", "sparkcep.stream.sigma", "", _microseconds)
 STREAM: tuple[Setting, ...] = (
-    Setting("mode", "sparkcep.stream.mode", "", _one_of(["conservative", "speculative"])),
-    Setting("sigma", "sparkcep.stream.sigma", "", _microseconds),
+    _MODE,
+    _SIGMA,
     Setting("late_rows", "sparkcep.stream.lateRows", "", _one_of(get_args(LateRows))),
     Setting("retention", "sparkcep.stream.retention", "", _interval),
     Setting("buckets", "sparkcep.stream.buckets", "", _count),
 )
-"""Those of streams, which have no hints."""
+"""Those of streams."""
 
 _HINTS: Mapping[str, Setting] = {known.hint: known for known in SETTINGS}

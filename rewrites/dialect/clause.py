@@ -136,6 +136,15 @@ class FrameClause:
 
 
 @dataclass(frozen=True, slots=True)
+class Hint:
+    """``CEP_ENGINE(chain)`` after the clause's opening parenthesis: how to evaluate it, never what it means."""
+
+    name: Name
+    value: str
+    span: Span
+
+
+@dataclass(frozen=True, slots=True)
 class MatchRecognizeClause:
     """ISO SQL:2016 R010, with WITHIN as Flink SQL has it; with a ``frame`` R020, the pattern of a window."""
 
@@ -154,6 +163,7 @@ class MatchRecognizeClause:
     defines: tuple[Define, ...] = ()
     readings: tuple[Reading, ...] = ()
     frame: FrameClause | None = None
+    hints: tuple[Hint, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -172,15 +182,6 @@ class Equivalence:
     attribute: Name
     span: Span
     value: Expr | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class Hint:
-    """``CEP_ENGINE(chain)`` after the clause's opening parenthesis: how to evaluate it, never what it means."""
-
-    name: Name
-    value: str
-    span: Span
 
 
 @dataclass(frozen=True, slots=True)
@@ -257,6 +258,7 @@ class MatchAutomatonClause:
     registers: tuple[Register, ...] = ()
     partition_by: tuple[PartitionItem, ...] = ()
     within: Within | None = None
+    hints: tuple[Hint, ...] = ()
 
 
 Clause = MatchRecognizeClause | MatchPatternClause | MatchAutomatonClause

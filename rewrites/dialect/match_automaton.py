@@ -8,6 +8,7 @@ from rewrites.dialect.arcs import arc_of
 from rewrites.dialect.clause import Arc, MatchAutomatonClause, Name, Register, Site, Within
 from rewrites.dialect.cursor import Cursor
 from rewrites.dialect.expressions import parse_expression
+from rewrites.dialect.hints import parse_hints
 from rewrites.dialect.items import length, list_items, order_items, partition_items
 from rewrites.dialect.sections import Grammar, Header, Section, cut
 from rewrites.dialect.tokens import Token, cover, depths, split_commas, tokenize
@@ -32,10 +33,11 @@ _EXAMPLE = (
 
 def parse_match_automaton(sql: str, site: Site) -> MatchAutomatonClause:
     """The clause at ``site``, nothing resolved. Only ``site.body`` and ``site.keyword`` are looked at."""
-    places = _arcs(sql, site.body)
+    hints, body = parse_hints(sql, site.body)
+    places = _arcs(sql, body)
     if not places:
         raise _missing(sql, site, "an ARC")
-    head = cut(sql, Span(site.body.start, places[0].start), GRAMMAR)
+    head = cut(sql, Span(body.start, places[0].start), GRAMMAR)
     within, last = _within(sql, places[-1])
     for name in ("ORDER BY", "START", "FINAL"):
         if name not in head:
@@ -57,6 +59,7 @@ def parse_match_automaton(sql: str, site: Site) -> MatchAutomatonClause:
         registers=_registers(sql, head["REGISTERS"]) if "REGISTERS" in head else (),
         partition_by=partition_items(sql, by, named=True) if (by := head.get("PARTITION BY")) else (),
         within=within,
+        hints=hints,
     )
 
 

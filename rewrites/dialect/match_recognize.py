@@ -8,6 +8,7 @@ from rewrites.dialect import refused
 from rewrites.dialect.clause import Define, Expr, MatchRecognizeClause, Measure, Site, SkipClause, Subset
 from rewrites.dialect.cursor import Cursor
 from rewrites.dialect.expressions import parse_expression
+from rewrites.dialect.hints import parse_hints
 from rewrites.dialect.items import (
     MEASURES_FORM,
     ORDER_FORM,
@@ -62,13 +63,15 @@ def parse_match_recognize(sql: str, site: Site) -> MatchRecognizeClause:
     """The clause at ``site``, nothing resolved."""
     refused.check_options(tokenize(sql), site.body)
     _check_pattern(sql, site)
-    sections = cut(sql, site.body, GRAMMAR)
+    hints, body = parse_hints(sql, site.body)
+    sections = cut(sql, body, GRAMMAR)
     rows = sections.get("ROWS PER MATCH")
     return replace(
         clause_of(sql, site, sections),
         rows_per_match=_rows_per_match(sql, rows) if rows else "one",
         rows_per_match_span=rows.span if rows else None,
         initial=_initial(sql, sections.get("INITIAL")),
+        hints=hints,
     )
 
 

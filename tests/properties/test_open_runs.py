@@ -43,9 +43,9 @@ def test_a_stream_emits_what_is_decided(data: st.DataObject, case: EventCase) ->
         case = replace(case, where=tuple(text for text in case.where if equivalence(text) is None))
     merges = data.draw(st.booleans(), label="merges")
     output = data.draw(st.sampled_from(OUTPUTS), label="output")
-    tables = list(event_tables(case))
-    assume(tables)
-    table = _with_identity(pa.concat_tables(tables))
+    table = _with_identity(case)
+    assume(table is not None)
+    assert table is not None
     plan = data.draw(arrivals(table["ts"].to_pylist()), label="arrivals")
     try:
         event(_check(_spec(case, output, merges=merges), table, plan))
@@ -65,7 +65,8 @@ def _open(case: EventCase) -> bool:
 @pytest.mark.parametrize("case", [case for case in event_cases() if _open(case)], ids=str)
 def test_the_corpus(case: EventCase) -> None:
     case = replace(case, events=tuple({**row, "ts": round(row["ts"] * 1000)} for row in case.events))
-    table = _with_identity(pa.concat_tables(event_tables(case)))
+    table = _with_identity(case)
+    assert table is not None
     times = table["ts"].to_pylist()
     one_by_one = [Arrival((row,), times[row]) for row in sorted(range(len(times)), key=times.__getitem__)]
     for plan in ([*one_by_one, Arrival((), EVER)], [Arrival(tuple(range(len(times))), EVER)]):
@@ -89,7 +90,8 @@ def test_only_rows_of_open_runs_are_kept(strategy: Any, pattern: str) -> None:
     rows = tuple({"id": name, "type": name[0].upper(), "ts": int(name[1:])} for name in events)
     case = EventCase("kept", pattern, rows, strategy=strategy)
     spec = _spec(case, "all", merges=True)
-    table = _with_identity(pa.concat_tables(event_tables(case)))
+    table = _with_identity(case)
+    assert table is not None
     bucket = step(spec, compile(spec), Bucket(), [_sent(table)], 50).bucket
     assert (bucket.rows["id"].to_pylist() if bucket.rows is not None else []) == kept
     assert (bucket.numbers is None) == (not kept)
@@ -131,10 +133,14 @@ def _spec(case: EventCase, output: MatchOutput, *, merges: bool) -> StreamSpec:
     return StreamSpec(clause, keys, tuple(OrderColumn(name) for name in case.order), "ts", "identity", "{}")
 
 
-def _with_identity(table: pa.Table) -> pa.Table:
-    """Of concurrent rows the first has the least; else it says nothing about the order."""
-    times = table["ts"].to_pylist()
-    return table.append_column("identity", pa.array([row - 1000 * int(time) for row, time in enumerate(times)]))
+def _with_identity(case: EventCase) -> pa.Table | None:
+    """The events as the batch engine reads them. Of concurrent ones the first has the least identity; else it says nothing about the order."""
+    tables = list(event_tables(case))
+    if not tables:
+        return None
+    table = pa.concat_tables(tables)
+    places = {row["id"]: place - 1000 * int(row["ts"]) for place, row in enumerate(case.events)}
+    return table.append_column("identity", pa.array([places[name] for name in table["id"].to_pylist()]))
 
 
 def _sent(table: pa.Table) -> pa.Table:

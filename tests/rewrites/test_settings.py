@@ -6,7 +6,7 @@ import pytest
 
 from rewrites.dialect import find_sites, parse_clause
 from rewrites.dialect.clause import MatchPatternClause
-from rewrites.settings import Evaluation, evaluation, frequencies, hinted
+from rewrites.settings import Evaluation, StreamSettings, check_hints, evaluation, frequencies, hinted, stream_hinted
 from sparkcep.errors import CepAnalysisError, CepSyntaxError
 from sparkcep.pattern.event import Element
 from sparkcep.session.config import DISABLED_RULES, options
@@ -56,6 +56,55 @@ def test_unknown_hints_and_values_are_refused(hints: str, message: str, hint: st
     assert hint in str(error.value.hint)
     assert error.value.span is not None
     assert text[error.value.span.start :].startswith("CEP_")
+
+
+@pytest.mark.parametrize(
+    ("text", "speculative", "sigma"),
+    [
+        ("MATCH PATTERN (/*+ CEP_STREAM(speculative) */ SEQ(A a, B b) ORDER BY ts)", True, None),
+        (
+            "MATCH PATTERN (/*+ CEP_ENGINE(tree), cep_stream(Speculative, 1 minute) */ A a ORDER BY ts)",
+            True,
+            60_000_000,
+        ),
+        ("MATCH PATTERN (/*+ CEP_STREAM(speculative, 0 seconds) */ A a ORDER BY ts)", False, 0),
+        ("MATCH_RECOGNIZE (/*+ CEP_STREAM(speculative) */ ORDER BY ts PATTERN (a) DEFINE a AS x > 1)", True, None),
+        ("MATCH AUTOMATON (/*+ CEP_STREAM(speculative) */ ORDER BY ts START s FINAL f ARC s -> f)", True, None),
+        (
+            "MATCH PATTERNS (/*+ CEP_STREAM(conservative) */ p AS SEQ(A a, B b) ORDER BY ts MEASURES COUNT(*) AS n)",
+            False,
+            None,
+        ),
+    ],
+)
+def test_every_clause_has_the_hint_of_streams(text: str, speculative: bool, sigma: int | None) -> None:
+    (site,) = find_sites(sql := f"SELECT * FROM s {text}")
+    found = stream_hinted(StreamSettings(speculative=not speculative, sigma=7), parse_clause(sql, site).hints)
+    assert (found.speculative, found.sigma) == (speculative, sigma)
+
+
+@pytest.mark.parametrize(
+    ("text", "message", "hint"),
+    [
+        ("MATCH PATTERN (/*+ CEP_STREAM(fast) */ A a ORDER BY ts)", "CEP_STREAM is fast", "conservative, speculative"),
+        ("MATCH PATTERN (/*+ CEP_STREAM(speculative, soon) */ A a ORDER BY ts)", "CEP_STREAM is soon", "10 seconds"),
+        ("MATCH PATTERN (/*+ CEP_STREAM(conservative, 1 second) */ A a ORDER BY ts)", "has a sigma", "speculative"),
+        (
+            "MATCH_RECOGNIZE (/*+ CEP_ENGINE(tree) */ ORDER BY ts PATTERN (a) DEFINE a AS x > 1)",
+            "there is no hint CEP_ENGINE for MATCH_RECOGNIZE",
+            "available: CEP_STREAM",
+        ),
+    ],
+)
+def test_wrong_hints_of_streams_are_refused(text: str, message: str, hint: str) -> None:
+    (site,) = find_sites(sql := f"SELECT * FROM s {text}")
+    with pytest.raises(CepAnalysisError) as error:
+        found = parse_clause(sql, site).hints
+        check_hints(found if "RECOGNIZE" in text else (), site.kind)
+        stream_hinted(StreamSettings(), found)
+    assert message in error.value.message
+    assert hint in str(error.value.hint)
+    assert error.value.span is not None
 
 
 def test_unknown_settings_are_refused() -> None:
