@@ -6,7 +6,8 @@ the task again), ``workers`` (that one also: the query fails), ``segments`` (the
 bucket are written again: new segments are put, old ones not all removed). Then ``--times`` kills of the driver at random moments of running queries,
 over all clauses and sinks: some time after so many micro-batches of a start. Buckets are large from a few rows on.
 
-Sinks: ``file``; ``overwrite``, foreachBatch into a folder for each micro-batch; ``merge``, foreachBatch into SQLite with ON CONFLICT (match_id).
+Sinks: ``file``; ``overwrite``, foreachBatch into a folder for each micro-batch; ``merge``, foreachBatch into SQLite with ON CONFLICT (match_id). Of
+the clause that speculates the rows count that are not taken back.
 
 A start costs some 25 seconds of processor time, most of it the JVM's: ``--times 20`` takes a quarter of an hour on two quiet cores, the default half.
 
@@ -26,7 +27,7 @@ import sys
 import tempfile
 import time
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -48,6 +49,10 @@ QUERIES = {
         SKIP TILL NEXT MATCH WHERE b[i].x > b[i-1].x AND c.x < a.x WITHIN INTERVAL 40 SECONDS)""",
     "strict": """SELECT k, a.id AS first, b.id AS last, match_id FROM {} MATCH PATTERN (SEQ(ANY a, ANY b) PARTITION BY k ORDER BY ts
         STRICT CONTIGUITY WITHIN INTERVAL 10 SECONDS NON OVERLAPPING MATCHES)""",
+    "open": """SELECT k, a.id AS first, c.id AS last, match_id FROM {} MATCH PATTERN (SEQ(A a, ANY+ b[], NOT D d, C c) PARTITION BY k ORDER BY ts
+        SKIP TILL NEXT MATCH WHERE b[i].x > b[i-1].x AND c.x < a.x)""",
+    "speculative": """SELECT k, a.id AS first, c.id AS last, size(b) AS bs, match_id, _change_type FROM {}
+        MATCH PATTERN (/*+ CEP_STREAM(speculative) */ SEQ(A a, B+ b[], NOT D d, C c) PARTITION BY k ORDER BY ts WHERE a.x <= c.x WITHIN INTERVAL 40 SECONDS)""",
     "automaton": """SELECT k, first, match_start, match_end, match_id FROM {} MATCH AUTOMATON (PARTITION BY k ORDER BY ts REGISTERS (first BIGINT)
         START s FINAL f ARC s -> m WHEN type = 'A' SET first = id ARC m -> m WHEN type <> 'C' ARC m -> f WHEN type = 'C')""",
     "changes": """SELECT * FROM {} MATCH PATTERN (SEQ(A a, NOT D d, C c) PARTITION BY k ORDER BY ts WITHIN INTERVAL 40 SECONDS
@@ -252,7 +257,7 @@ def drive(folder: Path, query: str, sink: str, points: dict[str, int]) -> None:
         (folder / f"running.{(folder / 'start').read_text()}").touch()
     writer.start().awaitTermination()
     found = spark.read.parquet(str(folder / "out" / ("" if sink == "file" else "*"))) if sink != "merge" else None
-    lines = merged(folder) if found is None else [list(row) for row in found.select(*frame.columns).collect()]
+    lines = merged(folder) if found is None else net(found.select(*frame.columns).collect())
     (folder / "rows.part").write_text(json.dumps(lines))
     (folder / "rows.part").rename(folder / "rows.json")
     spark.stop()
@@ -265,12 +270,15 @@ def overwrite(folder: Path, batch: Any, number: int) -> None:
 
 def merge(folder: Path, batch: Any, number: int) -> None:
     """MERGE … WHEN NOT MATCHED THEN INSERT, as SQLite has it; in two transactions, which a kill may part."""
-    found = batch.collect()
+    found = sorted(batch.collect(), key=_deletes, reverse=True)
     with sqlite3.connect(folder / "matches.db") as table:
         table.execute(f"CREATE TABLE IF NOT EXISTS matches ({', '.join(batch.columns)}, PRIMARY KEY (match_id))")
         insert = f"INSERT INTO matches VALUES ({', '.join('?' * len(batch.columns))}) ON CONFLICT (match_id) DO NOTHING"
         for part in (found[: len(found) // 2], found[len(found) // 2 :]):
-            table.executemany(insert, [tuple(row) for row in part])
+            table.executemany(
+                "DELETE FROM matches WHERE match_id = ?", [(row.match_id,) for row in part if _deletes(row)]
+            )
+            table.executemany(insert, [tuple(row) for row in part if not _deletes(row)])
             table.commit()
 
 
@@ -278,6 +286,20 @@ def merged(folder: Path) -> list[Any]:
     """The rows of the table."""
     with sqlite3.connect(folder / "matches.db") as table:
         return [list(row) for row in table.execute("SELECT * FROM matches")]
+
+
+def net(lines: Iterable[Any]) -> list[Any]:
+    """The rows without those that are taken back."""
+    counts = Counter[Any]()
+    for row in lines:
+        values = tuple("insert" if value == "delete" else value for value in row)
+        counts[values] += -1 if _deletes(row) else 1
+    assert min(counts.values()) >= 0
+    return [list(row) for row in counts.elements()]
+
+
+def _deletes(row: Any) -> bool:
+    return "_change_type" in row and row._change_type == "delete"
 
 
 def killing(folder: Path, points: dict[str, int]) -> type:
