@@ -32,6 +32,23 @@ KNOWN, BEFORE = "__cep_known", "__cep_before_"
 """Of aggregates: the output's column (BOOLEAN) that tells whether a group has had a row (EMIT CHANGES: always), and the prefix of the columns
 with the values before."""
 
+CHANGE = "__cep_change"
+"""The input's column (INT) that says how a row revises the input: 1 where it adds a row, -1 where it takes one away."""
+EVENT = "__cep_event"
+"""The input's column (BIGINT) with a hash of what an event is known by beside its time (EVENT KEY): its versions share it."""
+VERSION = "__cep_version"
+"""The input's column (BIGINT) by which the versions of an event are ordered."""
+CHANGES = {"insert": 1, "update_postimage": 1, "update_preimage": -1, "delete": -1}
+"""Delta's and Spark's names of changes, and their CHANGE."""
+
+
+@dataclass(frozen=True, slots=True)
+class Revisions:
+    """The input's rows are changes, with a CHANGE. ``keyed``: with an EVENT too; ``versioned``: and a VERSION."""
+
+    keyed: bool = False
+    versioned: bool = False
+
 
 @dataclass(frozen=True, slots=True)
 class OrderColumn:
@@ -51,6 +68,7 @@ class StreamSpec:
     the order, which decides ties as a restart would. ``schema``: the output as Spark's StructType JSON. ``row``: the column with the whole row, if
     late ones are kept. ``event_time``: the output's column that the watermark follows further, and the watermark's delay in milliseconds.
     ``sigma``: how far beyond the watermark rows are speculated on, in microseconds (0: not at all; None: all of them).
+    ``revisions``: the rows are changes (None: they are the events themselves).
     """
 
     of: RowPatternSpec | EventPatternSpec | AutomatonSpec | AggregateSpec
@@ -64,6 +82,7 @@ class StreamSpec:
     row: str | None = None
     event_time: tuple[str, int] | None = None
     sigma: int | None = 0
+    revisions: Revisions | None = None
 
     @property
     def masks(self) -> tuple[str, ...]:

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from sparkcep.engines.turn import Answer, Decide, Turn
 from sparkcep.spec.row import MatchNumber, RowPatternSpec, sources
 from sparkcep.spec.stream import StreamSpec
+from sparkcep.streaming.revisions import compacted, standing
 from sparkcep.streaming.rows import (
     COPY,
     arranged,
@@ -77,7 +78,8 @@ def step(spec: StreamSpec, decide: Decide, bucket: Bucket, new: list[pa.Table], 
     if bucket.rows is None and not tables:
         return Step((), late, Bucket(None, bucket.numbers, until), None)
     old, waiting = (None, None) if bucket.rows is None else parted(spec, bucket)
-    final, pending = _divided(spec, old, [*([] if waiting is None else [waiting]), *tables], until)
+    came = compacted(spec, [*([] if waiting is None else [waiting]), *tables])
+    final, pending = _divided(spec, old, came, until)
     decided = _Decided((), final, bucket.numbers, None, None)
     if final.num_rows:
         decided = _decided(spec, decide, bucket, final, until)
@@ -94,7 +96,7 @@ def foreseen(spec: StreamSpec, decide: Decide, bucket: Bucket, until: int) -> tu
     if bucket.rows is None or until <= bucket.until:
         return ()
     old, waiting = parted(spec, bucket)
-    final, _ = _divided(spec, old, [waiting], until)
+    final, _ = _divided(spec, old, waiting, until, foreseen=True)
     return _decided(spec, decide, bucket, final, until).found if final.num_rows else ()
 
 
@@ -115,15 +117,16 @@ def parted(spec: StreamSpec, bucket: Bucket) -> tuple[pa.Table, pa.Table]:
     return bucket.rows.slice(0, final), bucket.rows.slice(final)
 
 
-def _divided(spec: StreamSpec, old: pa.Table | None, new: list[pa.Table], until: int) -> tuple[pa.Table, pa.Table]:
-    """The final rows, ``old`` ones first, and those not yet final."""
-    first = [] if old is None else [old]
-    if not new:
+def _divided(
+    spec: StreamSpec, old: pa.Table | None, came: pa.Table | None, until: int, *, foreseen: bool = False
+) -> tuple[pa.Table, pa.Table]:
+    """The final rows, ``old`` ones first, and those not yet final; of changes that become final, the rows that stand."""
+    if came is None:
         assert old is not None
         return old, old.slice(0, 0)
-    rows = pa.concat_tables(new)
-    is_final = pc.less(rows.column(spec.time), until)
-    return pa.concat_tables([*first, rows.filter(is_final)]), rows.filter(pc.invert(is_final))
+    is_final = pc.less(came.column(spec.time), until)
+    final = standing(spec, came.filter(is_final), foreseen=foreseen)
+    return pa.concat_tables([*([] if old is None else [old]), final]), came.filter(pc.invert(is_final))
 
 
 def _late(spec: StreamSpec, tables: list[pa.Table], since: int) -> tuple[pa.Table | None, list[pa.Table]]:

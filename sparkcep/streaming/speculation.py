@@ -19,6 +19,7 @@ from sparkcep.engines.turn import Decide
 from sparkcep.spec.stream import DELETED, StreamSpec
 from sparkcep.streaming import fold
 from sparkcep.streaming.fold import NEVER, Bucket, Step, foreseen, parted
+from sparkcep.streaming.revisions import standing
 
 Times = NDArray[np.int64]
 _FOREVER = 1 << 62
@@ -60,10 +61,10 @@ def _limit(spec: StreamSpec, bucket: Bucket) -> int:
 
 
 def _waiting(spec: StreamSpec, bucket: Bucket) -> Times | None:
-    """The times of rows that the watermark has not passed."""
+    """The times of rows that the watermark has not passed, and that stand."""
     if bucket.rows is None:
         return None
-    times: Times = parted(spec, bucket)[1].column(spec.time).to_numpy()
+    times: Times = standing(spec, parted(spec, bucket)[1], foreseen=True).column(spec.time).to_numpy()
     return times if len(times) else None
 
 
