@@ -13,6 +13,7 @@ from dataclasses import replace
 from rewrites.bind.correlation import Correlated, correlated
 from rewrites.bind.parameter_values import quantifier_bound
 from rewrites.bind.relation import Describe, in_scope
+from rewrites.bind.revisions import without_feed
 from rewrites.clauses import automaton, event_pattern, row_pattern, windows
 from rewrites.dialect import find_sites, parse_clause
 from rewrites.dialect.clause import Clause, MatchAutomatonClause, MatchPatternClause, MatchRecognizeClause, Site
@@ -106,7 +107,8 @@ def _clause(
 
 
 def _by_kind(found: Correlated, options: Options, *, only_clause: bool) -> RewrittenClause:
-    clause, rows, source = found.clause, found.rows, found.source
+    clause, source = found.clause, found.source
+    rows = without_feed(clause, found.rows)
     if isinstance(clause, MatchRecognizeClause):
         return row_pattern.row_pattern(clause, rows, source, options)
     if isinstance(clause, MatchAutomatonClause):

@@ -66,7 +66,7 @@ class Relation:
     ``describe`` sees the CTEs of the statement; ``scope`` adds them to a query that is to run on its own.
     ``expression``: Spark's analysis of a query's one column as a tree (a ``spec.expression.SparkFunction``), where it is in reach.
     ``resources``: what Spark knows of a query's cost, where it is in reach. ``streaming``: its rows come from a stream.
-    ``literal``: SQL of a parameter's value.
+    ``literal``: SQL of a parameter's value. ``feed``: of a stream of changes all columns; ``schema`` lacks those of FEED.
     """
 
     text: str
@@ -77,6 +77,7 @@ class Relation:
     resources: Callable[[str], Resources] | None = None
     streaming: bool = False
     literal: Callable[[str], str] | None = None
+    feed: StructType | None = None
 
     def alone(self, query: str) -> str:
         """``query`` as text that is parsed on its own: with the CTEs that it may name, and with the values of parameters."""

@@ -10,19 +10,16 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 from pyspark.sql.types import (
-    ArrayType,
     BinaryType,
     BooleanType,
     DataType,
     DateType,
     DayTimeIntervalType,
-    MapType,
     NumericType,
     StringType,
     StructField,
     TimestampNTZType,
     TimestampType,
-    VariantType,
 )
 from sqlglot import exp
 
@@ -30,6 +27,7 @@ from rewrites.bind.automaton import BoundAutomaton
 from rewrites.bind.event_pattern import BoundEventPattern
 from rewrites.bind.notices import Notice
 from rewrites.bind.relation import Relation, no_stream
+from rewrites.bind.revisions import Revised, bind_revisions, identity
 from rewrites.bind.row_pattern import BoundRowPattern, plain_column
 from rewrites.bind.within import Window, window_of
 from rewrites.dialect import span_of
@@ -56,7 +54,8 @@ _ATOMIC = (
 class Streamed:
     """``time``: SQL of the event time in microseconds; ``identity``: of a hash of the row; ``order``: SQL of the further ORDER BY items, with how the
     engine sorts them (the first item is ``time``); ``retention``: the window that bounds a clause without WITHIN; ``delay``: the watermark's, in
-    milliseconds, where it holds for the ends of the matches too: each is emitted when its last event becomes final.
+    milliseconds, where it holds for the ends of the matches too: each is emitted when its last event becomes final. ``revised``: what a turn reads of
+    changes, where the input's rows are that.
     """
 
     time: str
@@ -65,6 +64,7 @@ class Streamed:
     notices: tuple[Notice, ...] = ()
     retention: Window | None = None
     delay: int | None = None
+    revised: Revised | None = None
 
 
 def bind_row_stream(
@@ -72,7 +72,8 @@ def bind_row_stream(
 ) -> Streamed:
     """MATCH_RECOGNIZE over a stream. Raises CepAnalysisError and CepUnsupportedError with spans."""
     _refuse_undecided(clause)
-    return replace(_streamed(clause, bound, source, keep_null_time), notices=tuple(_kept_for_ever(clause)))
+    streamed = _streamed(clause, bound, source, keep_null_time)
+    return replace(streamed, notices=(*streamed.notices, *_kept_for_ever(clause)))
 
 
 def bind_event_stream(
@@ -88,7 +89,7 @@ def bind_event_stream(
         raise no_stream("WITHIN n EVENTS", clause.within.span)
     streamed = _streamed(clause, bound, source, keep_null_time)
     retention: Window | None = None
-    notices = tuple(_kept_measures(clause))
+    notices = (*streamed.notices, *_kept_measures(clause))
     counted = bool(bound.measures) and bound.emit_changes is None
     if bound.window is None and settings.retention is not None:
         length = f"INTERVAL {settings.retention}"
@@ -116,10 +117,10 @@ def bind_automaton_stream(
 ) -> Streamed:
     """MATCH AUTOMATON over a stream. Raises CepAnalysisError and CepUnsupportedError with spans."""
     streamed = _streamed(clause, bound, source, keep_null_time)
-    notices: tuple[Notice, ...] = ()
+    notices = streamed.notices
     if bound.window is None:
         kept = "without WITHIN a run stays open, with all rows since its first one, until no arc takes it further"
-        notices = (Notice(kept, clause.site.keyword, "WITHIN bounds that"),)
+        notices += (Notice(kept, clause.site.keyword, "WITHIN bounds that"),)
     at_end = all(arc.kind != "window_end" for arc in bound.arcs)
     delay = _watermarked(clause.order_by[0], bound.relation).metadata[WATERMARK] if at_end else None
     return replace(streamed, delay=delay, notices=notices)
@@ -142,7 +143,9 @@ def _streamed(
     for key in bound.keys:
         _check_type(key.data_type, "PARTITION BY", key.span)
     order = [_sorting(i + 1, text, direction) for i, (text, direction) in enumerate(bound.order[1:])]
-    return Streamed(time, _identity(relation), tuple(order))
+    revised = bind_revisions(clause, bound.keys, relation)
+    notices = () if revised is None else (revised.notice,)
+    return Streamed(time, identity(relation), tuple(order), notices, revised=revised)
 
 
 def _watermarked(item: OrderItem, relation: Relation) -> StructField:
@@ -195,20 +198,6 @@ def _check_type(data_type: DataType, what: str, span: Span) -> None:
             span=span,
             hint="cast it to a string or a number in a subquery",
         )
-
-
-def _identity(relation: Relation) -> str:
-    """SQL of a hash of the whole row."""
-    columns = [f"TO_JSON({quoted(f.name)})" if _unhashed(f.dataType) else quoted(f.name) for f in relation.schema]
-    return f"XXHASH64({', '.join(columns)})"
-
-
-def _unhashed(data_type: DataType) -> bool:
-    if isinstance(data_type, ArrayType):
-        return _unhashed(data_type.elementType)
-    if isinstance(data_type, MapType | VariantType):
-        return True
-    return any(_unhashed(f.dataType) for f in getattr(data_type, "fields", ()))
 
 
 def _refuse_undecided(clause: MatchRecognizeClause) -> None:

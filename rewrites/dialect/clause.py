@@ -61,6 +61,14 @@ class Site:
 
 
 @dataclass(frozen=True, slots=True)
+class EventKey:
+    """``EVENT KEY (column, …)``: what an event of a stream of changes is known by."""
+
+    columns: tuple[Name, ...]
+    span: Span
+
+
+@dataclass(frozen=True, slots=True)
 class PartitionItem:
     """A PARTITION BY expression, with its optional name (MATCH PATTERN)."""
 
@@ -164,6 +172,7 @@ class MatchRecognizeClause:
     readings: tuple[Reading, ...] = ()
     frame: FrameClause | None = None
     hints: tuple[Hint, ...] = ()
+    event_key: EventKey | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -207,6 +216,7 @@ class MatchPatternClause:
     measures: tuple[Measure, ...] = ()
     emit_changes: Span | None = None
     hints: tuple[Hint, ...] = ()
+    event_key: EventKey | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -259,6 +269,7 @@ class MatchAutomatonClause:
     partition_by: tuple[PartitionItem, ...] = ()
     within: Within | None = None
     hints: tuple[Hint, ...] = ()
+    event_key: EventKey | None = None
 
 
 Clause = MatchRecognizeClause | MatchPatternClause | MatchAutomatonClause

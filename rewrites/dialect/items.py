@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 
 from sqlglot import exp
 
-from rewrites.dialect.clause import Expr, Measure, Name, OrderItem, PartitionItem
+from rewrites.dialect.clause import EventKey, Expr, Measure, Name, OrderItem, PartitionItem
 from rewrites.dialect.expressions import parse_expression
 from rewrites.dialect.nodes import Classifier, Navigation, Semantics
 from rewrites.dialect.sections import Section
@@ -17,6 +18,7 @@ from sparkcep.errors import CepSyntaxError, CepUnsupportedError, Span
 PARTITION_FORM = "PARTITION BY expression, …"
 ORDER_FORM = "ORDER BY expression [ASC | DESC] [NULLS FIRST | NULLS LAST], …"
 MEASURES_FORM = "MEASURES expression AS name, …"
+EVENT_KEY_FORM = "EVENT KEY (column, …)"
 WITHIN_FORM = "WITHIN INTERVAL 1 HOUR, WITHIN 1 hour, or WITHIN 10 for a numeric time"
 """How the sections are written, for hints."""
 
@@ -53,6 +55,31 @@ def measures(sql: str, section: Section, *, kleene: bool) -> tuple[Measure, ...]
     RUNNING or FINAL before a call belongs to the call (ISO) and stays in the expression; before anything else it applies to the measure.
     """
     return tuple(_measure(sql, item, kleene) for item in list_items(sql, section))
+
+
+def event_key(sql: str, section: Section) -> EventKey:
+    """``(column, …)`` behind EVENT KEY."""
+    tokens = section.tokens
+    if not tokens or tokens[0].key != "(" or tokens[-1].key != ")":
+        raise CepSyntaxError(
+            "EVENT KEY names columns in parentheses",
+            code="EVENT_KEY",
+            sql=sql,
+            span=section.place if tokens else section.keyword,
+            hint=f"write {EVENT_KEY_FORM}",
+        )
+    names = []
+    for item in list_items(sql, replace(section, tokens=tokens[1:-1])):
+        if len(item) != 1 or not item[0].is_name:
+            raise CepSyntaxError(
+                "EVENT KEY names columns of the input",
+                code="EVENT_KEY",
+                sql=sql,
+                span=cover(item),
+                hint="compute the key in a subquery: FROM (SELECT *, expr AS key FROM t) …",
+            )
+        names.append(item[0].name)
+    return EventKey(tuple(names), section.span)
 
 
 def length(sql: str, section: Section) -> Expr:

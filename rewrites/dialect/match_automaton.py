@@ -9,7 +9,7 @@ from rewrites.dialect.clause import Arc, MatchAutomatonClause, Name, Register, S
 from rewrites.dialect.cursor import Cursor
 from rewrites.dialect.expressions import parse_expression
 from rewrites.dialect.hints import parse_hints
-from rewrites.dialect.items import length, list_items, order_items, partition_items
+from rewrites.dialect.items import EVENT_KEY_FORM, event_key, length, list_items, order_items, partition_items
 from rewrites.dialect.sections import Grammar, Header, Section, cut
 from rewrites.dialect.tokens import Token, cover, depths, split_commas, tokenize
 from sparkcep.errors import CepSyntaxError, Span
@@ -17,6 +17,7 @@ from sparkcep.errors import CepSyntaxError, Span
 GRAMMAR = Grammar(
     "MATCH AUTOMATON",
     (
+        Header("EVENT KEY", ("EVENT", "KEY"), 0, form=EVENT_KEY_FORM),
         Header("PARTITION BY", ("PARTITION", "BY"), 0),
         Header("ORDER BY", ("ORDER", "BY"), 1),
         Header("REGISTERS", ("REGISTERS",), 2, behind=("(",)),
@@ -60,6 +61,7 @@ def parse_match_automaton(sql: str, site: Site) -> MatchAutomatonClause:
         partition_by=partition_items(sql, by, named=True) if (by := head.get("PARTITION BY")) else (),
         within=within,
         hints=hints,
+        event_key=event_key(sql, key) if (key := head.get("EVENT KEY")) else None,
     )
 
 

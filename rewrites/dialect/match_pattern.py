@@ -7,10 +7,12 @@ from rewrites.dialect.cursor import Cursor
 from rewrites.dialect.event_pattern import parse_event_pattern
 from rewrites.dialect.hints import parse_hints
 from rewrites.dialect.items import (
+    EVENT_KEY_FORM,
     MEASURES_FORM,
     ORDER_FORM,
     PARTITION_FORM,
     WITHIN_FORM,
+    event_key,
     length,
     measures,
     order_items,
@@ -29,6 +31,7 @@ GRAMMAR = Grammar(
     "MATCH PATTERN",
     (
         Header("EVENT TYPE", ("EVENT", "TYPE"), 0, form="EVENT TYPE column"),
+        Header("EVENT KEY", ("EVENT", "KEY"), 0, form=EVENT_KEY_FORM),
         Header("PARTITION BY", ("PARTITION", "BY"), 1, form=PARTITION_FORM),
         Header("ORDER BY", ("ORDER", "BY"), 2, form=ORDER_FORM),
         Header(_STRATEGY, ("SKIP", "TILL"), 3),
@@ -86,6 +89,7 @@ def parse_match_pattern(sql: str, site: Site) -> MatchPatternClause:
         measures=_measures(sql, sections.get("MEASURES")),
         emit_changes=_emit_changes(sql, sections),
         hints=hints,
+        event_key=event_key(sql, key) if (key := sections.get("EVENT KEY")) else None,
     )
 
 

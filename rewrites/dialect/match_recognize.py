@@ -10,10 +10,12 @@ from rewrites.dialect.cursor import Cursor
 from rewrites.dialect.expressions import parse_expression
 from rewrites.dialect.hints import parse_hints
 from rewrites.dialect.items import (
+    EVENT_KEY_FORM,
     MEASURES_FORM,
     ORDER_FORM,
     PARTITION_FORM,
     WITHIN_FORM,
+    event_key,
     length,
     list_items,
     measures,
@@ -35,6 +37,7 @@ DEFINE_FORM = "DEFINE variable AS condition, …"
 GRAMMAR = Grammar(
     "MATCH_RECOGNIZE",
     (
+        Header("EVENT KEY", ("EVENT", "KEY"), 0, behind=("(",), form=EVENT_KEY_FORM),
         Header("PARTITION BY", ("PARTITION", "BY"), 0, form=PARTITION_FORM),
         Header("ORDER BY", ("ORDER", "BY"), 1, form=ORDER_FORM),
         Header("MEASURES", ("MEASURES",), 2, form=MEASURES_FORM),
@@ -72,6 +75,7 @@ def parse_match_recognize(sql: str, site: Site) -> MatchRecognizeClause:
         rows_per_match_span=rows.span if rows else None,
         initial=_initial(sql, sections.get("INITIAL")),
         hints=hints,
+        event_key=event_key(sql, key) if (key := sections.get("EVENT KEY")) else None,
     )
 
 

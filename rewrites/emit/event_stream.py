@@ -18,6 +18,7 @@ from rewrites.emit.stream import (
     Emitted,
     added_below,
     columns_beside,
+    keyed,
     last_columns,
     stream_call,
     stream_spec,
@@ -50,13 +51,14 @@ def event_pattern_stream(
     keys = tuple(dict.fromkeys([*spec.partition, *bound.equivalences, *classes]))
     below = added_below(streamed, bound.relation, settings, timed=bound.window is not None)
     events = event_rows(bound, keep_null_time, every_event=True, more=below)
-    if not is_contiguous(bound):
+    if not (is_contiguous(bound) or keyed(streamed)):
         events = taking_part(events, spec.masks, classes)
     found = [*outputs_of(bound, shown, None), *_identities(bound)]
     of = replace(spec, schema="", outputs=tuple(output for output, _ in found))
     names = [name for name in needed(bound, of) if name != spec.rank]
     rows = select([*read(bound, names), *(raw(quoted(name)) for name in spec.masks)], events)
-    together = () if bound.strategy == "strict_contiguity" else keys  # there all events are neighbours
+    together = spec.partition if keyed(streamed) else keys
+    together = () if bound.strategy == "strict_contiguity" else together  # there all events are neighbours
     query = bound.relation.alone(text_of(with_turn_columns(rows, streamed, keys, settings, together)))
     columns = list(flat_columns(found))
     stream = stream_spec(of, keys, streamed, bound.relation, settings, columns, event_time="match_end")

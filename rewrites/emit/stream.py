@@ -44,7 +44,8 @@ def added_below(
     """Columns beside the input's own: the row's identity, the time if it is not there yet (``timed``), and the whole row where late ones are kept."""
     time = [] if timed else [named(streamed.time, TIME)]
     whole = [named("STRUCT(*)", _WHOLE)] if settings.late_rows == "keep" else []
-    return [*time, named(streamed.identity, IDENTITY), *whole]
+    revised = [] if streamed.revised is None else [named(*column) for column in streamed.revised.columns]
+    return [*time, named(streamed.identity, IDENTITY), *revised, *whole]
 
 
 def with_turn_columns(
@@ -56,6 +57,7 @@ def with_turn_columns(
 ) -> exp.Select:
     """``rows`` with the columns that a turn sorts by, and the bucket: that of ``keys``, or of those of them whose rows are answered ``together``."""
     names = [*keys, *(column.column for _, column in streamed.order), TIME, IDENTITY]
+    names += [] if streamed.revised is None else [name for _, name in streamed.revised.columns]
     names += [_WHOLE] if settings.late_rows == "keep" else []
     missing = [name for name in dict.fromkeys(names) if name not in rows.named_selects]
     hashed = ", ".join(map(quoted, keys if together is None else together))
@@ -77,7 +79,7 @@ def stream_spec(
     follow; ``deadline``: that of its input."""
     columns = list(columns)
     followed = [(name, streamed.delay) for name, _ in columns if name == event_time and streamed.delay is not None]
-    late = [(LATE, StructType(relation.schema.fields))] if settings.late_rows == "keep" else []
+    late = [(LATE, StructType((relation.feed or relation.schema).fields))] if settings.late_rows == "keep" else []
     signs = [(DELETED, BooleanType())] if settings.speculative else []
     return StreamSpec(
         of=of,
@@ -91,7 +93,13 @@ def stream_spec(
         row=_WHOLE if late else None,
         event_time=None if settings.speculative else next(iter(followed), None),
         sigma=settings.sigma if settings.speculative else 0,
+        revisions=None if streamed.revised is None else streamed.revised.revisions,
     )
+
+
+def keyed(streamed: Streamed) -> bool:
+    """Whether events have versions (EVENT KEY). Then a turn needs all of them, also those that could be in no match, in the bucket of their partition."""
+    return streamed.revised is not None and streamed.revised.revisions.keyed
 
 
 def stream_call(

@@ -33,6 +33,10 @@ def stream_lines(part: RewrittenClause) -> Iterator[str]:
     if spec.sigma != 0:
         beyond = "" if spec.sigma is None else f" that are less than {spec.sigma / 1e6:g} seconds beyond the watermark"
         yield f"speculative: events{beyond} count at once; what a later one proves wrong is taken back (_change_type delete)"
+    if spec.revisions is not None:
+        known = "EVENT KEY, partition and time" if spec.revisions.keyed else "its whole row"
+        newest = "; its newest version is that of the greatest _commit_version" if spec.revisions.versioned else ""
+        yield f"rows are changes (_change_type): an event is known by {known}{newest}; the watermark makes it final"
     yield f"rows later than the watermark: {_LATE[spec.late_rows]}"
 
 
