@@ -37,7 +37,7 @@ DEFINE_FORM = "DEFINE variable AS condition, …"
 GRAMMAR = Grammar(
     "MATCH_RECOGNIZE",
     (
-        Header("EVENT KEY", ("EVENT", "KEY"), 0, behind=("(",), form=EVENT_KEY_FORM),
+        Header("EVENT KEY", ("EVENT", "KEY"), 0, form=EVENT_KEY_FORM),
         Header("PARTITION BY", ("PARTITION", "BY"), 0, form=PARTITION_FORM),
         Header("ORDER BY", ("ORDER", "BY"), 1, form=ORDER_FORM),
         Header("MEASURES", ("MEASURES",), 2, form=MEASURES_FORM),

@@ -86,9 +86,11 @@ def cut(sql: str, body: Span, grammar: Grammar, *, first: str | None = None) -> 
 
 def guess(word: str, grammar: Grammar) -> str | None:
     """A hint for a word that may be meant as a header: ``SUBST`` → did you mean SUBSET?"""
+    if word.upper() in (" ".join(header.words) for header in grammar.headers):
+        return None
     headers = {header.words[0]: " ".join(header.words) for header in reversed(grammar.headers)}
     near = get_close_matches(word.upper(), headers, n=1, cutoff=0.7)
-    return f"did you mean {headers[near[0]]}?" if near and headers[near[0]] != word.upper() else None
+    return f"did you mean {headers[near[0]]}?" if near else None
 
 
 def guessed(error: CepSyntaxError, sql: str, body: Span, grammar: Grammar) -> CepSyntaxError:

@@ -137,14 +137,29 @@ def table_name(sql: str, rows: Span) -> str | None:
 
 
 def _backwards(tokens: Tokens, before: int) -> list[int]:
-    """The items before ``before`` inside the same brackets, nearest first; a bracketed group is represented by its opening bracket."""
+    """The items before ``before`` inside the same brackets, nearest first; a bracketed group is represented by its opening bracket.
+
+    The FROM of ``t CHANGES FROM VERSION 1`` is left out: it begins no table reference.
+    """
     found, i = [], before - 1
     while i >= 0 and i != tokens.outer[before]:
         if tokens.items[i].key in (")", "]", "}") and tokens.partner[i] >= 0:
             i = tokens.partner[i]
-        found.append(i)
+        if not _of_changes(tokens, i):
+            found.append(i)
         i -= 1
     return found
+
+
+def _of_changes(tokens: Tokens, i: int) -> bool:
+    """Whether item ``i`` is the FROM of CHANGES FROM VERSION number, or of CHANGES FROM TIMESTAMP value."""
+    if i < 1 or tokens.items[i].key != "FROM" or tokens.items[i - 1].key != "CHANGES":
+        return False
+    behind = tokens.items[i + 1 : i + 4]
+    if len(behind) < 2 or behind[0].key not in ("VERSION", "TIMESTAMP"):
+        return False
+    call = behind[0].key == "TIMESTAMP" and len(behind) > 2 and behind[2].key == "("
+    return behind[1].kind in ("number", "string") or (call and behind[1].is_name)
 
 
 def _ends_operand(tokens: Tokens, i: int) -> bool:

@@ -98,7 +98,7 @@ def stream_spec(
 
 
 def keyed(streamed: Streamed) -> bool:
-    """Whether events have versions (EVENT KEY). Then a turn needs all of them, also those that could be in no match, in the bucket of their partition."""
+    """Whether events have versions (EVENT KEY). Then a turn needs all of them, also what could be in no match, in the bucket of their partition."""
     return streamed.revised is not None and streamed.revised.revisions.keyed
 
 
