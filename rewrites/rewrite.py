@@ -108,7 +108,7 @@ def _clause(
 
 def _by_kind(found: Correlated, options: Options, *, only_clause: bool) -> RewrittenClause:
     clause, source = found.clause, found.source
-    rows = without_feed(clause, found.rows)
+    rows = without_feed(clause, found.rows, source.sql)
     if isinstance(clause, MatchRecognizeClause):
         return row_pattern.row_pattern(clause, rows, source, options)
     if isinstance(clause, MatchAutomatonClause):

@@ -23,6 +23,7 @@ from rewrites.bind.notices import Notice
 from rewrites.bind.relation import Relation
 from rewrites.bind.row_pattern import Key
 from rewrites.dialect.clause import Clause
+from rewrites.dialect.tokens import tokenize
 from rewrites.sql.builder import quoted, string
 from sparkcep.errors import CepAnalysisError, CepUnsupportedError
 from sparkcep.spec.stream import CHANGE, CHANGES, EVENT, VERSION, Revisions
@@ -41,16 +42,24 @@ class Revised:
     notice: Notice
 
 
-def without_feed(clause: Clause, relation: Relation) -> Relation:
+def without_feed(clause: Clause, relation: Relation, sql: str) -> Relation:
     """``relation`` as the clause sees it: a stream of changes without the columns of FEED.
 
-    Raises CepAnalysisError for an EVENT KEY that has no use, or of columns that are not there.
+    Raises CepAnalysisError for an EVENT KEY that has no use, or of columns that are not there, and where the clause in ``sql`` names one of FEED.
     """
     change = _field(relation, CHANGE_TYPE)
     if not relation.streaming or change is None or not isinstance(change.dataType, StringType):
         if clause.event_key is not None:
             raise _no_use(clause, relation)
         return relation
+    for token in tokenize(sql).inside(clause.site.body):
+        if token.is_name and token.text.lower() in FEED:
+            raise CepAnalysisError(
+                f"{token.text} is the change feed's and belongs to no event",
+                code="CHANGE_FEED",
+                span=token.span,
+                hint=f"give it another name in a subquery: SELECT *, {token.text} AS value FROM …",
+            )
     kept = [field for field in relation.schema if field.name.lower() not in FEED]
     rest = replace(relation, schema=StructType(kept), feed=relation.schema)
     for name in clause.event_key.columns if clause.event_key else ():
@@ -65,10 +74,8 @@ def bind_revisions(clause: Clause, keys: tuple[Key, ...], relation: Relation) ->
     columns = [(_change(relation.feed), CHANGE)]
     key = clause.event_key
     if key is not None:
-        hashed = [one.text for one in keys] + [
-            _hashable(relation.schema[relation.require(name)]) for name in key.columns
-        ]
-        columns.append((f"XXHASH64({', '.join(hashed)})", EVENT))
+        known_by = [_hashable(relation.schema[relation.require(name)]) for name in key.columns]
+        columns.append((_hash([*(f"({one.text})" for one in keys), *known_by]), EVENT))
     version = _version(clause, relation.feed) if key is not None else None
     if version is not None:
         columns.append((version, VERSION))
@@ -86,8 +93,14 @@ def bind_revisions(clause: Clause, keys: tuple[Key, ...], relation: Relation) ->
 
 
 def identity(relation: Relation) -> str:
-    """SQL of a hash of the whole row."""
-    return f"XXHASH64({', '.join(map(_hashable, relation.schema))})"
+    """SQL of a hash of the whole row. Of changes, whose rows cancel out by it, it also tells which column has a NULL."""
+    texts = [_hashable(field) for field in relation.schema]
+    return f"XXHASH64({', '.join(texts)})" if relation.feed is None else _hash(texts)
+
+
+def _hash(texts: list[str]) -> str:
+    """SQL of a hash of values; XXHASH64 itself passes NULLs over: those of (NULL, 1) and (1, NULL) are equal."""
+    return f"XXHASH64({', '.join(f'{text}, {text} IS NULL' for text in texts)})"
 
 
 def _field(relation: Relation, name: str) -> StructField | None:
