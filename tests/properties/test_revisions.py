@@ -21,9 +21,9 @@ from sparkcep.streaming import fold
 from sparkcep.streaming.fold import Bucket
 from sparkcep.streaming.revisions import compacted, standing
 from sparkcep.streaming.speculation import step
-from tests.automata import MASK, TIME, automaton_spec
+from tests.automata import MASK, automaton_spec
 from tests.properties import test_aggregate_streams, test_automaton_streams, test_event_streams
-from tests.properties.arrivals import arrivals
+from tests.properties.arrivals import EVER, arrivals
 from tests.properties.automata import automata, events
 from tests.properties.revised import KINDS, Change, changes, content, sent
 from tests.properties.strategies import event_cases as drawn_cases
@@ -62,7 +62,6 @@ def test_automata(data: st.DataObject, automaton: Any, partitions: list[Any]) ->
     table = test_automaton_streams._table(automaton, partitions)
     rows = table.set_column(table.column_names.index(MASK), MASK, pc.bit_wise_and(table[MASK], ~1))
     _check(data, test_automaton_streams._spec(automaton_spec(automaton, partitions)), rows)
-    assert TIME in table.column_names
 
 
 @relaxed
@@ -72,6 +71,37 @@ def test_changes_of_aggregates(data: st.DataObject, drawn: Any) -> None:
     assume(case.events)
     spec = test_aggregate_streams._changes_spec(case, source)
     _check(data, spec, test_aggregate_streams._table(case))
+
+
+@relaxed
+@given(st.data(), test_aggregate_streams.measured(), st.booleans())
+def test_totals(data: st.DataObject, drawn: Any, window: bool) -> None:
+    """The last row of each group; without a window from counters."""
+    case, source, _ = drawn
+    assume(case.events)
+    spec = test_aggregate_streams._totals_spec(case if window else replace(case, within=None), [source])
+    spec = replace(spec, deadline=spec.deadline if window else None, revisions=data.draw(st.sampled_from(KINDS)))
+    table = test_aggregate_streams._table(case)
+    log = data.draw(changes(spec, table), label="changes")
+    came = sent(spec, table, log)
+    try:
+        decide = compile(spec)
+        bucket, totals = Bucket(), dict[str, Any]()
+        for arrival in data.draw(arrivals(came[spec.time].to_pylist()), label="arrivals"):
+            new = [came.take(list(arrival.rows))] if arrival.rows else []
+            turn = step(spec, decide, bucket, new, arrival.until)
+            bucket, totals = turn.bucket, totals | _totals(turn.found)
+        assert spec.revisions is not None
+        rows = table.take(pa.array(content(spec.revisions, log), pa.int64()))
+        batch = replace(spec, revisions=None)
+        assert totals == _totals(fold.step(batch, decide, Bucket(), [rows] if rows.num_rows else [], EVER).found)
+    except (CepAnalysisError, CepUnsupportedError, CepLimitError):
+        assume(False)
+
+
+def _totals(found: Iterable[pa.Table]) -> dict[str, Any]:
+    rows = [row for part in found for row in part.to_pylist()]
+    return {json.dumps([value for name, value in row.items() if name.startswith("key")]): row["a0"] for row in rows}
 
 
 def _check(data: st.DataObject, spec: StreamSpec, table: pa.Table) -> None:
