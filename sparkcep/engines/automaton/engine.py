@@ -35,7 +35,6 @@ from sparkcep.engines.row_pattern.engine import masks_of
 from sparkcep.engines.within import after
 from sparkcep.errors import CepInternalError
 from sparkcep.spec.automaton import AutomatonSpec, EventValue, leaves, values
-from sparkcep.spec.event import WithinTime
 
 
 @dataclass(frozen=True, slots=True)
@@ -149,8 +148,17 @@ class AutomatonEngine:
         )
 
     def _events(self, masks: NDArray[np.int64], columns: Columns) -> Events:
-        parts = [masks, *_times(self.spec.within, columns)]
+        parts = [masks, *self.times(columns)]
         return Events(*(np.require(part, requirements=["C", "W"]) for part in parts))  # Arrow's own are read-only
+
+    def times(self, columns: Columns) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """Time and deadline of each event as integers that compare alike, or nothing."""
+        within = self.spec.within
+        if within is None:
+            return np.empty(0, np.int64), np.empty(0, np.int64)
+        time = columns.order_keys(within.time, False)
+        late = within.deadline
+        return time, after(time, within.length) if late is None else columns.order_keys(late, False)
 
     def _plan(self, columns: Columns, whole: bool, left: pa.Table | None) -> Plan:
         names = _columns(self.spec)
@@ -175,14 +183,6 @@ class AutomatonEngine:
 def compile(spec: AutomatonSpec) -> AutomatonEngine:
     """The engine for ``spec``."""
     return AutomatonEngine(spec)
-
-
-def _times(within: WithinTime | None, columns: Columns) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Time and deadline of each event, or nothing."""
-    if within is None:
-        return np.empty(0, np.int64), np.empty(0, np.int64)
-    time = columns.order_keys(within.time, False)
-    return time, after(time, within.length) if within.deadline is None else columns.order_keys(within.deadline, False)
 
 
 def _planned(spec: AutomatonSpec, inputs: Inputs, whole: bool) -> Plan:

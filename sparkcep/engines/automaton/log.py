@@ -12,7 +12,18 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sparkcep.engines.automaton import codes
-from sparkcep.engines.automaton.structures import Events, Found, Given, Graph, Memory, Outside, Resumed, Runs, Tally
+from sparkcep.engines.automaton.structures import (
+    Events,
+    Found,
+    Given,
+    Graph,
+    Left,
+    Memory,
+    Outside,
+    Resumed,
+    Runs,
+    Tally,
+)
 from sparkcep.engines.row_match.structures import Code, Stack, Words
 
 FIRST_ROOM = 1 << 15
@@ -51,23 +62,18 @@ class Log:
         log.runs.registers[0] = defaults
         return log
 
-    def resume(
-        self,
-        start: NDArray[np.int64],
-        state: NDArray[np.int64],
-        registers: NDArray[np.int64],
-        goes_on: NDArray[np.int64],
-    ) -> None:
-        """Begin with runs of an earlier turn; what is alive at the end of its partition is ``alive`` in the end. ``goes_on`` [runs]: the first row of
-        the run's partition; NEVER: it has none in this turn."""
-        count = len(start)
+    def resume(self, runs: Left, goes_on: NDArray[np.int64]) -> None:
+        """Begin with ``runs`` of an earlier turn; what is alive at the end of its partition is ``alive`` in the end. ``goes_on`` [runs]: the first
+        row of the run's partition; NEVER: it has none in this turn."""
+        count = len(runs.start)
         while len(self.runs.start) < 2 * count + 2:
             self.lengthen()
         at = slice(1, count + 1)
-        self.runs.start[at], self.runs.state[at], self.runs.registers[at] = start, state, registers
-        self.runs.ends[at] = self.runs.died[at] = codes.NEVER
+        for name in Left._fields:
+            getattr(self.runs, name)[at] = getattr(runs, name)
+        self.runs.died[at] = codes.NEVER
         self.position[codes.P_USED], self.position[codes.P_SAVES] = count + 1, 1
-        order = np.lexsort((start, goes_on))
+        order = np.lexsort((runs.start, goes_on))
         order = order[: np.searchsorted(goes_on[order], codes.NEVER)]
         rows, first = np.unique(goes_on[order], return_index=True)
         self.resumed = Resumed(rows, np.append(first, len(order)).astype(np.int64), order.astype(np.int64) + 1)

@@ -14,11 +14,13 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
+from sparkcep.engines.automaton.codes import NEVER
 from sparkcep.engines.automaton.engine import AutomatonEngine, Machine
 from sparkcep.engines.automaton.log import tally
 from sparkcep.engines.automaton.output import table as output_table
 from sparkcep.engines.automaton.output import values
 from sparkcep.engines.automaton.registers import Held, words
+from sparkcep.engines.automaton.structures import Left
 from sparkcep.engines.row_match.values import RANKED, words_of
 from sparkcep.engines.row_pattern.columns import Columns
 
@@ -46,12 +48,16 @@ def resume(
     machine = engine.machine(
         new, tally(len(engine.spec.states), 0), whole=False, left=runs and runs.drop_columns([START, STATE])
     )
-    if runs is not None:
-        machine.log.resume(runs[START].to_numpy(), runs[STATE].to_numpy(), _words(machine, runs), goes_on)
-    else:
-        none = np.zeros(0, np.int64)
-        machine.log.resume(none, none, np.zeros((0, words(machine.plan.held)), np.int64), none)
     columns = Columns(pa.concat_tables([new, old]))
+    _, deadline = engine.times(columns)
+    if runs is None:
+        none = np.zeros(0, np.int64)
+        left = Left(none, none, none, np.zeros((0, words(machine.plan.held)), np.int64))
+    else:
+        start = runs[START].to_numpy()
+        ends = deadline[start] if len(deadline) else np.full(len(start), NEVER)
+        left = Left(start, ends, runs[STATE].to_numpy(), _words(machine, runs))
+    machine.log.resume(left, goes_on)
     found = tuple(_found(machine, columns, new.num_rows))
     return Resumed(found, _open(machine))
 

@@ -308,13 +308,14 @@ def counted(g):  # type: ignore[no-untyped-def]
 def change(row, g):  # type: ignore[no-untyped-def]
     """The runs alive stay in the log as they are; those of the next partition, which begins with the event, are alive."""
     position, runs, resumed = g.position, g.runs, g.resumed
-    alive = 0
+    alive, soonest = 0, NEVER
     if resumes(row, g):
         part = position[P_RESUMED]
         for k in range(resumed.first[part], resumed.first[part + 1]):
             runs.lists[position[P_SIDE], alive] = resumed.runs[k]
+            soonest = min(soonest, runs.ends[resumed.runs[k]])
             alive += 1
-    position[P_ALIVE], position[P_SOONEST] = alive, NEVER
+    position[P_ALIVE], position[P_SOONEST] = alive, soonest
     counted(g)
 
 

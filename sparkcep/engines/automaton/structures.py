@@ -59,6 +59,15 @@ class Found(NamedTuple):
     registers: Longs
 
 
+class Left(NamedTuple):
+    """Of runs that an earlier turn left, what ``Runs`` has of each."""
+
+    start: Longs
+    ends: Longs
+    state: Longs
+    registers: Longs
+
+
 class Resumed(NamedTuple):
     """``runs`` of the log that an earlier turn left, partition by partition: those from ``first[i]`` to ``first[i + 1]`` go on at the row
     ``rows[i]``, the first of their partition."""
