@@ -52,10 +52,13 @@ QUERIES = {
     "open": """SELECT k, a.id AS first, c.id AS last, match_id FROM {} MATCH PATTERN (SEQ(A a, ANY+ b[], NOT D d, C c) PARTITION BY k ORDER BY ts
         SKIP TILL NEXT MATCH WHERE b[i].x > b[i-1].x AND c.x < a.x)""",
     "speculative": """SELECT k, a.id AS first, c.id AS last, size(b) AS bs, match_id, _change_type FROM {}
-        MATCH PATTERN (/*+ CEP_STREAM(speculative) */ SEQ(A a, B+ b[], NOT D d, C c) PARTITION BY k ORDER BY ts WHERE a.x <= c.x WITHIN INTERVAL 40 SECONDS)""",
-    "automaton": """SELECT k, first, match_start, match_end, match_id FROM {} MATCH AUTOMATON (PARTITION BY k ORDER BY ts REGISTERS (first BIGINT)
+        MATCH PATTERN (/*+ CEP_STREAM(speculative) */ SEQ(A a, B+ b[], NOT D d, C c) PARTITION BY k ORDER BY ts WHERE a.x <= c.x
+        WITHIN INTERVAL 40 SECONDS)""",
+    "automaton": """SELECT k, first, UNIX_MICROS(match_start) AS begun, UNIX_MICROS(match_end) AS ended, match_id FROM {}
+        MATCH AUTOMATON (PARTITION BY k ORDER BY ts REGISTERS (first BIGINT)
         START s FINAL f ARC s -> m WHEN type = 'A' SET first = id ARC m -> m WHEN type <> 'C' ARC m -> f WHEN type = 'C')""",
-    "changes": """SELECT * FROM {} MATCH PATTERN (SEQ(A a, NOT D d, C c) PARTITION BY k ORDER BY ts WITHIN INTERVAL 40 SECONDS
+    "changes": """SELECT k, UNIX_MICROS(emit_time) AS at, n, s, match_id FROM {}
+        MATCH PATTERN (SEQ(A a, NOT D d, C c) PARTITION BY k ORDER BY ts WITHIN INTERVAL 40 SECONDS
         MEASURES COUNT(*) AS n, SUM(c.x) AS s EMIT CHANGES)""",
     "totals": """SELECT * FROM {} MATCH PATTERNS (p AS SEQ(A a, NOT D d, C c), q AS SEQ(A a, B b, NOT C n) PARTITION BY k ORDER BY ts
         WITHIN INTERVAL 40 SECONDS MEASURES COUNT(*) AS n)""",

@@ -119,7 +119,7 @@ def bind_automaton_stream(
     streamed = _streamed(clause, bound, source, keep_null_time)
     notices = streamed.notices
     if bound.window is None:
-        kept = "without WITHIN a run stays open, with all rows since its first one, until no arc takes it further"
+        kept = "without WITHIN a run stays open until no arc takes it further"
         notices += (Notice(kept, clause.site.keyword, "WITHIN bounds that"),)
     at_end = all(arc.kind != "window_end" for arc in bound.arcs)
     delay = _watermarked(clause.order_by[0], bound.relation).metadata[WATERMARK] if at_end else None

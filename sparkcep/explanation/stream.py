@@ -74,11 +74,11 @@ def _aggregates(of: AggregateSpec, spec: StreamSpec) -> Iterator[str]:
 
 
 def _runs(of: AutomatonSpec, spec: StreamSpec) -> Iterator[str]:
-    kept = "window is open" if of.within is not None else "run is open, in a state that an arc leaves"
-    yield f"keeps rows from the first one on whose {kept}; the runs are made again in every turn"
     if any(arc.kind == "window_end" for arc in of.arcs):
+        yield "keeps rows from the first one on whose window is open; the runs are made again in every turn"
         yield "a match is emitted when the watermark passes its first row's time + WITHIN: ON WINDOW END may still add one"
     else:
+        yield "keeps runs that are open, in a state that an arc leaves: first row, state and registers"
         yield "a match is emitted when the watermark passes its last row"
     yield from _followed(spec)
 

@@ -273,7 +273,10 @@ def _table(case: EventCase, falls: dict[int, int]) -> pa.Table | None:
     if not parts:
         return None
     table = pa.concat_tables(parts)
-    return table.append_column("identity", pa.array(np.arange(table.num_rows)))
+    places = {
+        row["id"]: place for place, row in enumerate(case.events)
+    }  # of concurrent events the first comes first, whatever its partition
+    return table.append_column("identity", pa.array([places[name] for name in table["id"].to_pylist()]))
 
 
 def _candidates(part: pa.Table, deadline: Any) -> Any:

@@ -20,7 +20,7 @@ from sparkcep.streaming import fold
 from sparkcep.streaming.fold import Bucket
 from sparkcep.streaming.speculation import step
 from tests.automata import MASK, TIME, automaton_spec
-from tests.properties import test_aggregate_streams, test_automaton_streams, test_event_streams
+from tests.properties import test_aggregate_streams, test_automaton_streams, test_event_streams, test_open_runs
 from tests.properties.arrivals import Arrival, arrivals
 from tests.properties.automata import automata, events
 from tests.properties.strategies import event_cases as drawn_cases
@@ -44,6 +44,24 @@ def test_event_patterns(data: st.DataObject, case: Any, within: int, sigma: int 
 
 
 @relaxed
+@given(st.data(), drawn_cases(over_closures=True, groups=True), SIGMAS)
+def test_runs_that_stay_open(data: st.DataObject, case: Any, sigma: int | None) -> None:
+    strategy = data.draw(st.sampled_from(["next", "next", "partition_contiguity"]))
+    case = replace(case, within=None, within_events=None, order=("ts",), strategy=strategy)
+    assume(case.events)
+    try:
+        table = test_open_runs._with_identity(case)
+    except CepAnalysisError:
+        assume(False)
+    assume(table is not None)
+    assert table is not None
+    spec = replace(
+        test_open_runs._spec(case, data.draw(st.sampled_from(test_open_runs.OUTPUTS)), merges=True), sigma=sigma
+    )
+    _check(data, spec, test_open_runs._sent(table), "ts")
+
+
+@relaxed
 @given(st.data(), row_cases(), SIGMAS)
 def test_row_patterns(data: st.DataObject, case: tuple[StreamSpec, list[pa.Table]], sigma: int | None) -> None:
     spec, parts = case
@@ -54,7 +72,7 @@ def test_row_patterns(data: st.DataObject, case: tuple[StreamSpec, list[pa.Table
 @given(st.data(), automata(), st.lists(events(), min_size=1, max_size=2), SIGMAS)
 def test_automata(data: st.DataObject, automaton: Any, partitions: list[Any], sigma: int | None) -> None:
     partitions = [part for part in partitions if part]
-    assume(partitions and automaton.within is not None)
+    assume(partitions)
     table = test_automaton_streams._table(automaton, partitions)
     sent = table.set_column(table.column_names.index(MASK), MASK, pc.bit_wise_and(table[MASK], ~1))
     spec = test_automaton_streams._spec(automaton_spec(automaton, partitions))

@@ -93,9 +93,13 @@ QUERIES = {
         PARTITION BY k ORDER BY ts SKIP TILL NEXT MATCH WHERE b[i].x > b[i-1].x AND c.x < a.x AND d.x > a.x AND c.type <> b[1].type)""",
     "strict_open": """SELECT k, a.x AS ax, b.x AS bx, match_start, match_end FROM {} MATCH PATTERN (SEQ(ANY+ a, B b)
         PARTITION BY k ORDER BY ts STRICT CONTIGUITY NON OVERLAPPING MATCHES)""",
-    "automaton": """SELECT k, match_start, match_end, first, sum FROM {} MATCH AUTOMATON (
-        PARTITION BY k ORDER BY ts REGISTERS (first INT, sum INT) START s FINAL f
-        ARC s -> m WHEN type = 'A' SET first = x, sum = x ARC m -> m WHEN type <> 'A' AND x > 2 SET sum = sum + x
+    "automaton": """SELECT k, match_start, match_end, first, sum, seen, made, wide, at, day, bytes, xs, half, none FROM
+        (SELECT *, CAST(type AS BINARY) AS b, CAST(x AS DECIMAL(30, 1)) AS d, DATE(ts) AS today FROM {}) MATCH AUTOMATON (
+        PARTITION BY k ORDER BY ts REGISTERS (first INT, sum INT, seen STRING DEFAULT 'none', made STRING DEFAULT '', wide DECIMAL(30, 1), at TIMESTAMP,
+        day DATE, bytes BINARY, xs ARRAY<INT>, half DOUBLE DEFAULT 8, none INT) START s FINAL f
+        ARC s -> m WHEN type = 'A' SET first = x, sum = x, wide = d, day = today, xs = ARRAY(x), half = half / 2, bytes = b
+        ARC m -> m WHEN type <> 'A' AND x > 2 AND type <> seen
+        SET sum = sum + x, seen = type, made = upper(concat(made, type)), at = ts, bytes = b, xs = concat(xs, ARRAY(x)), none = NULL
         ARC m -> m WHEN x <= 2 ARC m -> f WHEN type = 'C' AND x < first)""",
     "contiguous": """SELECT k, a.x AS ax, b.x AS bx, match_start, match_end FROM {} MATCH PATTERN (SEQ(A a, B b)
         PARTITION BY k ORDER BY ts PARTITION CONTIGUITY WITHIN INTERVAL 10 SECONDS NON OVERLAPPING MATCHES)""",

@@ -35,7 +35,6 @@ from sparkcep.engines.row_pattern.engine import masks_of
 from sparkcep.engines.within import after
 from sparkcep.errors import CepInternalError
 from sparkcep.spec.automaton import AutomatonSpec, EventValue, leaves, values
-from sparkcep.spec.event import WithinTime
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,6 +45,32 @@ class Plan:
     pool: Pool
     conditions: Conditions
     graph: Graph
+
+
+@dataclass(frozen=True, slots=True)
+class Machine:
+    """A plan over one table, ready to run."""
+
+    spec: AutomatonSpec
+    plan: Plan
+    columns: Columns
+    data: Data
+    handles: Handles
+    calls: Calls
+    program: Program
+    log: Log
+    events: Events
+    masks: NDArray[np.int64]
+
+    def advance(self, until: int) -> Iterator[Found]:
+        """The matches that end before row ``until``; see ``log.advance``."""
+        return advance(self.program, self.events, self.log, until, self._refusal, self._look)
+
+    def _look(self, runs: Runs) -> None:
+        self.calls.frame.registers = runs.registers
+
+    def _refusal(self, status: int, log: Log) -> Exception:
+        return refusals.refusal(self.spec, status, log, self.masks, self.calls.error, self.program.tally)
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,12 +115,23 @@ class AutomatonEngine:
     ) -> Iterator[pa.Table]:
         if table.num_rows == 0:
             return
+        machine = self.machine(table, counters(len(self.spec.states)), whole=whole)
+        for found in machine.advance(table.num_rows + 1):
+            if choose is not None:
+                kept = choose(found)
+                found = Found(*(part[kept] for part in found))
+            yield output_table(
+                self.spec, found, machine.plan.held, machine.columns, machine.handles, machine.data.strings
+            )
+
+    def machine(self, table: pa.Table, counted: Tally, *, whole: bool, left: pa.Table | None = None) -> Machine:
+        """The engine over one table. ``left``: the registers of runs that go on, in the order of the spec's."""
         masks = masks_of(table, self.spec.masks)
         if masks[0, 0] & 1 == 0:
             raise CepInternalError("the first row of the engine's input does not start a partition")
         columns = Columns(table)
-        plan = self._plan(columns, whole)
-        data = load(columns, plan.pool, plan.conditions.strings)
+        plan = self._plan(columns, whole, left)
+        data = load(columns, plan.pool, plan.conditions.strings, () if left is None else left.columns)
         handles = Handles()
         calls = Calls(plan.conditions.slow, plan.held, handles, _string_of(plan, data), columns)
         program = Program(
@@ -104,33 +140,40 @@ class AutomatonEngine:
             data.words,
             Stack(np.zeros(plan.conditions.depth, np.int64), np.zeros(plan.conditions.depth, np.bool_)),
             calls.outside,
-            counters(len(self.spec.states)),
+            counted,
         )
         log = Log.empty(_defaults(plan, columns, data, handles), self.spec.max_runs or MOST_RUNS)
-
-        def look(runs: Runs) -> None:
-            calls.frame.registers = runs.registers
-
-        def refusal(status: int, log: Log) -> Exception:
-            return refusals.refusal(self.spec, status, log, masks, calls.error, program.tally)
-
-        for found in advance(program, self._events(masks, columns), log, table.num_rows + 1, refusal, look):
-            if choose is not None:
-                kept = choose(found)
-                found = Found(*(part[kept] for part in found))
-            yield output_table(self.spec, found, plan.held, columns, handles, data.strings)
+        return Machine(
+            self.spec, plan, columns, data, handles, calls, program, log, self._events(masks, columns), masks
+        )
 
     def _events(self, masks: NDArray[np.int64], columns: Columns) -> Events:
-        parts = [masks, *_times(self.spec.within, columns)]
+        parts = [masks, *self.times(columns)]
         return Events(*(np.require(part, requirements=["C", "W"]) for part in parts))  # Arrow's own are read-only
 
-    def _plan(self, columns: Columns, whole: bool) -> Plan:
+    def times(self, columns: Columns) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """Time and deadline of each event as integers that compare alike, or nothing."""
+        within = self.spec.within
+        if within is None:
+            return np.empty(0, np.int64), np.empty(0, np.int64)
+        time = columns.order_keys(within.time, False)
+        late = within.deadline
+        return time, after(time, within.length) if late is None else columns.order_keys(late, False)
+
+    def _plan(self, columns: Columns, whole: bool, left: pa.Table | None) -> Plan:
         names = _columns(self.spec)
         inputs = Inputs(
             {name: columns.type(name) for name in names},
             frozenset(name for name in names if columns.column(name).null_count),
+            frozenset()
+            if left is None
+            else frozenset(
+                register.name
+                for register, values in zip(self.spec.registers, left.columns, strict=True)
+                if values.null_count
+            ),
         )
-        key = tuple(inputs.types.values()), inputs.nullable, whole
+        key = tuple(inputs.types.values()), inputs.nullable, inputs.missing, whole
         if key not in self.plans:
             self.plans[key] = _planned(self.spec, inputs, whole)
         return self.plans[key]
@@ -140,14 +183,6 @@ class AutomatonEngine:
 def compile(spec: AutomatonSpec) -> AutomatonEngine:
     """The engine for ``spec``."""
     return AutomatonEngine(spec)
-
-
-def _times(within: WithinTime | None, columns: Columns) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Time and deadline of each event, or nothing."""
-    if within is None:
-        return np.empty(0, np.int64), np.empty(0, np.int64)
-    time = columns.order_keys(within.time, False)
-    return time, after(time, within.length) if within.deadline is None else columns.order_keys(within.deadline, False)
 
 
 def _planned(spec: AutomatonSpec, inputs: Inputs, whole: bool) -> Plan:

@@ -12,7 +12,18 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sparkcep.engines.automaton import codes
-from sparkcep.engines.automaton.structures import Events, Found, Given, Graph, Memory, Outside, Runs, Tally
+from sparkcep.engines.automaton.structures import (
+    Events,
+    Found,
+    Given,
+    Graph,
+    Left,
+    Memory,
+    Outside,
+    Resumed,
+    Runs,
+    Tally,
+)
 from sparkcep.engines.row_match.structures import Code, Stack, Words
 
 FIRST_ROOM = 1 << 15
@@ -34,15 +45,43 @@ class Log:
     runs: Runs
     memory: Memory
     position: NDArray[np.int64]
+    resumed: Resumed
 
     @classmethod
     def empty(cls, defaults: NDArray[np.int64], most: int) -> Log:
         """A log without runs; ``defaults``: the words of the registers before the first event."""
         position = np.zeros(codes.P_SIZE, np.int64)
         position[codes.P_USED], position[codes.P_SOONEST], position[codes.P_MOST] = 1, codes.NEVER, most
-        log = cls(_runs(FIRST_ROOM, len(defaults)), _memory(FIRST_ROOM), position)
+        nothing = np.zeros(0, np.int64)
+        log = cls(
+            _runs(FIRST_ROOM, len(defaults)),
+            _memory(FIRST_ROOM),
+            position,
+            Resumed(nothing, np.zeros(1, np.int64), nothing),
+        )
         log.runs.registers[0] = defaults
         return log
+
+    def resume(self, runs: Left, goes_on: NDArray[np.int64]) -> None:
+        """Begin with ``runs`` of an earlier turn; what is alive at the end of its partition is ``alive`` in the end. ``goes_on`` [runs]: the first
+        row of the run's partition; NEVER: it has none in this turn."""
+        count = len(runs.start)
+        while len(self.runs.start) < 2 * count + 2:
+            self.lengthen()
+        at = slice(1, count + 1)
+        for name in Left._fields:
+            getattr(self.runs, name)[at] = getattr(runs, name)
+        self.runs.died[at] = codes.NEVER
+        self.position[codes.P_USED], self.position[codes.P_SAVES] = count + 1, 1
+        order = np.lexsort((runs.start, goes_on))
+        order = order[: np.searchsorted(goes_on[order], codes.NEVER)]
+        rows, first = np.unique(goes_on[order], return_index=True)
+        self.resumed = Resumed(rows, np.append(first, len(order)).astype(np.int64), order.astype(np.int64) + 1)
+
+    @property
+    def alive(self) -> NDArray[np.int64]:
+        """The runs that nothing has ended."""
+        return np.flatnonzero(self.runs.died[1 : self.position[codes.P_USED]] == codes.NEVER) + 1
 
     def lengthen(self) -> None:
         """Room for twice as many runs."""
@@ -103,7 +142,7 @@ def advance(
 
 def _given(program: Program, events: Events, log: Log, found: Found) -> Given:
     return Given(
-        program.graph, events, log.runs, found, log.memory, program.tally, program.outside,
+        program.graph, events, log.runs, log.resumed, found, log.memory, program.tally, program.outside,
         program.code, program.words, program.stack, np.empty(0, np.int16), log.position,
     )  # fmt: skip
 

@@ -50,10 +50,11 @@ class Held:
 
 @dataclass(frozen=True, slots=True)
 class Inputs:
-    """The input's columns: kinds of all, and which have NULLs."""
+    """The input's columns: kinds of all, and which have NULLs. ``missing``: registers that are NULL in runs which begin before the input."""
 
     types: Mapping[str, pa.DataType]
     nullable: frozenset[str]
+    missing: frozenset[str] = frozenset()
 
     def kind(self, name: str) -> Kind:
         """The kind of a column's values."""
@@ -136,6 +137,7 @@ def _is_ranked(value: Value, kind: Kind, inputs: Inputs, handles: set[str]) -> b
 def _nullable(spec: AutomatonSpec, inputs: Inputs) -> set[str]:
     """Registers that may be NULL: without a default, or assigned what may be NULL."""
     found = {register.name for register in spec.registers if _default_may_be_null(register, inputs)}
+    found |= inputs.missing
     before = -1
     while before < len(found):
         before = len(found)

@@ -33,7 +33,9 @@ from sparkcep.engines.automaton.codes import (
     P_HASHED,
     P_MOST,
     P_PEAK,
+    P_RESUMED,
     P_ROW,
+    P_SAVES,
     P_SIDE,
     P_SOONEST,
     P_STATUS,
@@ -287,10 +289,44 @@ def is_idle(tally):  # type: ignore[no-untyped-def]
 
 
 @nb.njit(inline="always")
+def resumes(row, g):  # type: ignore[no-untyped-def]
+    """Whether runs that an earlier turn left go on with the event."""
+    part, rows = g.position[P_RESUMED], g.resumed.rows
+    return part < len(rows) and rows[part] == row
+
+
+@nb.njit(inline="always")
+def counted(g):  # type: ignore[no-untyped-def]
+    """The runs alive of each state, counted again."""
+    position = g.position
+    g.tally.alive[:] = 0
+    for k in range(position[P_ALIVE]):
+        g.tally.alive[g.runs.state[g.runs.lists[position[P_SIDE], k]]] += 1
+
+
+@nb.njit(nb.void(L, GIVEN), **INNER)
+def change(row, g):  # type: ignore[no-untyped-def]
+    """The runs alive stay in the log as they are; those of the next partition, which begins with the event, are alive."""
+    position, runs, resumed = g.position, g.runs, g.resumed
+    alive, soonest = 0, NEVER
+    if resumes(row, g):
+        part = position[P_RESUMED]
+        for k in range(resumed.first[part], resumed.first[part + 1]):
+            runs.lists[position[P_SIDE], alive] = resumed.runs[k]
+            soonest = min(soonest, runs.ends[resumed.runs[k]])
+            alive += 1
+    position[P_ALIVE], position[P_SOONEST] = alive, soonest
+    counted(g)
+
+
+@nb.njit(inline="always")
 def take(row, g):  # type: ignore[no-untyped-def]
     """One event; behind the last one the windows of all runs pass. DONE, or why it failed."""
     position, rows = g.position, g.events.masks.shape[1]
     closes = row == rows or g.events.masks[0, row] & 1 == 1
+    if closes and position[P_SAVES]:
+        change(row, g)
+        closes = False
     side, alive, time = position[P_SIDE], position[P_ALIVE], NEVER
     if not closes:
         time = g.events.time[row] if len(g.events.time) > 0 else 0
@@ -304,17 +340,16 @@ def take(row, g):  # type: ignore[no-untyped-def]
         return position[P_STATUS]
     position[P_SIDE], position[P_ALIVE] = side, alive
     position[P_PEAK] = max(position[P_PEAK], alive)
+    position[P_RESUMED] += resumes(row, g)
     return RUNS if alive > position[P_MOST] else DONE
 
 
 @nb.njit(inline="always")
 def undo(used, found, soonest, g):  # type: ignore[no-untyped-def]
     """The state as it was before an event that found no room."""
-    runs, position = g.runs, g.position
+    position = g.position
     position[P_USED], position[P_FOUND], position[P_SOONEST] = used, found, soonest
-    g.tally.alive[:] = 0
-    for k in range(position[P_ALIVE]):
-        g.tally.alive[runs.state[runs.lists[position[P_SIDE], k]]] += 1
+    counted(g)
 
 
 @nb.njit(L(GIVEN, L, I64), **INNER)
@@ -350,8 +385,9 @@ def forget(g):  # type: ignore[no-untyped-def]
     """The log without the runs that are over."""
     runs, position = g.runs, g.position
     lists, side, alive, spare = runs.lists, position[P_SIDE], position[P_ALIVE], 1 - position[P_SIDE]
-    for run in range(position[P_USED]):
-        lists[spare, run] = 0
+    lists[spare, 0] = 0
+    for run in range(1, position[P_USED]):
+        lists[spare, run] = position[P_SAVES] and runs.died[run] == NEVER
     for k in range(alive):
         lists[spare, lists[side, k]] = 1
     used = 1
@@ -365,4 +401,6 @@ def forget(g):  # type: ignore[no-untyped-def]
             used += 1
     for k in range(alive):
         lists[side, k] = lists[spare, lists[side, k]]
+    for k in range(len(g.resumed.runs)):
+        g.resumed.runs[k] = lists[spare, g.resumed.runs[k]]
     position[P_USED] = used

@@ -1,36 +1,40 @@
-"""Automata on a stream: the batch engine over the rows whose windows are open.
+"""Automata on a stream.
 
 What a run does at an event depends on no later event, so a match is known when its last event is final. With arcs ON WINDOW END in the graph, all
-matches of a first event are known when its window has closed. In a turn the runs are made again over the rows that are kept, and matches that an
-earlier turn has emitted are left out. Without WITHIN rows are kept from the first one on whose run is open: in a state that an arc leaves.
+matches of a first event are known when its window has closed: the runs are made again over the rows of windows that are open. Without such arcs the
+runs themselves go on (``open_runs``).
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
+from typing import Any
 
 import numpy as np
+import pyarrow as pa
 from numpy.typing import NDArray
 
 from sparkcep.engines.automaton import engine
+from sparkcep.engines.automaton.codes import NEVER
+from sparkcep.engines.automaton.open_runs import START, resume
 from sparkcep.engines.automaton.structures import Found
 from sparkcep.engines.event_pattern.events import ceilings_of
+from sparkcep.engines.kept_rows import places, rows_by_place
 from sparkcep.engines.turn import Answer, Decide, Turn, partitions
 from sparkcep.engines.within import times
 from sparkcep.errors import CepInternalError
-from sparkcep.spec.automaton import AutomatonSpec, Output
-from sparkcep.spec.event import LastEvent
+from sparkcep.spec.automaton import AutomatonSpec
 from sparkcep.spec.stream import StreamSpec
 
 
 @dataclass(frozen=True, slots=True)
 class Clause:
-    """A compiled clause. ``waits``: whether matches wait for their windows to close."""
+    """A compiled clause. ``stream``: names the columns by which rows become final and are told apart."""
 
     spec: AutomatonSpec
     automaton: engine.AutomatonEngine
-    waits: bool
+    stream: StreamSpec
 
 
 def compile(spec: StreamSpec) -> Decide:
@@ -38,58 +42,79 @@ def compile(spec: StreamSpec) -> Decide:
     clause = spec.of
     if not isinstance(clause, AutomatonSpec):
         raise CepInternalError("a clause that is no MATCH AUTOMATON on the engine of automata")
-    if clause.within is None:
-        left = tuple(dict.fromkeys(arc.source for arc in clause.arcs))
-        begun = replace(clause, finals=left, outputs=(Output("end", LastEvent(spec.time)),))
-        return partial(_decide_open, OpenClause(engine.compile(clause), engine.compile(begun), spec))
     waits = any(arc.kind == "window_end" for arc in clause.arcs)
-    return partial(_decide, Clause(clause, engine.compile(clause), waits))
+    return partial(_decide_windows if waits else _decide, Clause(clause, engine.compile(clause), spec))
+
+
+def _decide_windows(clause: Clause, turn: Turn) -> Answer:
+    """With arcs ON WINDOW END: the matches of the windows that have closed."""
+    assert clause.spec.within is not None
+    _, deadline = times(turn.rows, clause.spec.within)
+
+    def closed(found: Found) -> NDArray[np.bool_]:
+        ends = deadline[found.start]
+        return (ends > turn.since) & (ends <= turn.until)
+
+    found = tuple(clause.automaton.chosen(turn.rows, closed))
+    _, start = partitions(turn.rows.column(clause.spec.masks[0]).to_numpy())
+    is_open = deadline > turn.until
+    due = int(deadline[is_open].min()) if is_open.any() else None
+    return Answer(found, ceilings_of(deadline, start) > turn.until, turn.begin, turn.numbers, due)
 
 
 def _decide(clause: Clause, turn: Turn) -> Answer:
-    assert clause.spec.within is not None
-    time, deadline = times(turn.rows, clause.spec.within)
-    found = tuple(clause.automaton.chosen(turn.rows, partial(_decided, clause, turn, time, deadline)))
-    is_open = deadline > turn.until
-    _, start = partitions(turn.rows.column(clause.spec.masks[0]).to_numpy())
-    keep = ceilings_of(deadline, start) > turn.until
-    due = int(deadline[is_open].min()) if clause.waits and is_open.any() else None
-    return Answer(found, keep, turn.begin, turn.numbers, due)
-
-
-@dataclass(frozen=True, slots=True)
-class OpenClause:
-    """A clause without WITHIN. ``begun``: the automaton that accepts in every state that an arc leaves, which finds the runs that are open."""
-
-    automaton: engine.AutomatonEngine
-    begun: engine.AutomatonEngine
-    spec: StreamSpec
-
-
-def _decide_open(clause: OpenClause, turn: Turn) -> Answer:
     rows = turn.rows
-    new = rows.column(clause.spec.time).to_numpy() >= turn.since
-    found = tuple(clause.automaton.chosen(rows, lambda found: new[found.end]))
-    number, start = partitions(rows.column(clause.spec.masks[0]).to_numpy())
-    is_last = np.append(start[1:] != start[:-1], True)
-    first = np.full(len(turn.begin), rows.num_rows)
+    old = rows.column(clause.stream.time).to_numpy() < turn.since
+    identity = rows.column(clause.stream.identity).to_numpy()
+    runs = turn.carried
+    if runs is not None:
+        runs = _starting(runs, rows_by_place(identity, old)[runs[START].to_numpy()])
+    found: tuple[pa.Table, ...] = ()
+    if not old.all():
+        found, runs = _resumed(clause, rows, old, runs)
+    if runs is not None and clause.spec.within is not None:
+        _, deadline = times(rows, clause.spec.within)
+        runs = runs.filter(pa.array(deadline[runs[START].to_numpy()] > turn.until))
+    keep = np.zeros(len(old), np.bool_)
+    if runs is not None and runs.num_rows:
+        start = runs[START].to_numpy()
+        keep[start] = True
+        runs = _starting(runs, places(identity, keep)[start])
+    return Answer(found, keep, turn.begin, turn.numbers, None, carried=runs if keep.any() else None)
 
-    def noted(found: Found) -> NDArray[np.bool_]:
-        began = found.start[is_last[found.end]]
-        np.minimum.at(first, number[began], began)
-        return np.zeros(len(found.start), np.bool_)
 
-    for _ in clause.begun.chosen(rows, noted):
-        pass
-    return Answer(found, np.arange(rows.num_rows) >= first[number], turn.begin, turn.numbers, None)
+def _resumed(
+    clause: Clause, rows: pa.Table, old: NDArray[np.bool_], runs: pa.Table | None
+) -> tuple[tuple[pa.Table, ...], pa.Table]:
+    """The matches that end with rows that are not ``old``, and the runs that are open behind these."""
+    number, _ = partitions(rows.column(clause.spec.masks[0]).to_numpy())
+    row = np.argsort(old, kind="stable")  # the new ones, then those that were kept
+    count = int(np.count_nonzero(~old))
+    goes_on = np.zeros(0, np.int64)
+    if runs is not None:
+        start = runs[START].to_numpy()
+        goes_on = _first_rows(number[row[:count]], number[start])
+        place = np.empty(len(row), np.int64)
+        place[row] = np.arange(len(row))
+        runs = _starting(runs, place[start])
+    new = _as_partitions(clause.stream, rows.take(pa.array(row[:count])), number[row[:count]])
+    answer = resume(clause.automaton, new, rows.take(pa.array(row[count:])), runs, goes_on)
+    return answer.found, _starting(answer.runs, row[answer.runs[START].to_numpy()])
 
 
-def _decided(
-    clause: Clause, turn: Turn, time: NDArray[np.int64], deadline: NDArray[np.int64], found: Found
-) -> NDArray[np.bool_]:
-    """Which matches are known now and were not in the turn before."""
-    if clause.waits:
-        ends = deadline[found.start]
-        return (ends > turn.since) & (ends <= turn.until)
-    new: NDArray[np.bool_] = time[found.end] >= turn.since
-    return new
+def _starting(runs: pa.Table, start: NDArray[np.signedinteger[Any]]) -> pa.Table:
+    """The runs with other numbers of their first rows."""
+    return runs.set_column(runs.schema.get_field_index(START), START, pa.array(start))
+
+
+def _first_rows(new: NDArray[np.int64], wanted: NDArray[np.int64]) -> NDArray[np.int64]:
+    """The first of the ``new`` rows of each partition ``wanted``; NEVER: it has none. ``new`` [rows]: their partitions, ascending."""
+    at = np.searchsorted(new, wanted)
+    return np.where(np.append(new, -1)[at] == wanted, at, NEVER)
+
+
+def _as_partitions(spec: StreamSpec, rows: pa.Table, number: NDArray[np.int64]) -> pa.Table:
+    """``rows`` with bit 0 of the first mask where the partition's ``number`` changes."""
+    name = spec.masks[0]
+    mask = rows.column(name).to_numpy() & ~np.int64(1) | (np.diff(number, prepend=-1) != 0)
+    return rows.set_column(rows.schema.get_field_index(name), name, pa.array(mask))

@@ -59,6 +59,24 @@ class Found(NamedTuple):
     registers: Longs
 
 
+class Left(NamedTuple):
+    """Of runs that an earlier turn left, what ``Runs`` has of each."""
+
+    start: Longs
+    ends: Longs
+    state: Longs
+    registers: Longs
+
+
+class Resumed(NamedTuple):
+    """``runs`` of the log that an earlier turn left, partition by partition: those from ``first[i]`` to ``first[i + 1]`` go on at the row
+    ``rows[i]``, the first of their partition."""
+
+    rows: Longs
+    first: Longs
+    runs: Longs
+
+
 class Memory(NamedTuple):
     """A hash table of the runs of one start: ``slots`` hold runs, ``stamps`` the epoch in which they count. Their number is a power of two."""
 
@@ -89,6 +107,7 @@ class Given(NamedTuple):
     graph: Graph
     events: Events
     runs: Runs
+    resumed: Resumed
     found: Found
     memory: Memory
     tally: Tally

@@ -1,7 +1,6 @@
 """Runs between two turns of a stream: what is kept of them, as arrays, and as the table in which a bucket has them.
 
-A run's events are rows that the bucket keeps. The table names a row by its place among the kept ones in the order of their identities, which is the
-same whichever way the next turn comes by them.
+A run's events are rows that the bucket keeps (``kept_rows``).
 """
 
 from __future__ import annotations
@@ -14,9 +13,9 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from sparkcep.engines.kept_rows import places, rows_by_place
 from sparkcep.engines.nfa_b.structures import Bytes
 from sparkcep.engines.row_match.structures import Ints
-from sparkcep.errors import CepInternalError
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,20 +45,14 @@ def as_table(runs: Sequence[OpenRuns], identity: NDArray[np.int64], keep: NDArra
     """The ``runs`` of each automaton, a row each; None: there are none. ``identity``, ``keep`` [rows of the turn]."""
     if not any(len(part.at) for part in runs):
         return None
-    kept = np.flatnonzero(keep)
-    order = np.argsort(identity[kept], kind="stable")
-    if (np.diff(identity[kept][order]) == 0).any():
-        raise CepInternalError("two rows of a stream have the same hash")
-    place = np.full(len(keep), -1, np.int32)
-    place[kept[order]] = np.arange(len(kept), dtype=np.int32)
+    place = places(identity, keep)
     named = [replace(part, events=place[part.events]) for part in runs]
     return pa.table({field.name: _lists([getattr(part, field.name) for part in named]) for field in fields(OpenRuns)})
 
 
 def of_table(table: pa.Table, identity: NDArray[np.int64], old: NDArray[np.bool_]) -> list[OpenRuns]:
     """The runs of each automaton, their events as rows of a turn. ``old`` [rows]: those that the last turn has kept."""
-    kept = np.flatnonzero(old)
-    row = kept[np.argsort(identity[kept], kind="stable")].astype(np.int32)
+    row = rows_by_place(identity, old).astype(np.int32)
     found = []
     for at in range(table.num_rows):
         arrays = {name: table.column(name)[at].values.to_numpy() for name in table.column_names}

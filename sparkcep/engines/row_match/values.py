@@ -94,17 +94,20 @@ def is_wide(data_type: pa.DataType) -> bool:
     return bool(pa.types.is_decimal(data_type)) and data_type.precision > MAX_NARROW_DECIMAL
 
 
-def load(columns: Columns, pool: Pool, variables: Sequence[str]) -> Data:
-    """The words of a slice. Raises CepLimitError for a decimal of more than 18 digits."""
+def load(columns: Columns, pool: Pool, variables: Sequence[str], beside: Sequence[pa.ChunkedArray] = ()) -> Data:
+    """The words of a slice. Strings and binaries ``beside`` those of the columns have ranks, too.
+
+    Raises CepLimitError for a decimal of more than 18 digits."""
     rows = columns.table.num_rows
     kinds = {name: kind_of(columns.type(name)) for name in pool.columns}
     words = np.zeros((len(pool.columns), rows), np.int64)
     strings, binaries = ([name for name in kinds if kinds[name].name == family] for family in RANKED)
-    labels, texts = _rank(columns, pool, strings, words, pa.array(variables, pa.large_string()))
-    _, bytes_ = _rank(columns, pool, binaries, words, pa.array([], pa.large_binary()))
+    others = {family: [array for array in beside if kind_of(array.type).name == family] for family in RANKED}
+    labels, texts = _rank(columns, pool, strings, words, pa.array(variables, pa.large_string()), others["string"])
+    _, bytes_ = _rank(columns, pool, binaries, words, pa.array([], pa.large_binary()), others["binary"])
     for name, number in pool.columns.items():
         if kinds[name].name not in RANKED:
-            words[number] = _words(columns, name, kinds[name])
+            words[number] = words_of(columns, name, kinds[name])
     nullable, nulls = _nulls(columns, pool, rows)
     counted, always = _counted(columns, pool, rows)
     sets = np.array([[name in members for name in variables] for members in pool.sets], np.bool_)
@@ -112,7 +115,8 @@ def load(columns: Columns, pool: Pool, variables: Sequence[str]) -> Data:
     return Data(found, always, {"string": texts, "binary": bytes_})
 
 
-def _words(columns: Columns, name: str, kind: Kind) -> NDArray[np.int64]:
+def words_of(columns: Columns, name: str, kind: Kind) -> NDArray[np.int64]:
+    """The words of a column that is not RANKED."""
     if kind.name in ("opaque", "null"):
         return np.zeros(columns.table.num_rows, np.int64)
     if is_wide(columns.type(name)):
@@ -135,11 +139,16 @@ def _wide_decimal(columns: Columns, name: str) -> NDArray[np.int64]:
 
 
 def _rank(
-    columns: Columns, pool: Pool, names: Sequence[str], words: NDArray[np.int64], constants: pa.Array
+    columns: Columns,
+    pool: Pool,
+    names: Sequence[str],
+    words: NDArray[np.int64],
+    constants: pa.Array,
+    beside: Sequence[pa.ChunkedArray],
 ) -> tuple[NDArray[np.int64], pa.Array]:
     """Fills in the ranks of the columns' values; returns those of the constants, and the values of all ranks."""
     arrays = [columns.table.column(name).cast(constants.type) for name in names]
-    chunks = [chunk for array in arrays for chunk in array.chunks]
+    chunks = [chunk for array in (*arrays, *(one.cast(constants.type) for one in beside)) for chunk in array.chunks]
     values = pc.unique(pa.chunked_array([*chunks, constants], constants.type)).drop_null()
     ordered = values.take(pc.sort_indices(values))
     for name, array in zip(names, arrays, strict=True):

@@ -1,0 +1,103 @@
+"""Runs of automata between two turns of a stream: they go on as they stand, and meet each event once.
+
+What is kept of a run: its first row, its state, and the values of its registers, as a table (START, STATE, and a column for each register). Words
+mean something in one table only (see ``registers``), so values are kept, and words are made of them again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from numpy.typing import NDArray
+
+from sparkcep.engines.automaton.codes import NEVER
+from sparkcep.engines.automaton.engine import AutomatonEngine, Machine
+from sparkcep.engines.automaton.log import tally
+from sparkcep.engines.automaton.output import table as output_table
+from sparkcep.engines.automaton.output import values
+from sparkcep.engines.automaton.registers import Held, words
+from sparkcep.engines.automaton.structures import Left
+from sparkcep.engines.row_match.values import RANKED, words_of
+from sparkcep.engines.row_pattern.columns import Columns
+
+START, STATE = "start", "state"
+REGISTER = "register_"
+"""The prefix of the columns with registers."""
+
+
+@dataclass(frozen=True, slots=True)
+class Resumed:
+    """``found``: the matches; ``runs``: those that are open now."""
+
+    found: tuple[pa.Table, ...]
+    runs: pa.Table
+
+
+def resume(
+    engine: AutomatonEngine, new: pa.Table, old: pa.Table, runs: pa.Table | None, goes_on: NDArray[np.int64]
+) -> Resumed:
+    """Let runs, and those that begin, meet the ``new`` rows (partitions, as ``AutomatonEngine.run`` reads them).
+
+    ``runs``: those that were open. Their START, as that of the runs in the answer, is a row of ``new`` and then ``old``. ``goes_on`` [runs]: the row
+    of ``new`` with which the run's partition begins there; NEVER: it has none. Errors: as ``AutomatonEngine.run``.
+    """
+    machine = engine.machine(
+        new, tally(len(engine.spec.states), 0), whole=False, left=runs and runs.drop_columns([START, STATE])
+    )
+    columns = Columns(pa.concat_tables([new, old]))
+    _, deadline = engine.times(columns)
+    if runs is None:
+        none = np.zeros(0, np.int64)
+        left = Left(none, none, none, np.zeros((0, words(machine.plan.held)), np.int64))
+    else:
+        start = runs[START].to_numpy()
+        ends = deadline[start] if len(deadline) else np.full(len(start), NEVER)
+        left = Left(start, ends, runs[STATE].to_numpy(), _words(machine, runs))
+    machine.log.resume(left, goes_on)
+    found = tuple(_found(machine, columns, new.num_rows))
+    return Resumed(found, _open(machine))
+
+
+def _found(machine: Machine, columns: Columns, until: int) -> Iterator[pa.Table]:
+    for found in machine.advance(until):
+        yield output_table(machine.spec, found, machine.plan.held, columns, machine.handles, machine.data.strings)
+
+
+def _open(machine: Machine) -> pa.Table:
+    log = machine.log
+    alive = log.alive
+    registers = log.runs.registers[alive]
+    kept = {
+        REGISTER + name: values(held, registers, machine.handles, machine.data.strings)
+        for name, held in machine.plan.held.items()
+    }
+    return pa.table({START: pa.array(log.runs.start[alive]), STATE: pa.array(log.runs.state[alive]), **kept})
+
+
+def _words(machine: Machine, runs: pa.Table) -> NDArray[np.int64]:
+    """The registers of the runs as the machine has them [runs, words]."""
+    found = np.zeros((runs.num_rows, words(machine.plan.held)), np.int64)
+    columns = Columns(runs)
+    for name, held in machine.plan.held.items():
+        array = runs[REGISTER + name].combine_chunks()
+        found[:, held.word] = _of_values(machine, columns, REGISTER + name, held, array)
+        if held.flag >= 0:
+            found[:, held.flag] = array.is_valid().to_numpy(zero_copy_only=False)
+    return found
+
+
+def _of_values(machine: Machine, columns: Columns, name: str, held: Held, array: pa.Array) -> NDArray[np.int64]:
+    if held.handle:
+        if pa.types.is_temporal(held.data_type):  # as the functions make them
+            array = array.view(pa.int32() if held.data_type.bit_width == 32 else pa.int64())
+        numbers = (0 if value is None else machine.handles.number(value) for value in array.to_pylist())
+        return np.fromiter(numbers, np.int64, len(array))
+    if held.kind.name in RANKED:
+        known = machine.data.strings[held.kind.name]
+        ranks: NDArray[np.int64] = pc.index_in(array.cast(known.type), known).fill_null(0).to_numpy()
+        return ranks
+    return np.where(array.is_valid().to_numpy(zero_copy_only=False), words_of(columns, name, held.kind), 0)
