@@ -19,7 +19,7 @@ from sparkcep.streaming.packets import of_bytes, to_bytes
 from sparkcep.streaming.rows import COPY
 from sparkcep.streaming.segments import TAIL, Layout
 
-STATE_VERSION = 2
+STATE_VERSION = 3
 """Incremented when the meaning of a bucket's bytes changes; the state of another version is refused, never misread."""
 STATE = "version int, clause string, text string, until long, timer long, rows binary, numbers binary"
 SEGMENTED = "bucket string, token string, layout string"

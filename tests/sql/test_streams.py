@@ -323,6 +323,9 @@ def test_explain_says_what_a_stream_keeps(spark: SparkSession, arrive: Arrive) -
     report = "\n".join(row[0] for row in spark.sql(rows).collect())
     assert "keeps the rows from the first start of a match on that is undecided" in report
     assert "never dropped" in report
+    for name, kept in {"open": "keeps matches that have begun", "automaton": "keeps runs that are open"}.items():
+        report = "\n".join(row[0] for row in spark.sql(f"EXPLAIN PATTERN {QUERIES[name].format('moving')}").collect())
+        assert kept in report
 
 
 def test_a_setting_of_streams_that_is_not_known_is_refused(spark: SparkSession) -> None:
