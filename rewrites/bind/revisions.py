@@ -74,8 +74,9 @@ def bind_revisions(clause: Clause, keys: tuple[Key, ...], relation: Relation) ->
     columns = [(_change(relation.feed), CHANGE)]
     key = clause.event_key
     if key is not None:
-        known_by = [_hashable(relation.schema[relation.require(name)]) for name in key.columns]
-        columns.append((_hash([*(f"({one.text})" for one in keys), *known_by]), EVENT))
+        fields = [relation.schema[relation.require(name)] for name in key.columns]
+        known_by = [(_hashable(field), field.nullable) for field in fields]
+        columns.append((_hash([*((f"({one.text})", True) for one in keys), *known_by]), EVENT))
     version = _version(clause, relation.feed) if key is not None else None
     if version is not None:
         columns.append((version, VERSION))
@@ -93,14 +94,15 @@ def bind_revisions(clause: Clause, keys: tuple[Key, ...], relation: Relation) ->
 
 
 def identity(relation: Relation) -> str:
-    """SQL of a hash of the whole row. Of changes, whose rows cancel out by it, it also tells which column has a NULL."""
-    texts = [_hashable(field) for field in relation.schema]
-    return f"XXHASH64({', '.join(texts)})" if relation.feed is None else _hash(texts)
+    """SQL of a hash of the whole row."""
+    return _hash([(_hashable(field), field.nullable) for field in relation.schema])
 
 
-def _hash(texts: list[str]) -> str:
-    """SQL of a hash of values; XXHASH64 itself passes NULLs over: those of (NULL, 1) and (1, NULL) are equal."""
-    return f"XXHASH64({', '.join(f'{text}, {text} IS NULL' for text in texts)})"
+def _hash(values: list[tuple[str, bool]]) -> str:
+    """SQL of a hash of values, with whether each may be NULL. XXHASH64 itself passes NULLs over: those of (NULL, 1) and (1, NULL) are equal."""
+    nullable = [text for text, may_be_null in values if may_be_null]
+    missing = [f"{text} IS NULL" for text in nullable] if len(nullable) > 1 else []
+    return f"XXHASH64({', '.join([*(text for text, _ in values), *missing])})"
 
 
 def _field(relation: Relation, name: str) -> StructField | None:

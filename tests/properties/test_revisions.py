@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 
 from sparkcep.engines.stream import compile
 from sparkcep.errors import CepAnalysisError, CepDataError, CepError, CepLimitError, CepUnsupportedError
-from sparkcep.spec.stream import CHANGE, DELETED, EVENT, VERSION, Revisions, StreamSpec
+from sparkcep.spec.stream import CHANGE, EVENT, VERSION, Revisions, StreamSpec
 from sparkcep.streaming import fold
 from sparkcep.streaming.fold import Bucket
 from sparkcep.streaming.revisions import compacted, standing
@@ -25,6 +25,7 @@ from tests.automata import MASK, automaton_spec
 from tests.properties import test_aggregate_streams, test_automaton_streams, test_event_streams
 from tests.properties.arrivals import EVER, arrivals
 from tests.properties.automata import automata, events
+from tests.properties.lines import signed_lines
 from tests.properties.revised import KINDS, Change, changes, content, sent
 from tests.properties.strategies import event_cases as drawn_cases
 from tests.properties.test_row_streams import cases as row_cases
@@ -119,7 +120,7 @@ def _check(data: st.DataObject, spec: StreamSpec, table: pa.Table) -> None:
             turn = step(spec, decide, bucket, [came.take(list(arrival.rows))] if arrival.rows else [], arrival.until)
             bucket = turn.bucket
             assert turn.late is None
-            for line, taken_back in _lines(turn.found):
+            for line, taken_back in signed_lines(turn.found):
                 net[line] += -1 if taken_back else 1
                 assert net[line] >= 0
             assert +net == _answer(spec, decide, table, [log[i] for i in seen], max(arrival.until, bucket.until))
@@ -140,14 +141,7 @@ def _answer(spec: StreamSpec, decide: Any, table: pa.Table, seen: list[Change], 
         until = max(until, most if spec.sigma is None else min(most, until + spec.sigma))
     batch = replace(spec, sigma=0, revisions=None)
     found = fold.step(batch, decide, Bucket(), [rows] if rows.num_rows else [], until).found
-    return Counter(line for line, _ in _lines(found))
-
-
-def _lines(found: Iterable[pa.Table]) -> Iterable[tuple[str, bool]]:
-    for part in found:
-        for row in part.to_pylist():
-            taken_back = row.pop(DELETED, False)
-            yield json.dumps(row, default=str, sort_keys=True), taken_back
+    return Counter(line for line, _ in signed_lines(found))
 
 
 def _rows(*changed: tuple[int, int, int]) -> pa.Table:

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import json
 from collections import Counter
-from collections.abc import Iterable
 from dataclasses import replace
 from typing import Any
 
@@ -23,6 +21,7 @@ from tests.automata import MASK, TIME, automaton_spec
 from tests.properties import test_aggregate_streams, test_automaton_streams, test_event_streams, test_open_runs
 from tests.properties.arrivals import Arrival, arrivals
 from tests.properties.automata import automata, events
+from tests.properties.lines import signed_lines
 from tests.properties.strategies import event_cases as drawn_cases
 from tests.properties.test_row_streams import cases as row_cases
 
@@ -132,7 +131,7 @@ def _folded(spec: StreamSpec, decide: Any, table: pa.Table, time: str, plan: lis
         bucket = turn.bucket
         deletes = [part for part in turn.found if DELETED in part.column_names]
         assert len(deletes) == (0 if spec.sigma == 0 else len(turn.found))
-        for line, taken_back in _lines(turn.found):
+        for line, taken_back in signed_lines(turn.found):
             net[line] += -1 if taken_back else 1
             assert net[line] >= 0
         until = max(arrival.until, bucket.until)
@@ -142,12 +141,5 @@ def _folded(spec: StreamSpec, decide: Any, table: pa.Table, time: str, plan: lis
             until = max(until, most if spec.sigma is None else min(most, until + spec.sigma))
         rows = [table.take(come)] if come else []
         whole = fold.step(conservative, decide, Bucket(), rows, until).found
-        assert +net == Counter(line for line, _ in _lines(whole))
+        assert +net == Counter(line for line, _ in signed_lines(whole))
         assert turn.due is None or turn.due > arrival.until
-
-
-def _lines(found: Iterable[pa.Table]) -> Iterable[tuple[str, bool]]:
-    for part in found:
-        for row in part.to_pylist():
-            taken_back = row.pop(DELETED, False)
-            yield json.dumps(row, default=str, sort_keys=True), taken_back
