@@ -59,18 +59,19 @@ VIEWS: dict[str, Any] = {
 }
 
 
-def test_permanent_views(tmp_path: Path) -> None:
-    """Made in one process, read there by another session, and after a restart."""
-    assert json.loads(run("permanent_view.py", "make", str(tmp_path), cwd=tmp_path)[-1]) == VIEWS
-    assert json.loads(run("permanent_view.py", "read", str(tmp_path), cwd=tmp_path)[-1]) == VIEWS
+PATTERNS: dict[str, Any] = {
+    "shown": [["pairs", "MATCH PATTERN", "of A and B"]],
+    "pairs": 3,
+    "location": "warehouse/sparkcep_patterns",
+}
 
 
-def test_named_patterns_in_a_metastore(tmp_path: Path) -> None:
+def test_permanent_views_and_named_patterns_in_a_metastore(tmp_path: Path) -> None:
     """Made in one process, seen there by another session, and after a restart."""
-    made = {"shown": [["pairs", "MATCH PATTERN", "of A and B"]], "pairs": 3, "location": "warehouse/sparkcep_patterns"}
-    assert json.loads(run("named_patterns.py", "make", str(tmp_path), cwd=tmp_path)[-1]) == made
-    again = {**made, "altered": 1, "dropped": "CEP_ANALYSIS_UNKNOWN_PATTERN"}
-    assert json.loads(run("named_patterns.py", "read", str(tmp_path), cwd=tmp_path)[-1]) == again
+    made, again = (run("metastore.py", mode, str(tmp_path), cwd=tmp_path)[-2:] for mode in ("make", "read"))
+    assert json.loads(made[0]) == json.loads(again[0]) == VIEWS
+    assert json.loads(made[1]) == PATTERNS
+    assert json.loads(again[1]) == {**PATTERNS, "altered": 1, "dropped": "CEP_ANALYSIS_UNKNOWN_PATTERN"}
 
 
 @needs_connect
