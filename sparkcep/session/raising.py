@@ -24,8 +24,8 @@ _errors: OrderedDict[str, CepError] = OrderedDict()
 
 
 def remember(error: CepError) -> CepError:
-    """Keep ``error`` until its Java counterpart arrives in Python."""
-    _errors[str(error)] = error
+    """Keep a copy of ``error`` for its Java counterpart's arrival in Python."""
+    _errors[str(error)] = _untraced(error)
     while len(_errors) > _KEPT:
         _errors.popitem(last=False)
     return error
@@ -63,4 +63,15 @@ def _original(error: PySparkException) -> CepError | None:
     text = str(error)
     if "[CEP_" not in text:
         return None
-    return next((kept for message, kept in reversed(list(_errors.items())) if message in text), None)
+    return next((_untraced(kept) for message, kept in reversed(list(_errors.items())) if message in text), None)
+
+
+def _untraced(error: CepError) -> CepError:
+    """The same error, and what Spark said, without tracebacks: their frames would keep the session that it was raised in."""
+    copy = error.at(error.sql, error.span, error.inside) if error.sql is not None else error.with_traceback(None)
+    copy.__cause__ = error.__cause__
+    cause: BaseException | None = copy.__cause__
+    while isinstance(cause, (PySparkException, Py4JJavaError)):
+        cause.__traceback__ = None
+        cause = cause.__cause__ or cause.__context__
+    return copy

@@ -3,40 +3,60 @@
 from __future__ import annotations
 
 import gc
+import logging
 import time
 from typing import Any
 
+import pytest
 from pyspark.sql import SparkSession
+
+from sparkcep.errors import CepAnalysisError
 
 QUERY = "SELECT COUNT(*) FROM e MATCH PATTERN (SEQ(A a, B b) ORDER BY ts)"
 
 
-def test_a_session_that_is_let_go_is_collected(spark: SparkSession) -> None:
+def test_a_session_that_is_let_go_is_collected(spark: SparkSession, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whether its clauses were rewritten or refused. Sessions that run a job with a shuffle or a broadcast stay for another minute: Spark's threads
+    of these pools inherit the session that is active when they start, and end 60 s after their last use."""
+    monkeypatch.setattr(
+        logging.getLogger("py4j.clientserver"), "disabled", True
+    )  # pytest keeps its records, with their tracebacks
     jvm: Any = spark._jvm
-    sessions, plain = ([jvm.java.lang.ref.WeakReference(use(spark)) for _ in range(4)] for use in (used, unused))
+    sessions, errors, plain = (
+        [jvm.java.lang.ref.WeakReference(use(spark, number)) for number in range(4)] for use in (used, refused, unused)
+    )
     used(spark)  # Spark keeps the session that was active last
-    # a thread that Spark starts for a pool of its own inherits the session that is active then; and where py4j collects nothing any more, in a
-    # process that has run many tests, a session that has seen no clause stays as well
+    # where py4j collects nothing any more, in a process that has run many tests, a session that has seen no clause stays as well
     deadline = time.monotonic() + 30
-    while held(sessions) > 1 and time.monotonic() < deadline:
+    while max(held(sessions), held(errors)) > 1 and time.monotonic() < deadline:
         gc.collect()
         jvm.System.gc()
         time.sleep(0.2)
     assert held(sessions) <= max(1, held(plain))
+    assert held(errors) <= max(1, held(plain))
 
 
 def held(sessions: list[Any]) -> int:
     return sum(session.get() is not None for session in sessions)
 
 
-def unused(spark: SparkSession) -> Any:
+def unused(spark: SparkSession, _: int = 0) -> Any:
     session = spark.newSession()
     session.sql("SELECT 1").collect()
     return session._jsparkSession
 
 
-def used(spark: SparkSession) -> Any:
+def used(spark: SparkSession, _: int = 0) -> Any:
     session = spark.newSession()
     session.sql("CREATE TEMP VIEW e AS SELECT * FROM VALUES (1, 'A'), (2, 'B') AS e(ts, event_type)")
     session.sql(QUERY)
+    return session._jsparkSession
+
+
+def refused(spark: SparkSession, number: int) -> Any:
+    """Each with an error of its own."""
+    session = spark.newSession()
+    session.sql("CREATE TEMP VIEW e AS SELECT * FROM VALUES (1, 'A'), (2, 'B') AS e(ts, event_type)")
+    with pytest.raises(CepAnalysisError, match=f"no_{number}"):
+        session.sql(QUERY.replace("ORDER BY ts", f"ORDER BY no_{number}"))
     return session._jsparkSession
