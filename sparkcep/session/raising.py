@@ -1,7 +1,7 @@
-"""CepError across the JVM: an error raised in Spark's parser callback reaches the Python caller as the original exception.
+"""CepError across the JVM: an error raised in Spark's parser callback reaches the Python caller as an equal one.
 
 In the JVM it is an AnalysisException with the error's text (this is what Thrift clients see); ``SparkSession.sql`` in Python looks the text up and
-raises the original CepError.
+raises the CepError.
 """
 
 from __future__ import annotations
