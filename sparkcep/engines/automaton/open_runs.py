@@ -45,9 +45,8 @@ def resume(
     ``runs``: those that were open. Their START, as that of the runs in the answer, is a row of ``new`` and then ``old``. ``goes_on`` [runs]: the row
     of ``new`` with which the run's partition begins there; NEVER: it has none. Errors: as ``AutomatonEngine.run``.
     """
-    machine = engine.machine(
-        new, tally(len(engine.spec.states), 0), whole=False, left=runs and runs.drop_columns([START, STATE])
-    )
+    registers = None if runs is None else runs.drop_columns([START, STATE])
+    machine = engine.machine(new, tally(len(engine.spec.states), 0), whole=False, left=registers)
     columns = Columns(pa.concat_tables([new, old]))
     _, deadline = engine.times(columns)
     if runs is None:
