@@ -3,7 +3,7 @@
 In: a file each second with ``--rate`` events. Keys come and go: each is alive for 20 seconds; one key has 5 % of all events; 1 % of the rows are late
 (two minutes behind a watermark of five seconds) and dropped. The clause is SEQ(A, B) WITHIN 30 SECONDS. The files that are read are deleted.
 
-Out: every few seconds a line with the bytes of state, the resident memory of the JVM and the proportional one of all Python workers, and events/s;
+Out: every few seconds a line with the bytes of state, the resident memory of the JVM and the own one of all Python workers, and events/s;
 at the end, of what came after two windows, the medians of each third, their greatest distance from the median of all, and the verdict; and
 ``stream_soak.png`` of all four. The JVM's heap is resident from the start, so that only what is beside it can grow.
 
@@ -165,7 +165,8 @@ class Progress:
 
 
 def memory() -> tuple[float, float]:
-    """Megabytes below this process: of the JVM (resident), of Python workers (proportional: what they share counts once)."""
+    """Megabytes below this process: of the JVM (resident), of Python workers (their own: what they share counts once, files that they map,
+    libraries above all, do not: others on the machine share these)."""
     parents, names = {}, {}
     for entry in Path("/proc").iterdir():
         if entry.name.isdigit():
@@ -177,7 +178,7 @@ def memory() -> tuple[float, float]:
         mine |= more
     jvm = sum(_kilobytes(one, "Rss:") for one in mine if names.get(one) == "java")
     workers = (one for one in mine - {os.getpid()} if names.get(one, "").startswith("python"))
-    return jvm / 1024, sum(_kilobytes(one, "Pss:") for one in workers) / 1024
+    return jvm / 1024, sum(_kilobytes(one, "Pss_Anon:") for one in workers) / 1024
 
 
 def _kilobytes(process: int, name: str) -> int:
