@@ -26,7 +26,7 @@ from typing import Any
 import polars as pl
 from pyspark.errors import PySparkException, StreamingQueryException
 from pyspark.sql import DataFrame, SparkSession
-from pyspark.sql.functions import col
+from pyspark.sql.functions import col, max_by, struct
 
 import sparkcep
 from sparkcep.cli import split_statements
@@ -140,7 +140,7 @@ def line(spark: SparkSession, folder: Path, name: str, text: str) -> str:
     except (CepError, PySparkException) as error:
         what = "FAILED" if isinstance(error, StreamingQueryException) else "refused"
         return f"{column} | | {what} | | | {time.perf_counter() - began:.0f} | {said(error)}"
-    found = spark.read.parquet(str(folder / name / "out"))
+    found = latest(spark.read.parquet(str(folder / name / "out")))
     same = difference(found.select(*(f"`{name}`" for name in wanted.columns)), wanted)
     same += f", {late} late" if late else ""
     found.createOrReplaceTempView("matches")
@@ -150,6 +150,15 @@ def line(spark: SparkSession, folder: Path, name: str, text: str) -> str:
     equal = "yes" if rest.collect() == answer.collect() else "NO"
     seconds = time.perf_counter() - began
     return f"{column} | {found.count():,} | {same} | {rows} | {equal} | {seconds:.0f} | {whole}"
+
+
+def latest(found: DataFrame) -> DataFrame:
+    """The rows without those that later ones update."""
+    if found.where("_change_type = 'update_postimage'").isEmpty():
+        return found
+    written = found.select("*", col("_metadata.file_modification_time").alias("_written"))
+    last = written.groupBy("match_id").agg(max_by(struct(*found.columns), "_written").alias("last"))
+    return last.select("last.*")
 
 
 def cut(text: str) -> tuple[tuple[str, str], str, str, str]:
