@@ -1,6 +1,7 @@
 # make demo   runs the examples on real flights
 # make stream runs a pattern over a generated stream for a minute
 # make test   passes the tests
+# make quick  passes those that need no Spark
 # Each makes its own .venv and installs everything into it.
 
 PYTHON ?= python3
@@ -8,7 +9,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 INSTALLED := $(VENV)/.installed
 
-.PHONY: demo stream test lint format benchmark java clean
+.PHONY: demo stream test quick lint format benchmark java clean
 
 demo: java $(INSTALLED)
 	$(BIN)/python sql_examples/demo.py
@@ -18,6 +19,9 @@ stream: java $(INSTALLED)
 
 test: java $(INSTALLED) lint
 	$(BIN)/python -m pytest -n 2 --dist loadfile --no-loadscope-reorder --durations=20
+
+quick: $(INSTALLED) lint
+	$(BIN)/python -m pytest -n 2 --dist worksteal -m "not spark" --ignore tests/sql --ignore tests/thrift --ignore tests/cluster --durations=20
 
 lint: $(INSTALLED)
 	$(BIN)/ruff check .
