@@ -97,6 +97,17 @@ def test_only_rows_of_open_runs_are_kept(strategy: Any, pattern: str) -> None:
     assert (bucket.numbers is None) == (not kept)
 
 
+def test_runs_that_overlap_what_was_output_are_not_kept() -> None:
+    rows = tuple({"id": name, "type": name[0].upper(), "ts": int(name[1:])} for name in ("a1", "a2", "b3", "a4", "c5"))
+    case = EventCase("kept", "OR(SEQ(A a, C c), SEQ(A d, B e, B f))", rows, strategy="next")
+    spec = _spec(case, "non_overlapping", merges=True)
+    table = _with_identity(case)
+    assert table is not None
+    turn = step(spec, compile(spec), Bucket(), [_sent(table)], 50)
+    assert [row["c"]["id"] for part in turn.found for row in part.to_pylist()] == ["c5"]
+    assert turn.bucket.rows is None
+
+
 def _check(spec: StreamSpec, table: pa.Table, plan: list[Arrival]) -> str:
     """Fold ``table`` as ``plan`` says, with a bucket that is read again; after every turn compare what has been emitted."""
     clause = spec.of

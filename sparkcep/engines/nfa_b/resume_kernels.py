@@ -1,4 +1,4 @@
-"""Numba kernel: runs that an earlier turn left open, with all that their next event needs.
+"""Numba kernels: runs that an earlier turn left open, with all that their next event needs; and which of them are of no use.
 
 In: their nodes, and of each run where it stands (``structures.Runs``). Out: its value vector V (SASE+, section 5.2.1). It is computed again from the
 events that the run has taken, because it may hold what only the rows of one table tell: their numbers, and the codes of their strings. Merged runs
@@ -13,6 +13,17 @@ from sparkcep.engines.kernel_types import I32, LEAN
 from sparkcep.engines.nfa_b.codes import UNION
 from sparkcep.engines.nfa_b.kernel_types import FORMULAS, MACHINE, NODES, RUNS
 from sparkcep.engines.nfa_b.run_kernels import absorb
+
+
+@nb.njit(nb.void(nb.int64, NODES, I32), **LEAN)
+def latest_starts(count, nodes, found):  # type: ignore[no-untyped-def]
+    """``found`` [nodes]: the last event with which a match that takes the node begins. A node stands behind those before it."""
+    for i in range(count):
+        left = nodes.left[i]
+        if nodes.components[i] == UNION:
+            found[i] = max(found[left], found[nodes.right[i]])
+        else:
+            found[i] = found[left] if left >= 0 else nodes.events[i]
 
 
 @nb.njit(nb.void(nb.int64, MACHINE, FORMULAS, NODES, RUNS, I32), **LEAN)

@@ -20,7 +20,7 @@ from sparkcep.engines.nfa_b.compilation import Automaton
 from sparkcep.engines.nfa_b.events import NEVER_PAST
 from sparkcep.engines.nfa_b.match_kernels import compacted
 from sparkcep.engines.nfa_b.open_runs import OpenRuns
-from sparkcep.engines.nfa_b.resume_kernels import restore
+from sparkcep.engines.nfa_b.resume_kernels import latest_starts, restore
 from sparkcep.engines.nfa_b.slow import Calls
 from sparkcep.engines.nfa_b.structures import (
     Events,
@@ -149,17 +149,19 @@ class Search:
             else:
                 self._compact(pending)
 
-    def open_runs(self, goes_on: NDArray[np.bool_]) -> OpenRuns:
-        """The runs that are open at the end of their partition, behind the last of ``ends``. ``goes_on`` [events]: whether a run may that took the
-        event last."""
+    def open_runs(self, starts: NDArray[np.bool_], goes_on: NDArray[np.bool_]) -> OpenRuns:
+        """The runs that are open at the end of their partition, behind the last of ``ends``. ``starts``, ``goes_on`` [events]: whether a match that
+        begins with the event is wanted, and whether a run may go on that took the event last."""
         running, saved = int(self.state[codes.S_RUNS]), int(self.state[codes.S_SAVED])
         at, taken, tail = (
             np.concatenate([of_saved[:saved], of_runs[:running]])
             for of_saved, of_runs in zip(self.saved, self.runs[:3], strict=True)
         )
-        alive = goes_on[self.nodes.events[tail]]
-        at, taken, tail = at[alive], taken[alive], tail[alive]
         used = int(self.state[codes.S_NODES])
+        start = np.empty(used, np.int32)
+        latest_starts(used, self.nodes, start)
+        alive = goes_on[self.nodes.events[tail]] & starts[start[tail]]
+        at, taken, tail = at[alive], taken[alive], tail[alive]
         used = int(compacted(used, -1, len(tail), tail, self.nodes, np.empty(used, np.int32)))
         nodes = self.nodes
         return OpenRuns(

@@ -121,16 +121,14 @@ def _decide_open(clause: OpenClause, turn: Turn) -> Answer:
     every = load(rows, spec)
     events = without(every, old)
     before = [NO_RUNS] * len(compiled.automata) if turn.carried is None else of_table(turn.carried, identity, old)
-    matches, left = [], []
-    for at, runs in enumerate(before):
-        searched = search(
-            compiled, at, rows, events, before=Resumption(runs, _next_events(runs, partition, start, old))
-        )
-        matches += list(found_in(compiled, at, rows, searched))
-        left.append(searched.open_runs(last))
+    resumptions = [Resumption(runs, _next_events(runs, partition, start, old)) for runs in before]
+    searches = [search(compiled, at, rows, events, before=runs) for at, runs in enumerate(resumptions)]
+    matches = [part for at, searched in enumerate(searches) for part in found_in(compiled, at, rows, searched)]
     begin = turn.begin
     if spec.matches == "non_overlapping":
         matches, begin = _chosen(compiled, turn, partition, matches)
+    wanted = np.arange(rows.num_rows) >= begin[partition]
+    left = [searched.open_runs(wanted, last) for searched in searches]
     keep = _rows_of(left, partition, every, compiled)
     carried = as_table(left, identity, keep)
     return Answer(_written(spec, turn.rows, matches), keep, begin, turn.numbers, None, carried=carried)
