@@ -28,7 +28,7 @@ def row_pattern_stream(
     bound: BoundRowPattern, spec: RowPatternSpec, streamed: Streamed, settings: StreamSettings
 ) -> Emitted:
     """The clause over a stream."""
-    below = [*(named(text, column.column) for text, column in streamed.order)]
+    below = [named(text, column.column) for text, column in streamed.order]
     rows = input_rows(bound, [*below, *added_below(streamed, bound.relation, settings, timed=False)])
     boolean_conditions(bound, text_of(subquery(rows)))
     of = replace(spec, schema="", outputs=(*spec.outputs, *_IDENTITIES))

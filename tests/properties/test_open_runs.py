@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
 
@@ -12,11 +11,9 @@ import pytest
 from hypothesis import assume, event, given, settings
 from hypothesis import strategies as st
 
-from sparkcep.engines.event_pattern.output.expansion import expand
 from sparkcep.engines.nfa_b import engine
 from sparkcep.engines.stream import compile
 from sparkcep.errors import CepAnalysisError, CepUnsupportedError
-from sparkcep.pattern.event import elements
 from sparkcep.spec.event import BufferStruct, EventPatternSpec, LastEvent, MatchOutput, Output
 from sparkcep.spec.stream import OrderColumn, StreamSpec
 from sparkcep.streaming.fold import Bucket, step
@@ -24,6 +21,7 @@ from sparkcep.streaming.packets import of_bytes, to_bytes
 from sparkcep.streaming.rows import in_order
 from tests.adapters import event_pattern_spec, event_tables
 from tests.corpus import EventCase, event_cases
+from tests.properties import test_event_streams
 from tests.properties.arrivals import EVER, Arrival, arrivals
 from tests.properties.strategies import event_cases as drawn_cases
 from tests.reference.event_sql import equivalence
@@ -92,7 +90,7 @@ def test_only_rows_of_open_runs_are_kept(strategy: Any, pattern: str) -> None:
     spec = _spec(case, "all", merges=True)
     table = _with_identity(case)
     assert table is not None
-    bucket = step(spec, compile(spec), Bucket(), [_sent(table)], 50).bucket
+    bucket = step(spec, compile(spec), Bucket(), [test_event_streams._sent(table)], 50).bucket
     assert (bucket.rows["id"].to_pylist() if bucket.rows is not None else []) == kept
     assert (bucket.numbers is None) == (not kept)
 
@@ -103,21 +101,34 @@ def test_runs_that_overlap_what_was_output_are_not_kept() -> None:
     spec = _spec(case, "non_overlapping", merges=True)
     table = _with_identity(case)
     assert table is not None
-    turn = step(spec, compile(spec), Bucket(), [_sent(table)], 50)
+    turn = step(spec, compile(spec), Bucket(), [test_event_streams._sent(table)], 50)
     assert [row["c"]["id"] for part in turn.found for row in part.to_pylist()] == ["c5"]
     assert turn.bucket.rows is None
+
+
+def test_one_run_at_a_time_cannot_stay_open() -> None:
+    spec = _spec(EventCase("refused", "SEQ(A a, B b)", (), strategy="next"), "all", merges=True)
+    assert isinstance(spec.of, EventPatternSpec)
+    with pytest.raises(CepUnsupportedError, match="the engine backtrack over a streaming relation without WITHIN"):
+        compile(replace(spec, of=replace(spec.of, engine="backtrack")))
 
 
 def _check(spec: StreamSpec, table: pa.Table, plan: list[Arrival]) -> str:
     """Fold ``table`` as ``plan`` says, with a bucket that is read again; after every turn compare what has been emitted."""
     clause = spec.of
     assert isinstance(clause, EventPatternSpec)
-    every = _answers(clause, engine.compile(clause).run(table))
-    sent, decide, bucket, emitted, early = _sent(table), compile(spec), Bucket(), Counter[Any](), False
+    every = test_event_streams._answers(clause, engine.compile(clause).run(table))
+    sent, decide, bucket, emitted, early = (
+        test_event_streams._sent(table),
+        compile(spec),
+        Bucket(),
+        Counter[Any](),
+        False,
+    )
     for arrival in plan:
         turn = step(spec, decide, bucket, [sent.take(list(arrival.rows))] if arrival.rows else [], arrival.until)
         bucket = _read_again(spec, turn.bucket)
-        emitted += _answers(clause, turn.found)
+        emitted += test_event_streams._answers(clause, turn.found)
         assert emitted == Counter({line: n for line, n in every.items() if line[-1] < arrival.until})
         early |= arrival.until < EVER and bool(emitted)
     return f"{'some' if every else 'no'} matches, {'some' if early else 'none'} before the end"
@@ -152,29 +163,3 @@ def _with_identity(case: EventCase) -> pa.Table | None:
     table = pa.concat_tables(tables)
     places = {row["id"]: place - 1000 * int(row["ts"]) for place, row in enumerate(case.events)}
     return table.append_column("identity", pa.array([places[name] for name in table["id"].to_pylist()]))
-
-
-def _sent(table: pa.Table) -> pa.Table:
-    """Without what only all rows of a partition can tell."""
-    mask = pa.array([value & ~1 for value in table["mask0"].to_pylist()])
-    return table.set_column(table.schema.get_field_index("mask0"), "mask0", mask).drop_columns(["rank"])
-
-
-def _answers(clause: EventPatternSpec, found: Any) -> Counter[Any]:
-    return Counter(line for table in found for line in _lines(clause, table))
-
-
-def _lines(clause: EventPatternSpec, table: pa.Table) -> Iterator[tuple[Any, ...]]:
-    kleene = [element.kleene for element in elements(clause.pattern, negated=False)]
-    for row in table.to_pylist():
-        if "buffer" in row:
-            buffer = row.pop("buffer")
-            walks = expand(buffer["variable"], buffer["event"], buffer["previous"], buffer["other"], kleene)
-            row = {"matches": tuple(sorted((tuple(map(_plain, match)) for match in walks), key=repr))} | row
-        yield tuple(map(_plain, row.values()))
-
-
-def _plain(value: Any) -> Any:
-    if isinstance(value, list):
-        return tuple(item["id"] for item in value)
-    return value["id"] if isinstance(value, dict) else value

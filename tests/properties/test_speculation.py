@@ -57,7 +57,7 @@ def test_runs_that_stay_open(data: st.DataObject, case: Any, sigma: int | None) 
     spec = replace(
         test_open_runs._spec(case, data.draw(st.sampled_from(test_open_runs.OUTPUTS)), merges=True), sigma=sigma
     )
-    _check(data, spec, test_open_runs._sent(table), "ts")
+    _check(data, spec, test_event_streams._sent(table), "ts")
 
 
 @relaxed

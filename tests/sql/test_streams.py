@@ -260,15 +260,20 @@ def test_what_no_watermark_decides_is_refused(spark: SparkSession) -> None:
     )
     stream.createOrReplaceTempView("plain")
     stream.withWatermark("ts", "1 second").createOrReplaceTempView("moving")
+    assert refusals(spark, REFUSED) == REFUSED
+
+
+def refusals(spark: SparkSession, cases: list[tuple[str, str]]) -> list[tuple[str, str]]:
+    """The statements of ``cases``, marked where their errors point, and the codes of these; each has a hint."""
     found = []
-    for marked, _ in REFUSED:
+    for marked, _ in cases:
         text = marked.replace("«", "").replace("»", "")
         with pytest.raises(CepError) as caught:
             spark.sql(text)
         span = caught.value.span
         assert span is not None and caught.value.hint
         found.append((f"{text[: span.start]}«{text[span.start : span.end]}»{text[span.end :]}", caught.value.code))
-    assert found == REFUSED
+    return found
 
 
 def test_a_windowed_group_by_stands_behind_a_clause(spark: SparkSession, arrive: Arrive) -> None:

@@ -29,7 +29,7 @@ from sparkcep.engines.nfa_b.open_runs import NO_RUNS, OpenRuns, as_table, of_tab
 from sparkcep.engines.nfa_b.search import Resumption
 from sparkcep.engines.turn import Answer, Decide, Turn, partitions
 from sparkcep.engines.within import times
-from sparkcep.errors import CepInternalError
+from sparkcep.errors import CepInternalError, CepUnsupportedError
 from sparkcep.spec.event import EventPatternSpec, WithinTime
 from sparkcep.spec.row import MASK_BITS
 from sparkcep.spec.stream import PLACE, StreamSpec
@@ -61,6 +61,12 @@ def compile(spec: StreamSpec) -> Decide:
         raise CepInternalError("a MATCH_RECOGNIZE clause on an event pattern engine")
     if clause.within is None:
         check_order(spec)
+        if clause.engine == "backtrack":
+            raise CepUnsupportedError(
+                "the engine backtrack over a streaming relation without WITHIN: it follows one run at a time to its end",
+                code="STREAM",
+                hint="Add WITHIN INTERVAL …, or leave the engine to sparkcep (auto, basic).",
+            )
         compiled = plan(clause)
         return partial(_decide_open, OpenClause(compiled, spec.time, spec.identity))
     check(spec, clause)
