@@ -17,17 +17,18 @@ from sparkcep.errors import CepLimitError
 from sparkcep.spec.automaton import AutomatonSpec
 from sparkcep.spec.stream import OrderColumn, StreamSpec
 from sparkcep.streaming.fold import Bucket, step
-from tests.automata import DEADLINE, MASK, ROW, TIME, automaton_spec, events_table
+from tests.automata import DEADLINE, MASK, ROW, TIME, automaton_spec, changing, events_table
 from tests.properties.arrivals import EVER, arrivals
 from tests.properties.automata import automata, events
 from tests.reference.automaton import Automaton
 
 
 @settings(max_examples=200, deadline=None, suppress_health_check=list(HealthCheck))
-@given(st.data(), automata(), st.lists(events(), min_size=1, max_size=2))
+@given(st.data(), automata(), st.lists(events(), min_size=1, max_size=2), st.booleans())
 def test_a_stream_emits_what_is_decided(
-    data: st.DataObject, automaton: Automaton, partitions: list[list[dict[str, Any]]]
+    data: st.DataObject, automaton: Automaton, partitions: list[list[dict[str, Any]]], periods: bool
 ) -> None:
+    """``periods``: of an automaton whose arcs' lifetimes are periods."""
     partitions = [part for part in partitions if part]
     assume(partitions)
     clause = automaton_spec(automaton, partitions)
@@ -36,6 +37,9 @@ def test_a_stream_emits_what_is_decided(
         every = _answers(engine.compile(clause).run(table))
     except CepLimitError:
         assume(False)
+    if periods:
+        clause = changing(automaton, partitions)
+        assert _answers(engine.compile(clause).run(table)) == every
     time = table[TIME].to_pylist()
     deadline = table[DEADLINE].to_pylist() if automaton.within is not None else []
     waits = any(arc.kind == "window_end" for arc in clause.arcs)
