@@ -70,16 +70,20 @@ def automaton_spec(
 
 
 def changing(automaton: Automaton, partitions: Sequence[Sequence[Event]]) -> spec.AutomatonSpec:
-    """The same as periods in which arcs hold; the engine asks all conditions itself."""
+    """The same as periods in which arcs hold."""
+    bounds = sorted({bound for arc in automaton.arcs for bound in arc.valid if bound is not None})
+    periods = tuple(_period(automaton, since) for since in [ALWAYS, *map(int, bounds)])
+    return replace(whole(automaton, partitions), periods=periods)
+
+
+def whole(automaton: Automaton, partitions: Sequence[Sequence[Event]]) -> spec.AutomatonSpec:
+    """The same without lifetimes of arcs; the engine asks all conditions itself."""
     found = automaton_spec(automaton, partitions)
     arcs = tuple(
         replace(arc, bit=None, condition=None if own.when is None else _value(own.when, automaton))
         for arc, own in zip(found.arcs, automaton.arcs, strict=True)
     )
-    bounds = sorted({bound for arc in automaton.arcs for bound in arc.valid if bound is not None})
-    return replace(
-        found, arcs=arcs, clock=TIME, periods=tuple(_period(automaton, since) for since in [ALWAYS, *map(int, bounds)])
-    )
+    return replace(found, arcs=arcs, clock=TIME)
 
 
 def _period(automaton: Automaton, since: int) -> spec.Period:

@@ -122,9 +122,10 @@ class Period:
 class AutomatonSpec:
     """A bound MATCH AUTOMATON clause.
 
-    ``states`` begins with the start state. ``periods``: of an automaton that changes, by the event time in the column ``clock`` (microseconds;
-    BIGINT); the first one begins with time (none: all arcs and ``finals`` hold always). ``schema`` is the output as Spark's StructType JSON, in the order of ``outputs``. ``text`` is the
-    clause's body as the user wrote it. ``max_runs``: more runs at one time end with an error (None: the engine's own limit).
+    ``states`` begins with the start state. ``schema`` is the output as Spark's StructType JSON, in the order of ``outputs``. ``text`` is the
+    clause's body as the user wrote it. ``max_runs``: more runs at one time end with an error (None: the engine's own limit). ``periods``: of an
+    automaton that changes, by the event time in the column ``clock`` (microseconds; BIGINT); the first one begins with time (none: all arcs and
+    ``finals`` hold always).
     """
 
     states: tuple[str, ...]

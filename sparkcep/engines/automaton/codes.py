@@ -38,7 +38,8 @@ DONE, ROOM, FOUND, RUNS, LEAP, FAULT = 0, 1, 2, 3, 4, 8
 ``row_match.codes``' OVERFLOW, ZERO_DIVISION or CALL_FAILED."""
 
 (
-    P_ROW, P_USED, P_ALIVE, P_SIDE, P_SOONEST, P_FOUND, P_EPOCH, P_HASHED, P_ARC, P_STATUS, P_MOST, P_PEAK, P_SAVES, P_RESUMED, P_PERIOD, P_CLOSING, P_SIZE,
+    P_ROW, P_USED, P_ALIVE, P_SIDE, P_SOONEST, P_FOUND, P_EPOCH, P_HASHED, P_ARC, P_STATUS, P_MOST, P_PEAK, P_SAVES, P_RESUMED,
+    P_PERIOD, P_CLOSING, P_SIZE,
 ) = range(17)  # fmt: skip
 """Where a run of the kernel stands: the next row; runs in the log; runs alive, the list that holds them, the earliest end among them; matches
 found; of the memory its epoch, and how many runs of the group are in it; the arc of a fault;

@@ -30,8 +30,8 @@ LABEL = 1
 
 @dataclass(frozen=True, slots=True)
 class Conditions:
-    """``fences`` [arcs]: each condition in parts, and the number of its ``rest`` (-1: there is none); ``moves`` [arcs]: of each arc. ``depth``: of the
-    stack; ``slow``: values that Python computes, with the register that takes it (None: a condition); ``strings``: constants."""
+    """``fences`` [arcs]: each condition in parts, and the number of its ``rest`` (-1: there is none); ``moves`` [arcs]: of each arc. ``depth``: of
+    the stack; ``slow``: values that Python computes, with the register that takes it (None: a condition); ``strings``: constants."""
 
     code: Code
     fences: tuple[tuple[Fence, int], ...]

@@ -1,7 +1,7 @@
 """The arcs of an automaton as arrays, without the ε-arcs that need not be taken.
 
 In: an AutomatonSpec and its ``Conditions``. Out: ``Graph``. An ε-arc without condition, SET and times to a state that does not accept is as if its
-source had the arcs of its target: a run that stands in the source need not become two.
+source had the arcs of its target: a run that stands in the source need not become two. Where arcs change, it becomes two: the ε-arc may go.
 """
 
 from __future__ import annotations
@@ -106,7 +106,7 @@ def steps_of(spec: AutomatonSpec, period: Period) -> Iterator[Step]:
     leaving: dict[str, list[int]] = defaultdict(list)
     for number in period.arcs:
         arc = spec.arcs[number]
-        if _is_silent(arc, period):
+        if _is_silent(arc, period) and not spec.periods:
             silent[arc.source].append(arc.target)
         else:
             leaving[arc.source].append(number)

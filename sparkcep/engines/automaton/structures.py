@@ -19,7 +19,8 @@ Flags = NDArray[np.bool_]
 
 class Graph(NamedTuple):
     """``since`` [periods]: when each begins. ``arcs`` [n, 11] by period, kind and source: those of kind k that leave state q in period p from
-    ``first[3 * p + k, q]`` to ``first[3 * p + k, q + 1]`` - 1; ``moves`` [m, 6]; ``tests`` [t, 7]; ``traits`` [periods * states, 3]. See ``codes``."""
+    ``first[3 * p + k, q]`` to ``first[3 * p + k, q + 1]`` - 1; ``moves`` [m, 6]; ``tests`` [t, 7]; ``traits`` [periods * states, 3]. See
+    ``codes``."""
 
     since: Longs
     first: Longs
