@@ -12,10 +12,12 @@ from rewrites.bind.stream import IDENTITY, Streamed
 from rewrites.bind.within import TIME
 from rewrites.emit.automaton import events, outputs_of, read, results
 from rewrites.emit.stream import Emitted, added_below, last_columns, stream_call, stream_spec, with_turn_columns
-from rewrites.settings import StreamSettings
+from rewrites.settings import Follows, StreamSettings
 from rewrites.sql.builder import quoted, raw, select, text_of
+from sparkcep.spec import to_json
 from sparkcep.spec.automaton import AutomatonSpec, FinalState, Output, RegisterValue
 from sparkcep.spec.event import FirstEvent, LastEvent
+from sparkcep.spec.stream import Followed, identity
 
 _FIRST, _LAST = "__cep_i0", "__cep_i1"
 _IDENTITIES = (Output(_FIRST, FirstEvent(IDENTITY)), Output(_LAST, LastEvent(IDENTITY)))
@@ -23,7 +25,13 @@ _IDENTITIES = (Output(_FIRST, FirstEvent(IDENTITY)), Output(_LAST, LastEvent(IDE
 
 
 def automaton_stream(
-    bound: BoundAutomaton, spec: AutomatonSpec, streamed: Streamed, settings: StreamSettings, *, keep_null_time: bool
+    bound: BoundAutomaton,
+    spec: AutomatonSpec,
+    streamed: Streamed,
+    settings: StreamSettings,
+    *,
+    keep_null_time: bool,
+    follows: Follows | None = None,
 ) -> Emitted:
     """The clause over a stream. A deadline that the engine adds is one of the time by which turns are cut."""
     within = spec.within
@@ -37,8 +45,19 @@ def automaton_stream(
     columns = [(output.name, data_type) for output, data_type in outputs_of(bound)]
     columns += [(output.name, LongType()) for output in _IDENTITIES]
     stream = stream_spec(of, spec.partition, streamed, bound.relation, settings, columns, event_time="match_end")
+    if follows is not None:
+        interface = identity(f"{to_json(replace(stream, of=lasting(of)))}\n{query}")
+        stream = replace(
+            stream,
+            followed=Followed(follows.pattern, follows.table, interface, settings.buckets if spec.partition else 1),
+        )
     values = [output.name for output in spec.outputs if isinstance(output.source, FinalState | RegisterValue)]
-    identity = f"CAST(XXHASH64({', '.join(map(quoted, [_FIRST, _LAST, *values]))}) AS STRING)"
-    last = last_columns(spec, [identity], settings)
+    row = f"CAST(XXHASH64({', '.join(map(quoted, [_FIRST, _LAST, *values]))}) AS STRING)"
+    last = last_columns(spec if follows is None else lasting(spec), [row], settings)
     result = exp.select(*results(bound), *last).from_(stream_call(stream, query, columns, settings))
     return Emitted(stream, f"({text_of(result)})")
+
+
+def lasting(spec: AutomatonSpec) -> AutomatonSpec:
+    """What a clause that follows a pattern has in common with all its versions."""
+    return replace(spec, states=spec.states[:1], finals=(), arcs=(), registers=(), text="")
