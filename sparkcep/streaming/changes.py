@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import logging
+from collections.abc import Mapping
 from typing import Any
 
 from pyspark import SparkContext
@@ -17,6 +18,7 @@ from rewrites.patterns.statements import rows_sql
 from rewrites.patterns.versions import BOUND, ENDED, STARTED
 from rewrites.sql.builder import string
 from sparkcep.spec.stream import BUCKET, Followed
+from sparkcep.streaming.listener import observe
 from sparkcep.streaming.monitor import OBSERVATION
 from sparkcep.streaming.packets import CHANGE, PAYLOAD
 
@@ -42,14 +44,13 @@ def changes(spark: SparkSession, followed: Followed) -> DataFrame:
 
 
 class Reporter:
-    """org.apache.spark.sql.streaming.PythonStreamingQueryListener: tells the table of patterns which streams follow one, by their names."""
+    """Tells the table of patterns which streams follow one, by their names."""
 
     def __init__(self) -> None:
         self._told: dict[str, dict[str, Followed]] = {}
 
-    def onQueryProgress(self, event: Any) -> None:  # noqa: N802
-        """Spark's call after a micro-batch: the first of a query tells which clauses it has."""
-        progress = json.loads(event.progress().json())
+    def progressed(self, progress: Mapping[str, Any]) -> None:
+        """See ``listener.Observer``; the first micro-batch of a run tells which clauses it has."""
         known = self._told.setdefault(progress["runId"], {})
         for metrics in progress.get("observedMetrics", {}):
             followed = _FOLLOWED.get(metrics)
@@ -57,36 +58,20 @@ class Reporter:
                 known[metrics] = followed
                 _tell(followed, STARTED, {"id": progress["id"], "name": progress.get("name") or progress["id"]})
 
-    def onQueryTerminated(self, event: Any) -> None:  # noqa: N802
-        """Spark's call."""
-        for followed in self._told.pop(str(event.runId()), {}).values():
-            _tell(followed, ENDED, {"id": str(event.id())})
-
-    def onQueryStarted(self, event: Any) -> None:  # noqa: N802
-        """Spark's call: nothing to do."""
-
-    def onQueryIdle(self, event: Any) -> None:  # noqa: N802
-        """Spark's call: nothing to do."""
-
-    class Java:
-        implements = ["org.apache.spark.sql.streaming.PythonStreamingQueryListener"]
+    def ended(self, run: str, query: str) -> None:
+        """See ``listener.Observer``."""
+        for followed in self._told.pop(run, {}).values():
+            _tell(followed, ENDED, {"id": query})
 
 
 _FOLLOWED: dict[str, Followed] = {}
 """By the names of the observed metrics of clauses."""
-_REPORTED: set[str] = set()
-"""Sessions that have a Reporter."""
 
 
 def report(spark: SparkSession, followed: Followed) -> None:
     """Tell the table of the streams with this clause that the session starts from now on."""
     _FOLLOWED[f"{OBSERVATION}.{followed.interface[:8]}"] = followed
-    session: Any = spark._jsparkSession
-    name = str(session.sessionUUID())
-    if name not in _REPORTED:
-        wrapper = spark._jvm.org.apache.spark.sql.streaming.PythonStreamingQueryListenerWrapper  # type: ignore[union-attr]
-        session.streams().addListener(wrapper(Reporter()))
-        _REPORTED.add(name)
+    observe(spark, Reporter())
 
 
 def _tell(followed: Followed, change: str, body: dict[str, str]) -> None:

@@ -17,7 +17,8 @@ from pyspark.sql.types import StructType
 
 from sparkcep.spec import from_json
 from sparkcep.spec.stream import BUCKET, WATERMARK, StreamSpec, identity
-from sparkcep.streaming import busy
+from sparkcep.streaming.busy import Watcher
+from sparkcep.streaming.listener import observe
 from sparkcep.streaming.monitor import OBSERVATION
 from sparkcep.streaming.packets import PACKET_DDL, packed, unpacked
 from sparkcep.streaming.processor import TURN, BucketProcessor
@@ -53,7 +54,7 @@ def stream(
     sums = (total(name).alias(name) for name in METRICS)
     counted = turns.observe(f"{OBSERVATION}.{clause[:8]}", *sums, *busiest)
     schema = StructType.fromJson(json.loads(spec.schema))
-    busy.watch(spark)
+    observe(spark, Watcher())
     arrow = to_arrow_schema(schema, timezone=spark.conf.get("spark.sql.session.timeZone"))
     found = counted.select("payload", "late_rows").mapInArrow(partial(_unpack, schema=arrow), schema)
     if spec.event_time is None:
