@@ -13,7 +13,7 @@ from rewrites.bind.within import TIME
 from rewrites.emit.automaton import events, outputs_of, read, results
 from rewrites.emit.stream import Emitted, added_below, last_columns, stream_call, stream_spec, with_turn_columns
 from rewrites.settings import Follows, StreamSettings
-from rewrites.sql.builder import quoted, raw, select, text_of
+from rewrites.sql.builder import quoted, raw, select, string, text_of
 from sparkcep.spec import to_json
 from sparkcep.spec.automaton import AutomatonSpec, FinalState, Output, RegisterValue
 from sparkcep.spec.event import FirstEvent, LastEvent
@@ -46,13 +46,18 @@ def automaton_stream(
     columns += [(output.name, LongType()) for output in _IDENTITIES]
     stream = stream_spec(of, spec.partition, streamed, bound.relation, settings, columns, event_time="match_end")
     if follows is not None:
-        interface = identity(f"{to_json(replace(stream, of=lasting(of)))}\n{query}")
+        interface = identity(f"{to_json(replace(stream, of=lasting(of), schema=''))}\n{query}")
         stream = replace(
             stream,
-            followed=Followed(follows.pattern, follows.table, interface, settings.buckets if spec.partition else 1),
+            followed=Followed(
+                follows.pattern,
+                follows.table,
+                interface,
+                settings.buckets if spec.partition else 1,
+                tuple(bound.register_types),
+            ),
         )
-    values = [output.name for output in spec.outputs if isinstance(output.source, FinalState | RegisterValue)]
-    row = f"CAST(XXHASH64({', '.join(map(quoted, [_FIRST, _LAST, *values]))}) AS STRING)"
+    row = f"CAST({_matched(of) if follows is None else _matched_for_ever(of)} AS STRING)"
     last = last_columns(spec if follows is None else lasting(spec), [row], settings)
     result = exp.select(*results(bound), *last).from_(stream_call(stream, query, columns, settings))
     return Emitted(stream, f"({text_of(result)})")
@@ -60,4 +65,24 @@ def automaton_stream(
 
 def lasting(spec: AutomatonSpec) -> AutomatonSpec:
     """What a clause that follows a pattern has in common with all its versions."""
-    return replace(spec, states=spec.states[:1], finals=(), arcs=(), registers=(), text="")
+    return replace(spec, states=spec.states[:1], finals=(), arcs=(), registers=(), outputs=(), schema="", text="")
+
+
+def _matched(spec: AutomatonSpec) -> str:
+    """SQL of the hash of a match."""
+    values = [output.name for output in spec.outputs if isinstance(output.source, FinalState | RegisterValue)]
+    return f"XXHASH64({', '.join(map(quoted, [_FIRST, _LAST, *values]))})"
+
+
+def _matched_for_ever(spec: AutomatonSpec) -> str:
+    """The same, whatever registers other versions have: one that has its default adds nothing."""
+    names = [_FIRST, _LAST, *(output.name for output in spec.outputs if isinstance(output.source, FinalState))]
+    hashes = [f"XXHASH64({', '.join(map(quoted, names))})"]
+    for register in spec.registers:
+        name = quoted(register.name)
+        value = None if register.default is None else register.default.value
+        default = "NULL" if value is None else string(str(value))
+        hashes.append(
+            f"CASE WHEN {name} <=> CAST({default} AS {register.type}) THEN 0L ELSE XXHASH64({string(register.name)}, {name}) END"
+        )
+    return " ^ ".join(hashes)

@@ -10,6 +10,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
+from typing import Any
 
 from pyspark.sql.types import StructType
 
@@ -27,33 +28,38 @@ from sparkcep.spec import AutomatonSpec, to_json
 @dataclass(frozen=True, slots=True)
 class Binding:
     """A version of ``pattern`` bound for the ``interface`` of a stream: its ``spec`` and the ``schema`` of the input, as JSON. ``common``: what all
-    versions must have in common, as texts by their names."""
+    versions must have in common, as texts by their names; ``registers``: theirs, which keep their types and defaults."""
 
     pattern: str
     interface: str
     spec: str
     schema: str
     common: Mapping[str, str]
+    registers: Mapping[str, str]
 
     @property
     def body(self) -> str:
         """As the table keeps it."""
-        return json.dumps({"spec": self.spec, "schema": self.schema, "common": dict(self.common)})
+        told = {"spec": self.spec, "schema": self.schema, "common": dict(self.common)}
+        return json.dumps({**told, "registers": dict(self.registers)})
 
 
 @dataclass(frozen=True, slots=True)
 class Follower:
-    """What is known of an interface: a binding of it, the numbers of the versions that are bound for it, and its running streams (id → name)."""
+    """What is known of an interface: a binding of it, with the registers of all, the numbers of the versions that are bound for it, and its running
+    streams (id → name), with the ``columns`` that are registers."""
 
     binding: Binding
     numbers: frozenset[int]
     streams: Mapping[str, str]
+    columns: frozenset[str]
 
 
 def binding(pattern: str, interface: str, bound: BoundAutomaton) -> Binding:
     """The version that a clause over a stream was written with."""
+    schema = bound.relation.schema.json()
     return Binding(
-        pattern, interface, to_json(_without_schema(bound)), bound.relation.schema.json(), dict(_common(bound))
+        pattern, interface, to_json(_without_schema(bound)), schema, dict(_common(bound)), dict(_registers(bound))
     )
 
 
@@ -72,7 +78,13 @@ def rebound(known: Binding, body: str, describe: Describe) -> Binding:
             raise CepAnalysisError(
                 f"{what} may not change: {text or 'none'}, now {own.get(what) or 'none'}", code="PATTERN_STREAM"
             )
-    return replace(known, spec=to_json(_without_schema(bound)))
+    registers = dict(_registers(bound))
+    for name, text in registers.items():
+        if known.registers.get(name, text) != text:
+            raise CepAnalysisError(
+                f"the register {name} may not change: {known.registers[name]}, now {text}", code="PATTERN_STREAM"
+            )
+    return replace(known, spec=to_json(_without_schema(bound)), registers=registers)
 
 
 def followers(rows: Iterable[Version]) -> tuple[Follower, ...]:
@@ -88,15 +100,18 @@ def _follower(interface: str, rows: list[Version]) -> Follower | None:
     bound = [row for row in rows if row.change == BOUND]
     if not bound:
         return None
-    said, streams = json.loads(bound[0].body), dict[str, str]()
+    said, running = [json.loads(row.body) for row in bound], dict[str, Any]()
     for row in rows:
-        told = json.loads(row.body)
         if row.change == STARTED:
-            streams[told["id"]] = told["name"]
+            told = json.loads(row.body)
+            running[told["id"]] = told
         elif row.change == ENDED:
-            streams.pop(told["id"], None)
-    first = Binding(bound[0].pattern, interface, said["spec"], said["schema"], said["common"])
-    return Follower(first, frozenset(row.version for row in bound), streams)
+            running.pop(json.loads(row.body)["id"], None)
+    registers = {name: text for one in said for name, text in one["registers"].items()}
+    first = Binding(bound[0].pattern, interface, said[0]["spec"], said[0]["schema"], said[0]["common"], registers)
+    columns = frozenset(name for told in running.values() for name in told["registers"])
+    streams = {stream: told["name"] for stream, told in running.items()}
+    return Follower(first, frozenset(row.version for row in bound), streams, columns)
 
 
 def bindings(rows: Iterable[Version], body: str, describe: Describe, span: Span) -> tuple[Binding, ...]:
@@ -105,6 +120,8 @@ def bindings(rows: Iterable[Version], body: str, describe: Describe, span: Span)
     for one in followers(rows):
         try:
             found.append(rebound(one.binding, body, describe))
+            if gone := sorted(one.columns - set(found[-1].registers)):
+                raise CepAnalysisError(f"the register {gone[0]} is a column of it", code="PATTERN_STREAM")
         except CepError as error:
             if one.streams:  # what has ended may stay behind: started again, it is another stream
                 raise refusal(one, error.message, span, error.hint) from None
@@ -131,6 +148,9 @@ def _common(bound: BoundAutomaton) -> Iterable[tuple[str, str]]:
     yield "WITHIN", bound.window.length if bound.window else ""
     yield "START", bound.states.names[0]
     yield "whether arcs are ON WINDOW END", "yes" if any(arc.kind == "window_end" for arc in bound.arcs) else "no"
+
+
+def _registers(bound: BoundAutomaton) -> Iterable[tuple[str, str]]:
     for register in bound.registers:
         default = "NULL" if register.default is None else str(register.default.value)
-        yield f"the register {register.name}", f"{register.type} DEFAULT {default}"
+        yield register.name, f"{register.type} DEFAULT {default}"

@@ -58,12 +58,14 @@ class Revisions:
 class Followed:
     """The named pattern that a stream follows: its versions, bound for the stream's ``interface``, are rows of the table of patterns ``table``, and
     are told to all ``buckets``. The clause of the spec is the one of them by which the stream was written; what they have in common is that of all.
+    ``registers``: those that are columns of the stream.
     """
 
     pattern: str
     table: str
     interface: str
     buckets: int
+    registers: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

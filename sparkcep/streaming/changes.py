@@ -56,7 +56,8 @@ class Reporter:
             followed = _FOLLOWED.get(metrics)
             if followed is not None and metrics not in known:
                 known[metrics] = followed
-                _tell(followed, STARTED, {"id": progress["id"], "name": progress.get("name") or progress["id"]})
+                name = progress.get("name") or progress["id"]
+                _tell(followed, STARTED, {"id": progress["id"], "name": name, "registers": list(followed.registers)})
 
     def ended(self, run: str, query: str) -> None:
         """See ``listener.Observer``."""
@@ -74,7 +75,7 @@ def report(spark: SparkSession, followed: Followed) -> None:
     observe(spark, Reporter())
 
 
-def _tell(followed: Followed, change: str, body: dict[str, str]) -> None:
+def _tell(followed: Followed, change: str, body: Mapping[str, Any]) -> None:
     row = followed.pattern, 0, change, "MATCH AUTOMATON", json.dumps(body), followed.interface
     try:
         jvm: Any = SparkContext._active_spark_context._jvm  # type: ignore[union-attr]
