@@ -12,6 +12,7 @@ import polars as pl
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from sparkcep.engines.ranks import ranks
 from sparkcep.spec.aggregate import AggregateSpec
 from sparkcep.spec.event import EventPatternSpec
 from sparkcep.spec.stream import PLACE, StreamSpec
@@ -135,12 +136,9 @@ def with_partitions(spec: StreamSpec, rows: pa.Table, starts: NDArray[np.int64])
     rows = rows.set_column(place, spec.masks[0], pa.array(mask))
     if not isinstance(spec.of, EventPatternSpec | AggregateSpec):
         return rows
-    later = _changes(rows, [column.column for column in spec.order]) | (first == 1)
-    at = np.arange(rows.num_rows)
     if getattr(spec.of, "strategy", None) == "strict_contiguity":
         rows = rows.append_column(PLACE, pa.array(_places_of_all(spec, rows)))
-    begin = np.repeat(starts[:-1], np.diff(starts))
-    rank = np.maximum.accumulate(np.where(later, at, 0)) - begin + 1
+    rank = ranks(first == 1, _changes(rows, [column.column for column in spec.order]))
     return rows.append_column(spec.of.rank, pa.array(rank))
 
 
