@@ -62,13 +62,15 @@ class Busiest:
 @dataclass(frozen=True, slots=True)
 class Step:
     """``found``: tables of the clause's outputs; ``late``: rows before the last turn's ``until``, which had no part; ``due``: the least ``until`` at
-    which another turn decides more even if no row comes (None: none does)."""
+    which another turn decides more even if no row comes (None: none does). ``foreseen``: what the bucket's rows would decide beyond ``until`` if no
+    others came (mode ``speculative``)."""
 
     found: tuple[pa.Table, ...]
     late: pa.Table | None
     bucket: Bucket
     due: int | None
     busiest: Busiest | None = None
+    foreseen: tuple[pa.Table, ...] = ()
 
 
 def step(spec: StreamSpec, decide: Decide, bucket: Bucket, new: list[pa.Table], until: int) -> Step:

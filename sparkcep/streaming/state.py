@@ -7,6 +7,7 @@ and knows its clause: that of another is refused by name.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from hashlib import sha256
 from typing import Any
 
 import pyarrow as pa
@@ -33,20 +34,23 @@ SMALL = LARGE // 4
 
 @dataclass(frozen=True, slots=True)
 class Saved:
-    """A bucket between turns, and the timer that is set for it (milliseconds). ``name``, ``layout``: of its copies and segments, if it has some."""
+    """A bucket between turns, and the timer that is set for it (milliseconds). ``name``, ``layout``: of its copies and segments, if it has some.
+    ``digest``: as in Written."""
 
     bucket: Bucket
     timer: int
     name: str | None = None
     layout: Layout = Layout()
+    digest: str = ""
 
 
 @dataclass(frozen=True, slots=True)
 class Written:
-    """Bytes: ``size`` of what the bucket keeps, ``put`` of what this turn has written."""
+    """Bytes: ``size`` of what the bucket keeps, ``put`` of what this turn has written. ``digest``: names all of it (mode ``speculative``)."""
 
     size: int
     put: int
+    digest: str = ""
 
 
 class BucketState:
@@ -65,10 +69,9 @@ class BucketState:
         version, clause, text, until, timer, rows, numbers = self._value.get()
         _check(version, clause, text, self._clause)
         counted = None if numbers is None else of_bytes(numbers)
-        if rows is not None:
-            return Saved(Bucket(marked(of_bytes(rows)), counted, until), timer)
-        if not self._segmented.exists():
-            return Saved(Bucket(None, counted, until), timer)
+        if rows is not None or not self._segmented.exists():
+            kept = None if rows is None else marked(of_bytes(rows))
+            return Saved(Bucket(kept, counted, until), timer, digest=self._digest(until, rows, numbers))
         name, token, text = self._segmented.get()
         found = segments.layout(text)
         kept = copies.read(name, token)
@@ -76,13 +79,13 @@ class BucketState:
             numbered = (*(segment.number for segment in found.segments), TAIL)
             entries = {number: tuple(self._entries.getValue((number,))) for number in numbered}
             kept = segments.restored(self._spec, until, found, entries)
-        return Saved(Bucket(kept, counted, until), timer, name, found)
+        return Saved(Bucket(kept, counted, until), timer, name, found, token)
 
     def write(self, saved: Saved, bucket: Bucket, timer: int) -> Written:
         """Keep ``bucket``, which was ``saved`` before."""
         numbers = None if bucket.numbers is None else to_bytes(bucket.numbers)
         data = 0 if bucket.rows is None else bucket.rows.nbytes
-        rows, written = None, Written(0, 0)
+        rows, written = None, None
         if bucket.rows is not None and data > (LARGE if saved.name is None else SMALL):
             written = self._write_segments(saved, bucket.rows)
         else:
@@ -92,8 +95,17 @@ class BucketState:
                 self._entries.clear()
                 copies.remove(saved.name)
         self._value.update((STATE_VERSION, self._clause, self._spec.text, bucket.until, timer, rows, numbers))
+        written = written or Written(0, 0, self._digest(bucket.until, rows, numbers))
         values = len(rows or b"") + len(numbers or b"")
-        return Written(written.size + values, written.put + values)
+        return Written(written.size + values, written.put + values, written.digest)
+
+    def _digest(self, until: int, *parts: bytes | None) -> str:
+        if self._spec.sigma == 0:
+            return ""
+        found = sha256(repr((until, *(part and len(part) for part in parts))).encode())
+        for part in parts:
+            found.update(part or b"")
+        return found.hexdigest()
 
     def _write_segments(self, saved: Saved, rows: pa.Table) -> Written:
         change = segments.change(saved.layout, rows)
@@ -105,9 +117,8 @@ class BucketState:
             self._entries.removeKey((number,))
         text = change.layout.text
         self._segmented.update((name, token, text))
-        return Written(
-            change.size, len(text) + sum(len(part or b"") for entry in change.put.values() for part in entry)
-        )
+        put = sum(len(part or b"") for entry in change.put.values() for part in entry)
+        return Written(change.size, len(text) + put, token)
 
 
 def _lean(rows: pa.Table) -> pa.Table:
