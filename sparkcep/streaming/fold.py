@@ -13,7 +13,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from sparkcep.engines.turn import Answer, Decide, Turn
+from sparkcep.engines.turn import Answer, Decide, Turn, taken
 from sparkcep.spec.row import MatchNumber, RowPatternSpec, sources
 from sparkcep.spec.stream import StreamSpec
 from sparkcep.streaming.revisions import compacted, standing
@@ -143,10 +143,8 @@ def _late(spec: StreamSpec, tables: list[pa.Table], since: int) -> tuple[pa.Tabl
 
 def _split(rows: pa.Table, holds: NDArray[np.bool_]) -> tuple[pa.Table, pa.Table]:
     """The rows of which ``holds`` is true, and the others."""
-    count = int(np.count_nonzero(holds))
-    if count in (0, len(holds)):
-        return rows.slice(0, count), rows.slice(count)
-    return rows.filter(pa.array(holds)), rows.filter(pa.array(~holds))
+    count, rows = int(np.count_nonzero(holds)), taken(rows, np.argsort(~holds, kind="stable"))
+    return rows.slice(0, count), rows.slice(count)
 
 
 @dataclass(frozen=True, slots=True)
