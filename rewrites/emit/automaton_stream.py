@@ -14,11 +14,13 @@ from rewrites.emit.automaton import events, outputs_of, read, results
 from rewrites.emit.stream import Emitted, added_below, last_columns, stream_call, stream_spec, with_turn_columns
 from rewrites.settings import StreamSettings
 from rewrites.sql.builder import quoted, raw, select, text_of
+from rewrites.sql.hashing import Value, hashed
 from sparkcep.spec.automaton import AutomatonSpec, FinalState, Output, RegisterValue
 from sparkcep.spec.event import FirstEvent, LastEvent
 
 _FIRST, _LAST = "__cep_i0", "__cep_i1"
 _IDENTITIES = (Output(_FIRST, FirstEvent(IDENTITY)), Output(_LAST, LastEvent(IDENTITY)))
+_KNOWN_BY = FinalState | RegisterValue
 """A match is known by its first and its last row, its state and its registers."""
 
 
@@ -37,8 +39,10 @@ def automaton_stream(
     columns = [(output.name, data_type) for output, data_type in outputs_of(bound)]
     columns += [(output.name, LongType()) for output in _IDENTITIES]
     stream = stream_spec(of, spec.partition, streamed, bound.relation, settings, columns, event_time="match_end")
-    values = [output.name for output in spec.outputs if isinstance(output.source, FinalState | RegisterValue)]
-    identity = f"CAST(XXHASH64({', '.join(map(quoted, [_FIRST, _LAST, *values]))}) AS STRING)"
+    own = {one.name: isinstance(one.source, RegisterValue) for one in spec.outputs if isinstance(one.source, _KNOWN_BY)}
+    types, may_be_null = dict(columns), {_FIRST: False, _LAST: False} | own
+    values = (Value(quoted(name), types[name], nullable) for name, nullable in may_be_null.items())
+    identity = f"CAST({hashed(values)} AS STRING)"
     last = last_columns(spec, [identity], settings)
     result = exp.select(*results(bound), *last).from_(stream_call(stream, query, columns, settings))
     return Emitted(stream, f"({text_of(result)})")
