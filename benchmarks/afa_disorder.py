@@ -80,7 +80,7 @@ def measured(case: Case, parts: list[pa.Table], place: np.ndarray, sigma: int | 
             seen += part.num_rows
             newest = max(newest, pc.max(part["ts"]).as_py())
             until = newest - LATE
-        turn = step(clause, decide, bucket, new, until, before)
+        turn = step(clause, decide, bucket, new, until, before=before)
         bucket, before = turn.bucket, turn.foreseen
         kept = max(kept, bucket.rows.num_rows if bucket.rows is not None else 0)
         for found in turn.found:

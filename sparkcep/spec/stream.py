@@ -51,6 +51,16 @@ class Revisions:
 
 
 @dataclass(frozen=True, slots=True)
+class Followed:
+    """The named pattern that a stream follows: its versions, bound for the stream's ``interface``, are rows of the table of patterns ``table``. The
+    clause of the spec is the one of them by which the stream was written; what they have in common is that of all."""
+
+    pattern: str
+    table: str
+    interface: str
+
+
+@dataclass(frozen=True, slots=True)
 class OrderColumn:
     """An input column with an ORDER BY expression."""
 
@@ -68,7 +78,7 @@ class StreamSpec:
     the order, which decides ties as a restart would. ``schema``: the output as Spark's StructType JSON. ``row``: the column with the whole row, if
     late ones are kept. ``event_time``: the output's column that the watermark follows further, and the watermark's delay in milliseconds.
     ``sigma``: how far beyond the watermark rows are speculated on, in microseconds (0: not at all; None: all of them).
-    ``revisions``: the rows are changes (None: they are the events themselves).
+    ``revisions``: the rows are changes (None: they are the events themselves). ``followed``: the pattern may change while the stream runs.
     """
 
     of: RowPatternSpec | EventPatternSpec | AutomatonSpec | AggregateSpec
@@ -83,6 +93,7 @@ class StreamSpec:
     event_time: tuple[str, int] | None = None
     sigma: int | None = 0
     revisions: Revisions | None = None
+    followed: Followed | None = None
 
     @property
     def masks(self) -> tuple[str, ...]:

@@ -7,7 +7,7 @@ knows what the last turn foresaw is not asked again. What the watermark has pass
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -32,11 +32,12 @@ def step(
     bucket: Bucket,
     new: list[pa.Table],
     until: int,
+    changes: Sequence[str] = (),
     before: tuple[pa.Table, ...] | None = None,
 ) -> Step:
     """One turn. In the mode ``speculative`` the tables found have one more column, DELETED. ``before``: what the turn that left ``bucket`` has
     ``foreseen``; None: it is computed again. Raises what the engine raises."""
-    done = fold.step(spec, decide, bucket, new, until)
+    done = fold.step(spec, decide, bucket, new, until, changes)
     if spec.sigma == 0:
         return done
     now = foreseen(spec, decide, done.bucket, horizon(spec, done.bucket))

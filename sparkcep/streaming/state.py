@@ -6,7 +6,7 @@ and knows its clause: that of another is refused by name.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from hashlib import sha256
 from typing import Any
 
@@ -19,10 +19,11 @@ from sparkcep.streaming.fold import STORED, Bucket, marked
 from sparkcep.streaming.packets import of_bytes, to_bytes
 from sparkcep.streaming.rows import COPY
 from sparkcep.streaming.segments import TAIL, Layout
+from sparkcep.streaming.versions import of_text, to_text
 
-STATE_VERSION = 3
+STATE_VERSION = 4
 """Incremented when the meaning of a bucket's bytes changes; the state of another version is refused, never misread."""
-STATE = "version int, clause string, text string, until long, timer long, rows binary, numbers binary"
+STATE = "version int, clause string, text string, until long, timer long, rows binary, numbers binary, versions string"
 SEGMENTED = "bucket string, token string, layout string"
 ENTRY = "rows binary, marks binary"
 NO_TIMER = -1
@@ -66,12 +67,14 @@ class BucketState:
         """What the last turn has written. Raises CepDataError where that was another clause or version."""
         if not self._value.exists():
             return Saved(Bucket(), NO_TIMER)
-        version, clause, text, until, timer, rows, numbers = self._value.get()
+        version, clause, text, *rest = self._value.get()
         _check(version, clause, text, self._clause)
+        until, timer, rows, numbers, versions = rest
         counted = None if numbers is None else of_bytes(numbers)
+        bucket = Bucket(None, counted, until, () if versions is None else of_text(versions))
         if rows is not None or not self._segmented.exists():
             kept = None if rows is None else marked(of_bytes(rows))
-            return Saved(Bucket(kept, counted, until), timer, digest=self._digest(until, rows, numbers))
+            return Saved(replace(bucket, rows=kept), timer, digest=self._digest(until, rows, numbers, versions))
         name, token, text = self._segmented.get()
         found = segments.layout(text)
         kept = copies.read(name, token)
@@ -79,7 +82,7 @@ class BucketState:
             numbered = (*(segment.number for segment in found.segments), TAIL)
             entries = {number: tuple(self._entries.getValue((number,))) for number in numbered}
             kept = segments.restored(self._spec, until, found, entries)
-        return Saved(Bucket(kept, counted, until), timer, name, found, token)
+        return Saved(replace(bucket, rows=kept), timer, name, found, token)
 
     def write(self, saved: Saved, bucket: Bucket, timer: int) -> Written:
         """Keep ``bucket``, which was ``saved`` before."""
@@ -94,17 +97,18 @@ class BucketState:
                 self._segmented.clear()
                 self._entries.clear()
                 copies.remove(saved.name)
-        self._value.update((STATE_VERSION, self._clause, self._spec.text, bucket.until, timer, rows, numbers))
-        written = written or Written(0, 0, self._digest(bucket.until, rows, numbers))
-        values = len(rows or b"") + len(numbers or b"")
+        versions = to_text(bucket.versions) if bucket.versions else None
+        self._value.update((STATE_VERSION, self._clause, self._spec.text, bucket.until, timer, rows, numbers, versions))
+        written = written or Written(0, 0, self._digest(bucket.until, rows, numbers, versions))
+        values = len(rows or b"") + len(numbers or b"") + len(versions or "")
         return Written(written.size + values, written.put + values, written.digest)
 
-    def _digest(self, until: int, *parts: bytes | None) -> str:
+    def _digest(self, until: int, rows: bytes | None, numbers: bytes | None, versions: str | None) -> str:
         if self._spec.sigma == 0:
             return ""
-        found = sha256(repr((until, *(part and len(part) for part in parts))).encode())
-        for part in parts:
-            found.update(part or b"")
+        found = sha256(repr((until, rows and len(rows), numbers and len(numbers), versions)).encode())
+        found.update(rows or b"")
+        found.update(numbers or b"")
         return found.hexdigest()
 
     def _write_segments(self, saved: Saved, rows: pa.Table) -> Written:

@@ -187,7 +187,7 @@ def _folded(spec: StreamSpec, decide: Any, table: pa.Table, time: str, plan: lis
         new = [table.take(list(arrival.rows))] if arrival.rows else []
         come += arrival.rows
         try:
-            turn = step(spec, decide, bucket, new, arrival.until, before)
+            turn = step(spec, decide, bucket, new, arrival.until, before=before)
         except CepError as error:
             if error.kind != "CEP_DATA":
                 raise
