@@ -16,7 +16,7 @@ from sparkcep.errors import CepDataError
 from sparkcep.spec.stream import StreamSpec
 from sparkcep.streaming import copies, segments
 from sparkcep.streaming.fold import STORED, Bucket, marked
-from sparkcep.streaming.packets import of_bytes, to_bytes
+from sparkcep.streaming.packets import of_bytes, to_state
 from sparkcep.streaming.rows import COPY
 from sparkcep.streaming.segments import TAIL, Layout
 from sparkcep.streaming.versions import of_text, to_text
@@ -86,13 +86,13 @@ class BucketState:
 
     def write(self, saved: Saved, bucket: Bucket, timer: int) -> Written:
         """Keep ``bucket``, which was ``saved`` before."""
-        numbers = None if bucket.numbers is None else to_bytes(bucket.numbers)
+        numbers = None if bucket.numbers is None else to_state(bucket.numbers)
         data = 0 if bucket.rows is None else bucket.rows.nbytes
         rows, written = None, None
         if bucket.rows is not None and data > (LARGE if saved.name is None else SMALL):
             written = self._write_segments(saved, bucket.rows)
         else:
-            rows = None if bucket.rows is None else to_bytes(_lean(bucket.rows))
+            rows = None if bucket.rows is None else to_state(_lean(bucket.rows))
             if saved.name is not None:
                 self._segmented.clear()
                 self._entries.clear()
