@@ -23,12 +23,13 @@ def merged(clause: AutomatonSpec, versions: Sequence[tuple[int, AutomatonSpec]])
         arcs = tuple(numbers.setdefault(arc, len(numbers)) for arc in version.arcs)
         periods.append(Period(since if i else ALWAYS, arcs, version.finals))
         states |= dict.fromkeys(version.states)
+    known = [clause, *(version for _, version in versions)]
     return replace(
         clause,
         states=tuple(states),
         finals=_each_once(state for _, version in versions for state in version.finals),
         arcs=tuple(numbers),
-        registers=tuple({one.name: one for _, version in versions for one in version.registers}.values()),
+        registers=tuple({one.name: one for version in known for one in version.registers}.values()),
         periods=tuple(periods),
         text=versions[-1][1].text,
     )
