@@ -17,7 +17,7 @@ from pyspark.sql.streaming import StatefulProcessor
 from sparkcep.engines.stream import compile
 from sparkcep.errors import CepDataError, CepError
 from sparkcep.spec import from_json
-from sparkcep.spec.stream import StreamSpec
+from sparkcep.spec.stream import StreamSpec, identity
 from sparkcep.streaming import copies
 from sparkcep.streaming.busy import key_text
 from sparkcep.streaming.fold import NEVER, Step
@@ -99,7 +99,8 @@ class BucketProcessor(StatefulProcessor):
         return None if known is None else (known,)
 
     def _name(self, key: Any) -> str:
-        return f"{self.clause}-{key[0]}"
+        """Of what is foreseen of a bucket: a spec of the same clause with other registers has other columns."""
+        return f"{self.clause}-{identity(self.spec_json)}-{key[0]}"
 
     def _save(self, saved: Saved, done: Step) -> Written:
         """Keep the bucket and set its one timer.
