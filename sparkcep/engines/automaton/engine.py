@@ -83,8 +83,11 @@ class AutomatonEngine:
     """A compiled AutomatonSpec; make it once a task with ``compile``, then ``run`` it on each table. ``read``: the columns whose values it reads."""
 
     spec: AutomatonSpec
-    read: tuple[str, ...]
     plans: dict[object, Plan] = field(default_factory=dict, compare=False)
+    read: tuple[str, ...] = field(init=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "read", _columns(self.spec))
 
     def run(self, table: pa.Table) -> Iterator[pa.Table]:
         """The matches in ``table`` (whole partitions).
@@ -189,7 +192,7 @@ class AutomatonEngine:
 @lru_cache(maxsize=16)
 def compile(spec: AutomatonSpec) -> AutomatonEngine:
     """The engine for ``spec``."""
-    return AutomatonEngine(spec, _columns(spec))
+    return AutomatonEngine(spec)
 
 
 def _planned(spec: AutomatonSpec, inputs: Inputs, whole: bool) -> Plan:
