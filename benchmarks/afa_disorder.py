@@ -10,6 +10,9 @@ Out, for each share and each sigma (events beyond the watermark that count at on
 * latency: events that arrive from the last one of a match to the end of the turn that emits it, the mean over all emitted matches;
 * the most rows kept.
 
+Behind that the same at 10 % late, of a stream of changes: a share of the events comes first as another one, which is taken back up to 1,000 events
+later.
+
 At 10 % and with batches of 1,000, Q1 should reach 400,000 events/s and Q2 700,000. What stands in the end is compared with the answer over a table.
 
     python benchmarks/afa_disorder.py [--events N] [--batch N] [--runs N]
@@ -20,7 +23,7 @@ from __future__ import annotations
 import argparse
 import sys
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from time import process_time
 
@@ -33,13 +36,14 @@ from afa_figures import Case, cases, spec, stream, table
 
 from sparkcep.engines.automaton.engine import compile
 from sparkcep.engines.stream import compile as compile_stream
-from sparkcep.spec.stream import DELETED, OrderColumn, StreamSpec
+from sparkcep.spec.stream import CHANGE, DELETED, OrderColumn, Revisions, StreamSpec
 from sparkcep.streaming.fold import Bucket
 from sparkcep.streaming.speculation import step
 
 LATE = 1_000
 """Events by which one may come late."""
 SHARES = (0.0, 0.1, 0.3, 0.5)
+REVISED = (0.0, 0.1, 0.3)
 SIGMAS = (0, 250, 500, None)
 END = 1 << 60
 
@@ -68,9 +72,35 @@ def batches(case: Case, size: int, share: float, length: int) -> tuple[list[pa.T
     return [rows.slice(begin, length) for begin in range(0, size, length)], place
 
 
+def changes(case: Case, size: int, share: float, length: int) -> tuple[list[pa.Table], np.ndarray]:
+    """The events at 10 % late as changes: a ``share`` of them comes with what the next event has, and is taken back. The place of each, and of what
+    it was [2 * events]."""
+    drawn = np.random.default_rng(4)
+    (rows,), _ = batches(case, size, 0.1, size)
+    wrong = np.flatnonzero(drawn.random(size) < share)
+    other = rows.take(pa.array((wrong + 1) % size))
+    for name in ("ts", "deadline"):
+        other = other.set_column(other.schema.get_field_index(name), name, rows[name].take(pa.array(wrong)))
+    identities = pa.array(rows["row"].to_numpy()[wrong] + size)
+    other = other.set_column(other.schema.get_field_index("row"), "row", identities)
+    signs = np.concatenate([np.ones(size + len(wrong), np.int32), np.full(len(wrong), -1, np.int32)])
+    every = pa.concat_tables([rows, other, other]).append_column(CHANGE, pa.array(signs))
+    time = rows["ts"].to_numpy()
+    latest = np.maximum(np.searchsorted(np.maximum.accumulate(time), time[wrong] + LATE) - 1, wrong)
+    comes = np.concatenate([np.arange(size), wrong - 0.5, drawn.integers(wrong, latest + 1) + 0.5])
+    order = np.argsort(comes, kind="stable")
+    every = every.take(pa.array(order)).combine_chunks()
+    where = np.full(2 * size, size, np.int64)
+    added = every[CHANGE].to_numpy() > 0
+    where[every["row"].to_numpy()[added]] = np.flatnonzero(added)
+    return [every.slice(begin, length) for begin in range(0, every.num_rows, length)], where
+
+
 def measured(case: Case, parts: list[pa.Table], place: np.ndarray, sigma: int | None) -> Measured:
     """One pass over the stream."""
     clause = StreamSpec(spec(case), (), (OrderColumn("ts"),), "ts", "row", "{}", "deadline", sigma=sigma)
+    if CHANGE in parts[0].column_names:
+        clause = replace(clause, revisions=Revisions())
     decide, bucket, before = compile_stream(clause), Bucket(), None
     emitted, signs, waited, kept, seen, newest = 0, 0, 0.0, 0, 0, 0
     began = process_time()
@@ -93,13 +123,15 @@ def measured(case: Case, parts: list[pa.Table], place: np.ndarray, sigma: int | 
 def lines(case: Case, size: int, length: int, runs: int) -> Iterator[tuple[str, str, float, Measured]]:
     """The share, sigma, events/s and the rest."""
     stand = sum(part.num_rows for part in compile(spec(case)).run(table(case, stream(case, size))))
-    for share in SHARES:
-        parts, place = batches(case, size, share, length)
+    streams = {f"{share:.0%}": batches(case, size, share, length) for share in SHARES}
+    streams |= {f"10%, {share:.0%} revised": changes(case, size, share, length) for share in REVISED}
+    for name, (parts, place) in streams.items():
         for sigma in SIGMAS:
             found = [measured(case, parts, place, sigma) for _ in range(runs)]
             assert found[0].stand == stand, f"{found[0].stand} matches stand, {stand} of a table"
             best = min(found, key=lambda one: one.seconds)
-            yield f"{share:.0%}", "all" if sigma is None else str(sigma), size / best.seconds, best
+            rows = sum(part.num_rows for part in parts)
+            yield name, "all" if sigma is None else str(sigma), rows / best.seconds, best
 
 
 def main() -> None:
