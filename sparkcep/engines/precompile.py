@@ -22,6 +22,7 @@ KERNEL_MODULES = (
     "sparkcep.engines.nfa_b.advance_kernels",
     "sparkcep.engines.nfa_b.backtrack_kernels",
     "sparkcep.engines.nfa_b.match_kernels",
+    "sparkcep.engines.nfa_b.resume_kernels",
     "sparkcep.engines.row_pattern.forest_kernels",
     "sparkcep.engines.row_pattern.kernels",
     "sparkcep.engines.row_pattern.path_kernels",

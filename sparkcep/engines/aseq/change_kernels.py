@@ -20,6 +20,7 @@ from sparkcep.engines.kernel import kernel
 @kernel(
     nb.int64(I64, I64, I64, I64, I64, I64, I64),
     nb.int64(I64, F64, I64, F64, F64, I64, I64),
+    allocates=True,
 )
 def reach(moment_part, moment, part, time, deadline, low, high):  # type: ignore[no-untyped-def]
     """Per moment the half-open range of groups that are alive: at or before it, and with a later deadline.
@@ -45,7 +46,7 @@ def reach(moment_part, moment, part, time, deadline, low, high):  # type: ignore
     return widest
 
 
-@kernel(nb.int64(I64, I64, I64, I64, I64, I64, I64), nb.int64(I64, I64, F64, F64, I64, I64, I64))
+@kernel(nb.int64(I64, I64, I64, I64, I64, I64, I64), nb.int64(I64, I64, F64, F64, I64, I64, I64), allocates=True)
 def turning(part, arrival, deadline, time, ends, turn_part, turn):  # type: ignore[no-untyped-def]
     """Class by class the moments at which an event arrives or has expired, each once; returns how many.
 
@@ -86,6 +87,7 @@ def turning(part, arrival, deadline, time, ends, turn_part, turn):  # type: igno
 @kernel(
     nb.void(nb.int64, I64, I64, I64, I64, I64, I64),
     nb.void(nb.int64, I64, I64, F64, I64, I64, F64),
+    allocates=True,
 )
 def merged(mode, turn, leaf, values, part, leaves, out):  # type: ignore[no-untyped-def]
     """``out[m]``: joined by ``plus`` with the last values of all classes of the moment's partition: the root of a tree over them.
@@ -122,6 +124,7 @@ def merged(mode, turn, leaf, values, part, leaves, out):  # type: ignore[no-unty
 @kernel(
     nb.void(nb.int64, I64, I64, I64, I64, I64, I8, nb.int64, nb.int64, I64),
     nb.void(nb.int64, I64, I64, I64, I64, F64, I8, nb.int64, nb.int64, F64),
+    allocates=True,
 )
 def alive(mode, code, first, low, high, weights, gaps, weighted, widest, out):  # type: ignore[no-untyped-def]
     """``out[m]``: joined by ``plus`` with the aggregate over the matches whose groups are ``low[m]`` … ``high[m] - 1``.

@@ -17,6 +17,7 @@ from numba import types
 
 from sparkcep.engines.aseq.selection_kernels import I64, ONE, ROWS, U64, WORDS, word_of
 from sparkcep.engines.aseq.semiring import LEAST, MAX, SATURATING, plus, times
+from sparkcep.engines.inner_kernel import inner
 from sparkcep.engines.kernel import kernel
 
 F64 = types.Array(nb.float64, 1, "C")
@@ -28,13 +29,13 @@ FRONT = 64
 """Snapshots of one kind, at first."""
 
 
-@nb.njit(cache=True, nogil=True)
+@inner()
 def _start(mode, values, units):  # type: ignore[no-untyped-def]
     for i in range(len(values)):
         values[i] = (0 if units[i] else MAX) if mode == LEAST else units[i]
 
 
-@nb.njit(cache=True, nogil=True)
+@inner()
 def _single(mode, test, r, weights, side, values, zero):  # type: ignore[no-untyped-def]
     """A row that passes one test, in place."""
     at, target, source, weighed, clear_at, clear = side
@@ -47,7 +48,7 @@ def _single(mode, test, r, weights, side, values, zero):  # type: ignore[no-unty
         values[clear[c]] = zero
 
 
-@nb.njit(cache=True, nogil=True)
+@inner()
 def _group(mode, words, row, weights, side, values, gain, zero):  # type: ignore[no-untyped-def]
     """Concurrent rows, or a row that passes several tests: all read the values from before the group."""
     at, target, source, weighed, clear_at, clear = side
@@ -76,7 +77,7 @@ def _group(mode, words, row, weights, side, values, gain, zero):  # type: ignore
                     gain[target[s]] = zero
 
 
-@nb.njit(cache=True, nogil=True)
+@inner()
 def _ending(mode, test, r, now, weights, finals, back, stacks, windowed, found):  # type: ignore[no-untyped-def]
     """Adds the matches that end in row ``r``: prefixes of the oldest START that is alive times what follows in the back."""
     at, result, start, weighed, entry, term_at, place, behind = finals
@@ -98,7 +99,7 @@ def _ending(mode, test, r, now, weights, finals, back, stacks, windowed, found):
         found[result[f]] = plus(mode, found[result[f]], total)
 
 
-@nb.njit(cache=True, nogil=True)
+@inner()
 def _keep(which, deadline, turned, kept, stacks):  # type: ignore[no-untyped-def]
     """A snapshot of the prefixes of one kind of START event; the last kind is none, and its stack stays empty."""
     front, until, held = stacks
@@ -109,7 +110,7 @@ def _keep(which, deadline, turned, kept, stacks):  # type: ignore[no-untyped-def
     held[which] = top if which < np.uint64(len(held) - 1) else np.uint64(0)
 
 
-@nb.njit(cache=True, nogil=True)
+@inner()
 def _turn(mode, rows, todo, words, weights, program, values, gain, stacks, zero):  # type: ignore[no-untyped-def]
     """Makes the front of the groups ``todo`` (their first rows), from the last to the first."""
     row, kind, _, _, deadline = rows
@@ -133,7 +134,7 @@ def _turn(mode, rows, todo, words, weights, program, values, gain, stacks, zero)
                     _keep(begins[t], deadline[k], values, kept, stacks)
 
 
-@nb.njit(cache=True, nogil=True)
+@inner()
 def _partition(mode, rows, begin, end, words, weights, program, ends, scratch, stacks, zero):  # type: ignore[no-untyped-def]
     """Adds to the last of ``scratch``. Returns 0, or the room for snapshots that it has not got."""
     row, kind, _, time, deadline = rows
@@ -177,7 +178,7 @@ def _partition(mode, rows, begin, end, words, weights, program, ends, scratch, s
     return 0
 
 
-@nb.njit(cache=True, nogil=True)
+@inner(allocates=True)
 def _run(mode, rows, words, weights, program, zero, out):  # type: ignore[no-untyped-def]
     bounds = rows[2]
     (push, units), (_, pull_units), finals, (begins, kept) = program
@@ -211,7 +212,7 @@ def _run(mode, rows, words, weights, program, zero, out):  # type: ignore[no-unt
                 p += 1
 
 
-@kernel(nb.void(ROWS, WORDS, PROGRAM, OUT_I64))
+@kernel(nb.void(ROWS, WORDS, PROGRAM, OUT_I64), allocates=True)
 def count(rows, words, program, out):  # type: ignore[no-untyped-def]
     """``out[i, p]`` += the number of matches with result i in partition p, SATURATING.
 
@@ -223,6 +224,7 @@ def count(rows, words, program, out):  # type: ignore[no-untyped-def]
 @kernel(
     nb.void(nb.int64, ROWS, WORDS, I64, PROGRAM, OUT_I64),
     nb.void(nb.int64, ROWS, WORDS, F64, PROGRAM, OUT_F64),
+    allocates=True,
 )
 def weigh(mode, rows, words, weights, program, out):  # type: ignore[no-untyped-def]
     """The same in any arithmetic; ``weights`` per row of the table."""

@@ -22,6 +22,7 @@ import numpy as np
 from numba import types
 
 from sparkcep.engines.aseq.semiring import LEAST, one_of, plus, times, zero_of
+from sparkcep.engines.inner_kernel import inner
 from sparkcep.engines.kernel import kernel
 
 I8, I64, F64 = (types.Array(t, 1, "C") for t in (nb.int8, nb.int64, nb.float64))
@@ -35,7 +36,7 @@ LOOP = -1
 """A gap like STRICT, of a position that takes one event or more."""
 
 
-@kernel(nb.types.UniTuple(nb.int64, 2)(MASKS, RANKS, I64, I64, I64, I64, I64, I64, I64))
+@kernel(nb.types.UniTuple(nb.int64, 2)(MASKS, RANKS, I64, I64, I64, I64, I64, I64, I64), allocates=True)
 def select(masks, rank, column, bit, target, code, row, first, part):  # type: ignore[no-untyped-def]
     """Keeps the rows that can do something: their ``code`` and ``row``, and per group its ``first`` kept row and ``part``.
 
@@ -63,7 +64,7 @@ def select(masks, rank, column, bit, target, code, row, first, part):  # type: i
     return kept, groups
 
 
-@nb.njit(cache=True, nogil=True)
+@inner()
 def _any_bit(code, first, g, bit):  # type: ignore[no-untyped-def]
     word = np.int64(0)
     for r in range(first[g], first[g + 1]):
@@ -71,7 +72,7 @@ def _any_bit(code, first, g, bit):  # type: ignore[no-untyped-def]
     return (word >> bit) & 1 != 0
 
 
-@kernel(nb.int64(I64, I64, I64, I64, I64, I64, I64), nb.int64(I64, I64, I64, F64, F64, I64, I64))
+@kernel(nb.int64(I64, I64, I64, I64, I64, I64, I64), nb.int64(I64, I64, I64, F64, F64, I64, I64), allocates=True)
 def bounds(code, first, part, time, deadline, low, high):  # type: ignore[no-untyped-def]
     """Per group g the half-open range of groups whose events may start a match that ends at g; -1 if deadlines fall.
 
@@ -104,7 +105,7 @@ def bounds(code, first, part, time, deadline, low, high):  # type: ignore[no-unt
     return widest
 
 
-@nb.njit(cache=True, nogil=True)
+@inner()
 def _step_row(mode, word, weight, gaps, length, weighted, state):  # type: ignore[no-untyped-def]
     """A group of one row, in place, right to left: no event is its own predecessor."""
     zero = zero_of(mode, weight)
@@ -118,7 +119,7 @@ def _step_row(mode, word, weight, gaps, length, weighted, state):  # type: ignor
             state[j] = plus(mode, state[j], gain)
 
 
-@nb.njit(cache=True, nogil=True)
+@inner()
 def _step_group(mode, code, weights, begin, end, gaps, length, weighted, state, gain):  # type: ignore[no-untyped-def]
     """A group of concurrent rows: STRICT gaps start from the states before it, TIED ones from earlier rows of it."""
     zero = zero_of(mode, weights[0])
@@ -145,6 +146,7 @@ def _step_group(mode, code, weights, begin, end, gaps, length, weighted, state, 
 @kernel(
     nb.void(nb.int64, I64, I64, I64, I64, I8, nb.int64, I64),
     nb.void(nb.int64, I64, I64, I64, F64, I8, nb.int64, F64),
+    allocates=True,
 )
 def unbounded(mode, code, first, part, weights, gaps, weighted, out):  # type: ignore[no-untyped-def]
     """``out[p]``: the aggregate over all matches of partition p (Dynamic Prefix Counting)."""
@@ -167,6 +169,7 @@ def unbounded(mode, code, first, part, weights, gaps, weighted, out):  # type: i
 @kernel(
     nb.void(nb.int64, I64, I64, I64, I64, I8, nb.int64, STATES),
     nb.void(nb.int64, I64, I64, I64, F64, I8, nb.int64, WEIGHED_STATES),
+    allocates=True,
 )
 def resumed(mode, code, first, part, weights, gaps, weighted, states):  # type: ignore[no-untyped-def]
     """``unbounded`` that goes on from ``states`` [partitions, length + 1], where earlier events have left them, and leaves them there."""
@@ -181,7 +184,7 @@ def resumed(mode, code, first, part, weights, gaps, weighted, states):  # type: 
             _step_group(mode, code, weights, begin, end, gaps, length, weighted, state, gain)
 
 
-@nb.njit(cache=True, nogil=True)
+@inner()
 def _push(mode, code, weights, begin, end, gaps, length, weighted, matrix, gain):  # type: ignore[no-untyped-def]
     """``matrix`` times the group's transition matrix: what ``_step_row`` and ``_step_group`` do to each of its rows."""
     zero = zero_of(mode, weights[0])
@@ -205,7 +208,7 @@ def _push(mode, code, weights, begin, end, gaps, length, weighted, matrix, gain)
                     matrix[i, j] = plus(mode, matrix[i, j], gain_i)
 
 
-@nb.njit(cache=True, nogil=True)
+@inner()
 def _pull_row(mode, word, weight, gaps, length, weighted, matrix, zero):  # type: ignore[no-untyped-def]
     """A group of one row, in place, left to right."""
     for j in range(1, length + 1):
@@ -221,7 +224,7 @@ def _pull_row(mode, word, weight, gaps, length, weighted, matrix, zero):  # type
                 matrix[j, k] = plus(mode, matrix[j, k], matrix[j, k])
 
 
-@nb.njit(cache=True, nogil=True)
+@inner()
 def _pull(mode, code, weights, begin, end, gaps, length, weighted, matrix, ahead):  # type: ignore[no-untyped-def]
     """The group's transition matrix times ``matrix``; rows right to left, as ``_push`` goes left to right.
 
@@ -263,14 +266,14 @@ def _pull(mode, code, weights, begin, end, gaps, length, weighted, matrix, ahead
                 matrix[j, k] = plus(mode, matrix[j, k], ahead[j + 1, k])
 
 
-@nb.njit(cache=True, nogil=True)
+@inner()
 def _unit(mode, matrix, one, zero):  # type: ignore[no-untyped-def]
     matrix[:, :] = zero
     for i in range(len(matrix)):
         matrix[i, i] = one
 
 
-@nb.njit(cache=True, nogil=True)
+@inner()
 def _through(mode, state, matrix, out, zero):  # type: ignore[no-untyped-def]
     """``state`` times an upper triangular matrix, into ``out``."""
     for k in range(len(state)):
@@ -284,6 +287,7 @@ def _through(mode, state, matrix, out, zero):  # type: ignore[no-untyped-def]
 @kernel(
     nb.void(nb.int64, I64, I64, I64, I64, I64, I64, I8, nb.int64, nb.int64, nb.boolean, I64),
     nb.void(nb.int64, I64, I64, I64, I64, I64, F64, I8, nb.int64, nb.int64, nb.boolean, F64),
+    allocates=True,
 )
 def windowed(mode, code, first, part, low, high, weights, gaps, weighted, widest, open_ended, out):  # type: ignore[no-untyped-def]
     """``out[p]``: the aggregate over all matches of partition p inside their windows.

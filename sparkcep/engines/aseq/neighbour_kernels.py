@@ -17,6 +17,7 @@ from numba import types
 from sparkcep.engines.aseq.kernels import LOOP, RESET
 from sparkcep.engines.aseq.semiring import LEAST, MAX, plus, times
 from sparkcep.engines.aseq.structures import Compared, Groups, Held, Positions
+from sparkcep.engines.inner_kernel import inner
 from sparkcep.engines.kernel import kernel
 from sparkcep.engines.kernel_types import F64, I8, I64, I64X2, structure
 
@@ -27,7 +28,7 @@ EQ, NE, LT, LE, GT, GE, PAIR = range(7)
 """How the sides of a condition are compared; PAIR: their sum is the number of a bit."""
 
 
-@nb.njit(cache=True, nogil=True)
+@inner()
 def _follows(compared, links, r, before):  # type: ignore[no-untyped-def]
     """Whether row ``r`` may follow ``before`` in a closure; NULL (MAX) satisfies nothing."""
     comparisons, each, previous, holds = compared
@@ -57,7 +58,7 @@ def _follows(compared, links, r, before):  # type: ignore[no-untyped-def]
     return True
 
 
-@nb.njit(cache=True, nogil=True)
+@inner()
 def _sum(mode, compared, links, r, rows, values, count, zero):  # type: ignore[no-untyped-def]
     total = zero
     for i in range(count):
@@ -66,7 +67,7 @@ def _sum(mode, compared, links, r, rows, values, count, zero):  # type: ignore[n
     return total
 
 
-@nb.njit(cache=True, nogil=True)
+@inner(allocates=True)
 def _from(mode, groups, begin, end, weights, positions, compared, held, zero, one):  # type: ignore[no-untyped-def]
     """The aggregate over matches in the groups ``begin`` … ``end - 1``. In a window only ``begin`` may hold first events."""
     code, first = groups.code, groups.first
@@ -111,6 +112,7 @@ def _from(mode, groups, begin, end, weights, positions, compared, held, zero, on
 @kernel(
     nb.void(nb.int64, GROUPS, I64, POSITIONS, COMPARED, nb.int64, I64),
     nb.void(nb.int64, GROUPS, F64, POSITIONS, COMPARED, nb.int64, F64),
+    allocates=True,
 )
 def neighbours(mode, groups, weights, positions, compared, most, out):  # type: ignore[no-untyped-def]
     """``out[p]`` += the aggregate over all matches of partition p.

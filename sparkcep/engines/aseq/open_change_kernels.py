@@ -19,6 +19,7 @@ from sparkcep.engines.kernel import kernel
 @kernel(
     nb.void(I64, I64, I64, I64, I64, I64, I64, I64, I64, I64),
     nb.void(I64, I64, I64, I64, I64, I64, F64, F64, I64, I64),
+    allocates=True,
 )
 def borders(code, first, moment_part, low, high, part, time, deadline, starts, ends):  # type: ignore[no-untyped-def]
     """Per moment: matches start in groups before ``starts[m]`` and end in groups from ``ends[m]`` on; both in ``low[m]`` … ``high[m]``.
@@ -62,6 +63,7 @@ def borders(code, first, moment_part, low, high, part, time, deadline, starts, e
 @kernel(
     nb.void(nb.int64, I64, I64, I64, I64, I64, I64, I64, I8, nb.int64, nb.int64, I64),
     nb.void(nb.int64, I64, I64, I64, I64, I64, I64, F64, I8, nb.int64, nb.int64, F64),
+    allocates=True,
 )
 def alive_between(mode, code, first, low, high, starts, ends, weights, gaps, weighted, widest, out):  # type: ignore[no-untyped-def]
     """``out[m]``: like ``change_kernels.alive``, over the matches that start before ``starts[m]`` and end from ``ends[m]`` on.

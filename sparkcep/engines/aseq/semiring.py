@@ -8,29 +8,30 @@ FLOAT: sums of doubles. Any greater mode is a modulus below 2^31.
 
 from __future__ import annotations
 
-import numba as nb
 import numpy as np
 from llvmlite import ir
 from numba import types
 from numba.extending import intrinsic
 
+from sparkcep.engines.inner_kernel import inner
+
 SATURATING, LEAST, FLOAT = 0, 1, 2
 MAX = np.iinfo(np.int64).max
 
 
-@nb.njit(cache=True, nogil=True)
+@inner()
 def zero_of(mode, like):  # type: ignore[no-untyped-def]
     """The additive identity (no match), in the type of ``like``."""
     return like * 0 + MAX if mode == LEAST else like * 0
 
 
-@nb.njit(cache=True, nogil=True)
+@inner()
 def one_of(mode, like):  # type: ignore[no-untyped-def]
     """The multiplicative identity (the empty match), in the type of ``like``."""
     return like * 0 if mode == LEAST else like * 0 + 1
 
 
-@nb.njit(cache=True, nogil=True)
+@inner()
 def plus(mode, a, b):  # type: ignore[no-untyped-def]
     """Alternatives."""
     if mode == LEAST:
@@ -40,7 +41,7 @@ def plus(mode, a, b):  # type: ignore[no-untyped-def]
     return _sum(a, b)
 
 
-@nb.njit(cache=True, nogil=True)
+@inner()
 def times(mode, a, b):  # type: ignore[no-untyped-def]
     """One after the other. Zero times infinity is zero: there is no such path."""
     if mode == LEAST:

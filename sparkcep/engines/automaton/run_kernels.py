@@ -50,14 +50,12 @@ from sparkcep.engines.automaton.codes import (
     WORK,
 )
 from sparkcep.engines.automaton.kernel_types import GIVEN
+from sparkcep.engines.inner_kernel import inner
 from sparkcep.engines.kernel import kernel
-from sparkcep.engines.kernel_types import I64, INNER
+from sparkcep.engines.kernel_types import I64
 from sparkcep.engines.row_match.codes import TRUE
 
 L = nb.int64
-
-HOT = INNER | {"forceinline": True}
-"""Options of what every event passes through: a call would copy all that is given, some 2 KB."""
 
 
 @nb.njit(inline="always")
@@ -92,7 +90,7 @@ def failed(status, i, g):  # type: ignore[no-untyped-def]
     return -1
 
 
-@nb.njit(L(L, L, L, L, L, L, GIVEN), **HOT)
+@inner(L(L, L, L, L, L, L, GIVEN), forceinline=True)
 def step(i, row, run, side, first, end, g):  # type: ignore[no-untyped-def]
     """The run taken over the arc, at the end of the group if it is new. The group's new end, -1: see P_STATUS."""
     runs, position = g.runs, g.position
@@ -115,7 +113,7 @@ def step(i, row, run, side, first, end, g):  # type: ignore[no-untyped-def]
     return end + 1
 
 
-@nb.njit(L(L, L, L, L, L, L, GIVEN), **INNER)
+@inner(L(L, L, L, L, L, L, GIVEN))
 def leap(last, row, side, first, new, end, g):  # type: ignore[no-untyped-def]
     """The group with all that arcs without an event lead to: ε-arcs of the runs from ``new`` on; with ``last`` WINDOW arcs at the window's
     end, of all."""
@@ -201,7 +199,7 @@ def meet(run, begins, row, side, first, end, g):  # type: ignore[no-untyped-def]
     return end
 
 
-@nb.njit(L(L, L, L, L, L, L, GIVEN), **HOT)
+@inner(L(L, L, L, L, L, L, GIVEN), forceinline=True)
 def group(source, low, high, row, side, first, g):  # type: ignore[no-untyped-def]
     """The runs of one start (``lists[source]``, ``low`` … ``high`` - 1) meet an event. They stand in ``lists[side]`` from ``first`` on; their end,
     or -1: see P_STATUS."""
@@ -221,7 +219,7 @@ def group(source, low, high, row, side, first, g):  # type: ignore[no-untyped-de
     return kept(row, side, first, end, g)
 
 
-@nb.njit(L(L, L, L, L, L, L, GIVEN), **INNER)
+@inner(L(L, L, L, L, L, L, GIVEN))
 def over(source, low, high, row, side, first, g):  # type: ignore[no-untyped-def]
     """The window of the runs of one start has passed before ``row``: arcs at its end fire. ``first``, or -1: see P_STATUS."""
     runs, position, used = g.runs, g.position, g.position[P_USED]
@@ -239,7 +237,7 @@ def over(source, low, high, row, side, first, g):  # type: ignore[no-untyped-def
     return first
 
 
-@nb.njit(L(L, L, GIVEN), **HOT)
+@inner(L(L, L, GIVEN), forceinline=True)
 def walk(row, time, g):  # type: ignore[no-untyped-def]
     """All runs alive meet the event, or the end of their windows. How many are alive then (in the other list), or -1: see P_STATUS."""
     runs, side, alive = g.runs, g.position[P_SIDE], g.position[P_ALIVE]
@@ -304,7 +302,7 @@ def counted(g):  # type: ignore[no-untyped-def]
         g.tally.alive[g.runs.state[g.runs.lists[position[P_SIDE], k]]] += 1
 
 
-@nb.njit(nb.void(L, GIVEN), **INNER)
+@inner(nb.void(L, GIVEN))
 def change(row, g):  # type: ignore[no-untyped-def]
     """The runs alive stay in the log as they are; those of the next partition, which begins with the event, are alive."""
     position, runs, resumed = g.position, g.runs, g.resumed
@@ -352,7 +350,7 @@ def undo(used, found, soonest, g):  # type: ignore[no-untyped-def]
     counted(g)
 
 
-@nb.njit(L(GIVEN, L, I64), **INNER)
+@inner(L(GIVEN, L, I64))
 def run(g, until, saved):  # type: ignore[no-untyped-def]
     """Events from P_ROW up to ``until`` (one more than there are: the input ends behind them). DONE; or why it stopped, with the state as it
     was before the event at P_ROW, which a further call takes up. ``saved`` [2 * arcs]: room for the counts of arcs."""

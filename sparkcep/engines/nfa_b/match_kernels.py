@@ -9,7 +9,9 @@ from __future__ import annotations
 
 import numba as nb
 
-from sparkcep.engines.kernel_types import I32, I64, INNER, LEAN
+from sparkcep.engines.inner_kernel import inner
+from sparkcep.engines.kernel import kernel
+from sparkcep.engines.kernel_types import I32, I64
 from sparkcep.engines.nfa_b.codes import DONE, NOTHING, ROWS_FULL, UNION
 from sparkcep.engines.nfa_b.kernel_types import ENDS, NODES, PARTS, WALK, WRITTEN
 
@@ -18,7 +20,7 @@ W_END, W_TOP, W_DEPTH, W_COMPLETE, W_MATCHES, W_ROWS, W_SIZE = 0, 1, 2, 3, 4, 5,
 written; matches and events written."""
 
 
-@nb.njit(nb.int64(nb.int64, ENDS, NODES, WALK, WRITTEN, I64), **LEAN)
+@kernel(nb.int64(nb.int64, ENDS, NODES, WALK, WRITTEN, I64))
 def write_matches(count, ends, nodes, walk, matches, state):  # type: ignore[no-untyped-def]
     """Write the matches of the ends from ``state[W_END]`` to ``count`` until there is no room: DONE or ROWS_FULL."""
     events, components, left, right, reaches = nodes
@@ -65,7 +67,7 @@ def write_matches(count, ends, nodes, walk, matches, state):  # type: ignore[no-
     return DONE
 
 
-@nb.njit(nb.int64(nb.int64, nb.int64, nb.int64, NODES, I32, I32, PARTS, nb.int64, nb.int64), **INNER)
+@inner(nb.int64(nb.int64, nb.int64, nb.int64, NODES, I32, I32, PARTS, nb.int64, nb.int64))
 def _write_below(root, last, first, nodes, number, todo, parts, filled, mark):  # type: ignore[no-untyped-def]
     """The nodes below ``root`` that reach ``last``, those before others first; how many nodes are written now.
 
@@ -109,7 +111,7 @@ def _write_below(root, last, first, nodes, number, todo, parts, filled, mark):  
     return filled
 
 
-@nb.njit(nb.int64(nb.int64, ENDS, NODES, I32, I32, PARTS, I64), **LEAN)
+@kernel(nb.int64(nb.int64, ENDS, NODES, I32, I32, PARTS, I64))
 def write_parts(count, ends, nodes, number, todo, parts, state):  # type: ignore[no-untyped-def]
     """For each last event the buffer below it, its root last, until there is no room: DONE or ROWS_FULL.
 
@@ -143,7 +145,7 @@ def write_parts(count, ends, nodes, number, todo, parts, state):  # type: ignore
     return result
 
 
-@nb.njit(nb.int64(nb.int64, nb.int64, nb.int64, I32, NODES, I32), **LEAN)
+@kernel(nb.int64(nb.int64, nb.int64, nb.int64, I32, NODES, I32))
 def compacted(count, event, tails, versions, nodes, place):  # type: ignore[no-untyped-def]
     """The buffer without the nodes that no version needs for events from ``event`` on; how many are left.
 

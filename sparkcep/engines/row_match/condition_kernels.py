@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import numba as nb
 
-from sparkcep.engines.kernel_types import INNER
+from sparkcep.engines.inner_kernel import inner
 from sparkcep.engines.row_match.codes import (
     ABS,
     ADD,
@@ -223,7 +223,7 @@ def compute_float(operation, bits, top, stack):  # type: ignore[no-untyped-def]
     return TRUE
 
 
-@nb.njit(nb.int64(nb.int64, CODE, TESTED, TAKEN, WORDS, STACK), **INNER)
+@inner(nb.int64(nb.int64, CODE, TESTED, TAKEN, WORDS, STACK))
 def holds(condition, code, tested, taken, words, stack):  # type: ignore[no-untyped-def]
     """The condition of that number for the row under test: TRUE, FALSE (or NULL), or a fault."""
     operations = code.operations

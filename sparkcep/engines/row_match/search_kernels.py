@@ -11,7 +11,9 @@ from __future__ import annotations
 
 import numba as nb
 
-from sparkcep.engines.kernel_types import I64, INNER, LEAN
+from sparkcep.engines.inner_kernel import inner
+from sparkcep.engines.kernel import kernel
+from sparkcep.engines.kernel_types import I64
 from sparkcep.engines.row_match.codes import (
     BUDGET,
     C_ADDED,
@@ -60,7 +62,7 @@ NO_MATCH = -1
 """What ``first_match`` returns, beside a length; below that: -2 - status."""
 
 
-@nb.njit(nb.int64(START, SETS, TARGETS, CONDITIONS, WORDS, WORKSPACE, I64, I64), **INNER)
+@inner(nb.int64(START, SETS, TARGETS, CONDITIONS, WORDS, WORKSPACE, I64, I64))
 def first_match(start, viable, targets, conditions, words, work, failures, state):  # type: ignore[no-untyped-def]
     """The rows of the preferred match that begins at the row (0: an empty one); its codes are in the path.
 
@@ -142,7 +144,7 @@ def first_match(start, viable, targets, conditions, words, work, failures, state
     return NO_MATCH
 
 
-@nb.njit(nb.boolean(SETS, nb.int64, nb.int64, TARGETS), **INNER)
+@inner(nb.boolean(SETS, nb.int64, nb.int64, TARGETS))
 def may_begin(viable, row, root, targets):  # type: ignore[no-untyped-def]
     """True if the mask bits let a match begin at the row."""
     found = False
@@ -151,9 +153,8 @@ def may_begin(viable, row, root, targets):  # type: ignore[no-untyped-def]
     return found
 
 
-@nb.njit(
+@kernel(
     nb.int64(I64, PROGRESS, SETS, TARGETS, RULES, CONDITIONS, WORDS, LIMITS, WORKSPACE, I64, I64, PATH, FOUND),
-    **LEAN,
 )
 def search(  # type: ignore[no-untyped-def]
     starts, progress, viable, targets, rules, conditions, words, limits, work, failures, state, path, found

@@ -14,7 +14,9 @@ from __future__ import annotations
 import numba as nb
 import numpy as np
 
-from sparkcep.engines.kernel_types import I64, INNER, LEAN, MASKS, U64, U64X2
+from sparkcep.engines.inner_kernel import inner
+from sparkcep.engines.kernel import kernel
+from sparkcep.engines.kernel_types import I64, MASKS, U64, U64X2
 from sparkcep.engines.row_pattern.kernel_types import FOUND, PATH, PROGRESS, RULES, TARGETS, TESTS
 
 SETS = U64X2
@@ -29,7 +31,7 @@ S_ROW, S_PARTITION, S_NUMBER, S_COVERED, S_MATCHES, S_NODES, S_SIZE = 0, 1, 2, 3
 matches so far; and, set by each call, the matches and nodes written."""
 
 
-@nb.njit(nb.int64(MASKS, I64), **LEAN)
+@kernel(nb.int64(MASKS, I64))
 def partition_starts(masks, out):  # type: ignore[no-untyped-def]
     """Writes the first row of every partition; returns how many there are (``out`` may be empty: count only)."""
     found = 0
@@ -41,7 +43,7 @@ def partition_starts(masks, out):  # type: ignore[no-untyped-def]
     return found
 
 
-@nb.njit(nb.void(MASKS, TESTS, U64, SETS), **LEAN)
+@kernel(nb.void(MASKS, TESTS, U64, SETS))
 def viable_narrow(masks, tests, follow, out):  # type: ignore[no-untyped-def]
     """``out[r, 0]``: the viable nodes at row r, from the follow sets (one word)."""
     column, bit = tests
@@ -59,13 +61,13 @@ def viable_narrow(masks, tests, follow, out):  # type: ignore[no-untyped-def]
         after = end if mask & 1 else viable
 
 
-@nb.njit(nb.boolean(SETS, nb.int64, nb.int64), **INNER)
+@inner(nb.boolean(SETS, nb.int64, nb.int64))
 def has(sets, at, node):  # type: ignore[no-untyped-def]
     """True if ``node`` is in the set ``at``."""
     return sets[at, node >> 6] >> np.uint64(node & 63) & np.uint64(1) != 0
 
 
-@nb.njit(nb.void(MASKS, TESTS, TARGETS, SETS), **LEAN)
+@kernel(nb.void(MASKS, TESTS, TARGETS, SETS))
 def viable_wide(masks, tests, targets, out):  # type: ignore[no-untyped-def]
     """``out[r]``: the viable nodes at row r, from the target lists (any number of words)."""
     column, bit = tests
@@ -85,7 +87,7 @@ def viable_wide(masks, tests, targets, out):  # type: ignore[no-untyped-def]
                     break
 
 
-@nb.njit(nb.int64(SETS, nb.int64, nb.int64, TARGETS), **INNER)
+@inner(nb.int64(SETS, nb.int64, nb.int64, TARGETS))
 def choose(viable, at, node, targets):  # type: ignore[no-untyped-def]
     """The most preferred target of ``node`` in the set ``at`` that takes a row or accepts (-1: none, at a root)."""
     start, items = targets.start, targets.items
@@ -148,7 +150,7 @@ def stopped(progress, part, row, number, covered):  # type: ignore[no-untyped-de
     return progress.begin[part + 1], progress.numbers[part + 1], progress.covered[part + 1]
 
 
-@nb.njit(nb.int64(I64, SETS, TARGETS, RULES, PROGRESS, I64, PATH, FOUND), **LEAN)
+@kernel(nb.int64(I64, SETS, TARGETS, RULES, PROGRESS, I64, PATH, FOUND))
 def walk(starts, viable, targets, rules, progress, state, path, found):  # type: ignore[no-untyped-def]
     """Match after match, resumable: node by node into ``path``, match by match into ``found``.
 
