@@ -31,7 +31,8 @@ EQ, NE, LT, LE, GT, GE, PAIR = range(7)
 @inner()
 def _follows(compared, links, r, before):  # type: ignore[no-untyped-def]
     """Whether row ``r`` may follow ``before`` in a closure; NULL (MAX) satisfies nothing."""
-    comparisons, each, previous, holds = compared
+    comparisons, each = compared.operators, compared.each
+    previous, holds = compared.previous, compared.holds
     for c in range(len(comparisons)):
         if not links >> c & 1:
             continue
@@ -71,7 +72,8 @@ def _sum(mode, compared, links, r, rows, values, count, zero):  # type: ignore[n
 def _from(mode, groups, begin, end, weights, positions, compared, held, zero, one):  # type: ignore[no-untyped-def]
     """The aggregate over matches in the groups ``begin`` … ``end - 1``. In a window only ``begin`` may hold first events."""
     code, first = groups.code, groups.first
-    gaps, weighted, inner, links = positions
+    gaps, weighted = positions.gaps, positions.weighted
+    inner, links = positions.inner, positions.links
     kept, values = held
     alone, length = len(groups.low) > 0, len(gaps)
     state, gain = np.full(length + 1, zero), np.full(length + 1, zero)
@@ -119,7 +121,8 @@ def neighbours(mode, groups, weights, positions, compared, most, out):  # type: 
 
     ``most``: rows of a pass, at most.
     """
-    code, first, part, low = groups
+    code, first = groups.code, groups.first
+    part, low = groups.part, groups.low
     one = out.dtype.type(0 if mode == LEAST else 1)
     zero = out.dtype.type(MAX if mode == LEAST else 0)
     size = len(positions.gaps) + 1

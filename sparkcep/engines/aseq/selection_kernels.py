@@ -22,7 +22,7 @@ DE_BRUIJN = np.uint64(0x03F79D71B4CB0A89)
 """Times a power of two, its six highest bits tell which."""
 
 
-@nb.njit(inline="always")
+@inner()
 def word_of(words, r):  # type: ignore[no-untyped-def]
     """Bit t: whether row r passes test t: bit ``bit[t]`` of mask ``column[t]``; where there is one mask, bit t + 1 of it."""
     masks, used, column, bit = words

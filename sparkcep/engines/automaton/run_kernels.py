@@ -58,7 +58,7 @@ from sparkcep.engines.row_match.codes import TRUE
 L = nb.int64
 
 
-@nb.njit(inline="always")
+@inner()
 def act(row, g):  # type: ignore[no-untyped-def]
     """What the event does to the runs of each state. Where arcs are counted, every run is asked."""
     graph, action = g.graph, g.tally.action
@@ -74,7 +74,7 @@ def act(row, g):  # type: ignore[no-untyped-def]
         action[q] = found
 
 
-@nb.njit(inline="always")
+@inner()
 def count(i, taken, g):  # type: ignore[no-untyped-def]
     """Arc i was asked, and taken or not."""
     if len(g.tally.asked) > 0:
@@ -83,14 +83,14 @@ def count(i, taken, g):  # type: ignore[no-untyped-def]
         g.tally.taken[number] += taken
 
 
-@nb.njit(inline="always")
+@inner()
 def failed(status, i, g):  # type: ignore[no-untyped-def]
     """-1, for callers to hand on."""
     g.position[P_STATUS], g.position[P_ARC] = status, g.graph.arcs[i, NUMBER]
     return -1
 
 
-@inner(L(L, L, L, L, L, L, GIVEN), forceinline=True)
+@inner(L(L, L, L, L, L, L, GIVEN))
 def step(i, row, run, side, first, end, g):  # type: ignore[no-untyped-def]
     """The run taken over the arc, at the end of the group if it is new. The group's new end, -1: see P_STATUS."""
     runs, position = g.runs, g.position
@@ -137,7 +137,7 @@ def leap(last, row, side, first, new, end, g):  # type: ignore[no-untyped-def]
     return end
 
 
-@nb.njit(inline="always")
+@inner()
 def accept(row, side, first, end, g):  # type: ignore[no-untyped-def]
     """The runs that stand in final states are matches that end at ``row``. False: no room for them."""
     runs, found, at = g.runs, g.found, g.position[P_FOUND]
@@ -155,7 +155,7 @@ def accept(row, side, first, end, g):  # type: ignore[no-untyped-def]
     return True
 
 
-@nb.njit(inline="always")
+@inner()
 def kept(row, side, first, end, g):  # type: ignore[no-untyped-def]
     """The end of the group without the runs that nothing can take on."""
     runs, at = g.runs, first
@@ -172,7 +172,7 @@ def kept(row, side, first, end, g):  # type: ignore[no-untyped-def]
     return at
 
 
-@nb.njit(inline="always")
+@inner()
 def meet(run, begins, row, side, first, end, g):  # type: ignore[no-untyped-def]
     """One run meets the event: the group's new end, -1: see P_STATUS. ``begins``: it has taken no event so far."""
     graph, q = g.graph, g.runs.state[run]
@@ -199,7 +199,7 @@ def meet(run, begins, row, side, first, end, g):  # type: ignore[no-untyped-def]
     return end
 
 
-@inner(L(L, L, L, L, L, L, GIVEN), forceinline=True)
+@inner(L(L, L, L, L, L, L, GIVEN))
 def group(source, low, high, row, side, first, g):  # type: ignore[no-untyped-def]
     """The runs of one start (``lists[source]``, ``low`` … ``high`` - 1) meet an event. They stand in ``lists[side]`` from ``first`` on; their end,
     or -1: see P_STATUS."""
@@ -237,7 +237,7 @@ def over(source, low, high, row, side, first, g):  # type: ignore[no-untyped-def
     return first
 
 
-@inner(L(L, L, GIVEN), forceinline=True)
+@inner(L(L, L, GIVEN))
 def walk(row, time, g):  # type: ignore[no-untyped-def]
     """All runs alive meet the event, or the end of their windows. How many are alive then (in the other list), or -1: see P_STATUS."""
     runs, side, alive = g.runs, g.position[P_SIDE], g.position[P_ALIVE]
@@ -259,7 +259,7 @@ def walk(row, time, g):  # type: ignore[no-untyped-def]
     return end
 
 
-@nb.njit(inline="always")
+@inner()
 def begin(row, side, alive, g):  # type: ignore[no-untyped-def]
     """The runs that begin with the event, behind the ``alive`` ones of ``lists[side]``. How many are alive then, or -1: see P_STATUS."""
     runs, q, end = g.runs, g.runs.state[0], 1
@@ -277,7 +277,7 @@ def begin(row, side, alive, g):  # type: ignore[no-untyped-def]
     return group(2, 0, end, row, side, alive, g)
 
 
-@nb.njit(inline="always")
+@inner()
 def is_idle(tally):  # type: ignore[no-untyped-def]
     """Whether the event leaves all runs as they are."""
     for q in range(len(tally.action)):  # noqa: SIM110
@@ -286,14 +286,14 @@ def is_idle(tally):  # type: ignore[no-untyped-def]
     return True
 
 
-@nb.njit(inline="always")
+@inner()
 def resumes(row, g):  # type: ignore[no-untyped-def]
     """Whether runs that an earlier turn left go on with the event."""
     part, rows = g.position[P_RESUMED], g.resumed.rows
     return part < len(rows) and rows[part] == row
 
 
-@nb.njit(inline="always")
+@inner()
 def counted(g):  # type: ignore[no-untyped-def]
     """The runs alive of each state, counted again."""
     position = g.position
@@ -317,7 +317,7 @@ def change(row, g):  # type: ignore[no-untyped-def]
     counted(g)
 
 
-@nb.njit(inline="always")
+@inner()
 def take(row, g):  # type: ignore[no-untyped-def]
     """One event; behind the last one the windows of all runs pass. DONE, or why it failed."""
     position, rows = g.position, g.events.masks.shape[1]
@@ -342,7 +342,7 @@ def take(row, g):  # type: ignore[no-untyped-def]
     return RUNS if alive > position[P_MOST] else DONE
 
 
-@nb.njit(inline="always")
+@inner()
 def undo(used, found, soonest, g):  # type: ignore[no-untyped-def]
     """The state as it was before an event that found no room."""
     position = g.position
@@ -350,8 +350,8 @@ def undo(used, found, soonest, g):  # type: ignore[no-untyped-def]
     counted(g)
 
 
-@inner(L(GIVEN, L, I64))
-def run(g, until, saved):  # type: ignore[no-untyped-def]
+@kernel(L(GIVEN, L, I64))
+def advance(g, until, saved):  # type: ignore[no-untyped-def]
     """Events from P_ROW up to ``until`` (one more than there are: the input ends behind them). DONE; or why it stopped, with the state as it
     was before the event at P_ROW, which a further call takes up. ``saved`` [2 * arcs]: room for the counts of arcs."""
     position, asked, taken = g.position, g.tally.asked, g.tally.taken
@@ -370,12 +370,6 @@ def run(g, until, saved):  # type: ignore[no-untyped-def]
             return status
         position[P_ROW] += 1
     return DONE
-
-
-@kernel(L(GIVEN, L, I64))
-def advance(g, until, saved):  # type: ignore[no-untyped-def]
-    """As ``run``; only what is compiled without reference counts is fast."""
-    return run(g, until, saved)
 
 
 @kernel(nb.void(GIVEN))

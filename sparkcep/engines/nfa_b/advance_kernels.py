@@ -60,7 +60,8 @@ from sparkcep.engines.row_match.codes import FALSE, TRUE
 @inner(nb.void(nb.int64, nb.int64, RUNS))
 def copy_run(source, target, runs):  # type: ignore[no-untyped-def]
     """The run's row, a second time."""
-    at, count, tail, reach, since, vectors = runs
+    at, count, tail = runs.at, runs.taken, runs.tail
+    reach, since, vectors = runs.reach, runs.since, runs.vectors
     at[target] = at[source]
     count[target] = count[source]
     tail[target] = tail[source]
@@ -70,7 +71,7 @@ def copy_run(source, target, runs):  # type: ignore[no-untyped-def]
         vectors[target, w] = vectors[source, w]
 
 
-@nb.njit(inline="always")
+@inner()
 def take(which, k, event, run, machine, formulas, runs, nodes, state):  # type: ignore[no-untyped-def]
     """The run takes the event on the edge ``which`` of its component k."""
     runs.tail[run] = node(event, k, nb.int64(runs.tail[run]), nb.int64(runs.reach[run]), nodes, state)
@@ -84,7 +85,7 @@ def begin(k, event, run, machine, formulas, runs, nodes, ends, state):  # type: 
     return settle(k, 1, event, run, machine, formulas, runs, ends, state)
 
 
-@nb.njit(inline="always")
+@inner()
 def start(event, run, machine, formulas, events, runs, nodes, ends, state):  # type: ignore[no-untyped-def]
     """A run starts with the event, if it may: TRUE: it goes on; FALSE: there is none, or it is over; or a fault."""
     runs.tail[run] = NOTHING
@@ -145,8 +146,9 @@ def merged(total, machine, runs, nodes, table, state):  # type: ignore[no-untype
     taken in a closure matter up to its bounds.
     """
     low, high, masks = machine.low, machine.high, machine.masks
-    at, count, tail, reach, _, vectors = runs
-    slot, stamp = table
+    at, count, tail = runs.at, runs.taken, runs.tail
+    reach, vectors = runs.reach, runs.vectors
+    slot, stamp = table.slot, table.stamp
     state[S_EPOCH] += 1
     epoch, limit, kept = state[S_EPOCH], len(slot) - 1, 0
     for run in range(total):
@@ -213,7 +215,7 @@ def resume(first, total, left, runs):  # type: ignore[no-untyped-def]
 def advance(machine, formulas, events, runs, nodes, ends, table, paths, mode, resumed, saved, state):  # type: ignore[no-untyped-def]
     """Read events from ``state[S_EVENT]`` on. Why it stops: see ``codes``."""
     fit, reach = events.fit, runs.reach
-    ignores, merges, chooses = mode
+    ignores, merges, chooses = mode.ignores, mode.merges, mode.chooses
     for event in range(state[S_EVENT], len(fit)):
         state[S_EVENT] = event
         if events.cut[event] & 1 and len(saved.at):

@@ -32,7 +32,7 @@ from sparkcep.engines.nfa_b.run_kernels import breaks, is_preferred
 from sparkcep.engines.row_match.codes import TRUE
 
 
-@nb.njit(inline="always")
+@inner()
 def reserve(chooses, state):  # type: ignore[no-untyped-def]
     """The end that is the next to be written; where matches are chosen it leaves a place for the best before it."""
     if chooses and state[S_BEST] < 0:
@@ -51,7 +51,7 @@ def prefer(before, last, nodes, ends, paths, state):  # type: ignore[no-untyped-
             state[S_BEST] = last
 
 
-@nb.njit(inline="always")
+@inner()
 def choose(before, last, nodes, ends, paths, state):  # type: ignore[no-untyped-def]
     """Keeps the best of the ends from ``before`` on and of the one before them, and the place for it only if there is one."""
     if state[S_ENDS] > before:

@@ -23,9 +23,11 @@ written; matches and events written."""
 @kernel(nb.int64(nb.int64, ENDS, NODES, WALK, WRITTEN, I64))
 def write_matches(count, ends, nodes, walk, matches, state):  # type: ignore[no-untyped-def]
     """Write the matches of the ends from ``state[W_END]`` to ``count`` until there is no room: DONE or ROWS_FULL."""
-    events, components, left, right, reaches = nodes
-    branch, depths, path, named = walk
-    rows, sizes = matches
+    events, components, left = nodes.events, nodes.components, nodes.left
+    right, reaches = nodes.right, nodes.reaches
+    branch, depths = walk.branches, walk.depths
+    path, named = walk.path, walk.named
+    rows, sizes = matches.events, matches.sizes
     top, depth, written, filled = state[W_TOP], state[W_DEPTH], state[W_MATCHES], state[W_ROWS]
     complete = state[W_COMPLETE] != 0
     end = state[W_END]
@@ -73,8 +75,10 @@ def _write_below(root, last, first, nodes, number, todo, parts, filled, mark):  
 
     ``number[i]``: the place of node i among those written, from ``mark`` on (so that it need not be cleared).
     """
-    events, components, left, right, reaches = nodes
-    _, _, names, rows, previous, others = parts
+    events, components, left = nodes.events, nodes.components, nodes.left
+    right, reaches = nodes.right, nodes.reaches
+    names, rows = parts.components, parts.rows
+    previous, others = parts.previous, parts.others
     top = 1
     todo[0] = root
     while top:
@@ -117,7 +121,8 @@ def write_parts(count, ends, nodes, number, todo, parts, state):  # type: ignore
 
     ``number`` [nodes]: less than ``state[W_DEPTH]`` everywhere. ``todo``: room for twice the nodes.
     """
-    last_events, sizes, names, rows, previous, others = parts
+    last_events, sizes, names = parts.last, parts.sizes, parts.components
+    rows, previous, others = parts.rows, parts.previous, parts.others
     end, written, filled, mark = state[W_END], 0, 0, state[W_DEPTH]
     room = nb.int64(len(names))
     result = DONE
@@ -152,7 +157,8 @@ def compacted(count, event, tails, versions, nodes, place):  # type: ignore[no-u
     ``versions[:tails]`` are changed to the nodes' new places; ``place`` [nodes]: room to work. A node is older than
     those that stand behind it, so one walk from the newest to the oldest marks all, one the other way moves them.
     """
-    events, components, left, right, reaches = nodes
+    events, components, left = nodes.events, nodes.components, nodes.left
+    right, reaches = nodes.right, nodes.reaches
     for i in range(count):
         place[i] = 0
     for i in range(tails):

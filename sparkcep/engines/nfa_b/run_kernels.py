@@ -48,7 +48,8 @@ from sparkcep.engines.row_match.word_kernels import call_python, is_null, keyed_
 @inner(nb.int64(nb.int64, nb.int64, nb.int64, I32, FORMULAS, I64X2, I64))
 def formula(edge, event, run, edges, formulas, vectors, state):  # type: ignore[no-untyped-def]
     """Whether the conjuncts on an edge hold for a run and an event: TRUE, FALSE, or a fault (noted in ``state``)."""
-    code, words, stack, path = formulas
+    code, words = formulas.code, formulas.words
+    stack, path = formulas.stack, formulas.path
     tested = Tested(nb.int64(0), event, run - 1, nb.int64(0), nb.int64(words.values.shape[1]), nb.int64(0))
     for c in range(edges[edge], edges[edge + 1]):
         result = holds(c, code, tested, Taken(path, vectors), words, stack)
@@ -97,7 +98,8 @@ def absorb(which, event, run, update_starts, updates, vectors, words):  # type: 
 @inner(nb.int64(nb.int64, nb.int64, nb.int64, nb.int64, NODES, I64))
 def node(event, component, before, reach, nodes, state):  # type: ignore[no-untyped-def]
     """A new node: ``event`` taken by ``component`` behind the node ``before``, whose expired members are left out."""
-    events, components, left, right, reaches = nodes
+    events, components, left = nodes.events, nodes.components, nodes.left
+    right, reaches = nodes.right, nodes.reaches
     while before >= 0 and components[before] == UNION and reaches[right[before]] <= event:
         before = left[before]
     new = state[S_NODES]
@@ -113,7 +115,8 @@ def node(event, component, before, reach, nodes, state):  # type: ignore[no-unty
 @inner(nb.int64(nb.int64, nb.int64, NODES, I64))
 def union(one, other, nodes, state):  # type: ignore[no-untyped-def]
     """A node for two; the one that reaches further on the left."""
-    events, components, left, right, reaches = nodes
+    events, components, left = nodes.events, nodes.components, nodes.left
+    right, reaches = nodes.right, nodes.reaches
     if reaches[one] < reaches[other]:
         one, other = other, one
     new = state[S_NODES]
@@ -206,7 +209,7 @@ def is_preferred(one, other, nodes, paths):  # type: ignore[no-untyped-def]
     """Which of two matches with the same last event is output first: the one that starts first, then takes the earliest
     events, then gives them to the latest components. Their nodes are no unions."""
     events, components, left = nodes.events, nodes.components, nodes.left
-    path, other_path = paths
+    path, other_path = paths.one, paths.other
     size = 0
     while one >= 0:
         path[size] = one

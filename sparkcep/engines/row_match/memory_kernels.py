@@ -47,7 +47,8 @@ LONGEST_PAUSE = 64
 def write_key(node, row, depth, low, high, taken, keys, words, key):  # type: ignore[no-untyped-def]
     """Writes what tells a search from others at ``node`` before ``row``, after ``depth`` rows; returns its length."""
     path, registers = taken
-    same, live, start, items = keys
+    same, live = keys.same, keys.live
+    start, items = keys.start, keys.items
     size, absent = 2, 0
     for i in range(start[live[node]], start[live[node] + 1]):
         kind, held = items[i, 0], registers[depth, items[i, 1]]
@@ -141,7 +142,7 @@ def make_room(entries, epochs, begin, state):  # type: ignore[no-untyped-def]
 @inner(nb.void(MEMORY, nb.int64, nb.int64, nb.int64, I64))
 def remember(memory, size, row, begin, state):  # type: ignore[no-untyped-def]
     """Remembers the key at hand, of a failure before ``row``, in a search that began at row ``begin``."""
-    entries, epochs, key = memory
+    entries, epochs, key = memory.entries, memory.epochs, memory.key
     if 4 * state[C_USED] >= 3 * state[C_CAPACITY]:
         make_room(entries, epochs, begin, state)
     base = base_of(state[C_CAPACITY], state[C_SECOND], state[C_LEAST])
@@ -158,7 +159,7 @@ def remember(memory, size, row, begin, state):  # type: ignore[no-untyped-def]
 @inner(nb.boolean(MEMORY, nb.int64, nb.int64, nb.int64, I64))
 def known(memory, size, row, begin, state):  # type: ignore[no-untyped-def]
     """True if the key at hand is remembered; then it will be for longer."""
-    entries, epochs, key = memory
+    entries, epochs, key = memory.entries, memory.epochs, memory.key
     capacity, second, least = state[C_CAPACITY], state[C_SECOND], state[C_LEAST]
     at = place_of(entries, epochs, key, size, base_of(capacity, second, least), capacity, state[C_EPOCH])
     if epochs[at] == state[C_EPOCH]:

@@ -14,7 +14,7 @@ from sparkcep.engines.row_match.kernel_types import CHANGES, WORDS
 from sparkcep.engines.row_match.word_kernels import bits_of, call_python, float_of, keyed_float, sum_and_carry
 
 
-@nb.njit(inline="always")
+@inner()
 def add_integer(registers, at, word, value):  # type: ignore[no-untyped-def]
     """Adds to a sum of 128 bits."""
     total, carry = sum_and_carry(registers[at, word], value)
@@ -22,13 +22,13 @@ def add_integer(registers, at, word, value):  # type: ignore[no-untyped-def]
     registers[at, word + 1] += (value >> 63) + carry
 
 
-@nb.njit(inline="always")
+@inner()
 def add_float(registers, at, word, value):  # type: ignore[no-untyped-def]
     """Adds to a sum of floats."""
     registers[at, word] = bits_of(float_of(registers[at, word]) + value)
 
 
-@nb.njit(inline="always")
+@inner()
 def keep(registers, at, word, value, least):  # type: ignore[no-untyped-def]
     """The least value so far, or the greatest."""
     held = registers[at, word]

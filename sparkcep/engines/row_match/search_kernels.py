@@ -71,8 +71,9 @@ def first_match(start, viable, targets, conditions, words, work, failures, state
     longer, [variables + 2 * nodes + …], it counts for each node the rows that its condition was asked of, and turned away.
     """
     begin, low, high, number, budget, is_open = start
-    code, changes, keys = conditions
-    frames, taken, stack, memory = work
+    code, changes, keys = conditions.code, conditions.changes, conditions.keys
+    frames, taken = work.frames, work.taken
+    stack, memory = work.stack, work.memory
     path, registers = taken
     first, items = targets.start, targets.items
     conditioned, filled = code.start, changes.slot_start

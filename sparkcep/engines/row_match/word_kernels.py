@@ -89,7 +89,7 @@ def float_key(value):  # type: ignore[no-untyped-def]
     return bits if bits >= 0 else bits ^ SIGN
 
 
-@nb.njit(inline="always")
+@inner()
 def is_null(words, column, row):  # type: ignore[no-untyped-def]
     """True if the column is NULL in the row."""
     return words.nullable[column] >= 0 and words.nulls[words.nullable[column], row]

@@ -46,7 +46,7 @@ def partition_starts(masks, out):  # type: ignore[no-untyped-def]
 @kernel(nb.void(MASKS, TESTS, U64, SETS))
 def viable_narrow(masks, tests, follow, out):  # type: ignore[no-untyped-def]
     """``out[r, 0]``: the viable nodes at row r, from the follow sets (one word)."""
-    column, bit = tests
+    column, bit = tests.column, tests.bit
     rows, positions = masks.shape[1], len(column)
     end = out[rows, 0]
     after = end
@@ -70,7 +70,7 @@ def has(sets, at, node):  # type: ignore[no-untyped-def]
 @kernel(nb.void(MASKS, TESTS, TARGETS, SETS))
 def viable_wide(masks, tests, targets, out):  # type: ignore[no-untyped-def]
     """``out[r]``: the viable nodes at row r, from the target lists (any number of words)."""
-    column, bit = tests
+    column, bit = tests.column, tests.bit
     rows, positions = masks.shape[1], len(column)
     nodes = len(targets.codes)
     for r in range(rows - 1, -1, -1):
@@ -102,7 +102,7 @@ def choose(viable, at, node, targets):  # type: ignore[no-untyped-def]
         node = chosen
 
 
-@nb.njit(inline="always")
+@inner()
 def write_match(found, at, node, number, low, high):  # type: ignore[no-untyped-def]
     """A match of the partition ``low`` … ``high`` - 1, from ``node`` on."""
     found.node[at] = node
@@ -111,7 +111,7 @@ def write_match(found, at, node, number, low, high):  # type: ignore[no-untyped-
     found.high[at] = high
 
 
-@nb.njit(inline="always")
+@inner()
 def write_node(path, at, row, code, back):  # type: ignore[no-untyped-def]
     """A node of a match; ``back``: the one before, or -1."""
     path.row[at] = row
@@ -119,13 +119,13 @@ def write_node(path, at, row, code, back):  # type: ignore[no-untyped-def]
     path.back[at] = back
 
 
-@nb.njit(inline="always")
+@inner()
 def goes_to(rules, code, target):  # type: ignore[no-untyped-def]
     """Whether SKIP TO leads to a row with this code, given the row it would lead to so far, or -1."""
     return rules.skip_to[code] and (target < 0 or rules.skip == SKIP_LAST)
 
 
-@nb.njit(inline="always")
+@inner()
 def skipped(rules, row, target):  # type: ignore[no-untyped-def]
     """DONE, or why the search cannot go on behind a match that begins at ``row``."""
     if rules.skip < SKIP_FIRST or target > row:
@@ -133,13 +133,13 @@ def skipped(rules, row, target):  # type: ignore[no-untyped-def]
     return SKIP_ABSENT if target < 0 else SKIP_TO_START
 
 
-@nb.njit(inline="always")
+@inner()
 def row_after(rules, row, end, target):  # type: ignore[no-untyped-def]
     """Where the search goes on behind a match of the rows ``row`` … ``end`` - 1."""
     return end if rules.skip == SKIP_PAST_LAST_ROW else row + 1 if rules.skip == SKIP_NEXT_ROW else target
 
 
-@nb.njit(inline="always")
+@inner()
 def stopped(progress, part, row, number, covered):  # type: ignore[no-untyped-def]
     """Notes how far the partition has been searched; returns where the next one begins: (row, number, covered)."""
     if len(progress.begin) == 0:

@@ -38,7 +38,7 @@ def reach(masks, tests, targets, initial, tried, taken, ends):  # type: ignore[n
 
     Partial matches begin at every row (``initial``: at the first of a partition alone).
     """
-    column, bit = tests
+    column, bit = tests.column, tests.bit
     rows, positions, nodes = masks.shape[1], len(column), len(targets.codes)
     at, after = np.zeros(nodes + 2, nb.boolean), np.zeros(nodes + 2, nb.boolean)
     stack = np.empty(len(targets.items) + nodes + 4, nb.int64)
