@@ -14,7 +14,7 @@ import numba as nb
 import numpy as np
 
 from sparkcep.engines.aseq.events import Coded
-from sparkcep.engines.aseq.kernels import I64, RESET
+from sparkcep.engines.aseq.kernels import I64, RESET, copy
 from sparkcep.engines.aseq.semiring import SATURATING, plus
 from sparkcep.engines.inner_kernel import inner
 from sparkcep.engines.kernel import kernel
@@ -36,7 +36,7 @@ def sem(coded: Coded) -> tuple[int, int]:
 @inner()
 def _update(code, begin, end, length, before, counter):  # type: ignore[no-untyped-def]
     """One group of concurrent events (Lemma 1): count(p_j) += count(p_j-1); a negated event resets (Lemma 6)."""
-    before[:] = counter
+    copy(counter, before)
     for r in range(begin, end):
         for j in range(1, length):
             if (code[r] >> (RESET + j)) & 1:

@@ -14,12 +14,12 @@ import numba as nb
 import numpy as np
 from numba import types
 
-from sparkcep.engines.aseq.kernels import LOOP, RESET
-from sparkcep.engines.aseq.semiring import LEAST, MAX, plus, times
+from sparkcep.engines.aseq.kernels import LOOP, RESET, copy
+from sparkcep.engines.aseq.semiring import MAX, one_of, plus, times, zero_of
 from sparkcep.engines.aseq.structures import Compared, Groups, Held, Positions
 from sparkcep.engines.inner_kernel import inner
 from sparkcep.engines.kernel import kernel
-from sparkcep.engines.kernel_types import F64, I8, I64, I64X2, structure
+from sparkcep.engines.kernel_types import I8, I64, I64X2, structure
 
 GROUPS = structure(Groups, I64, I64, I64, I64)
 POSITIONS = structure(Positions, I8, nb.int64, I8, I64)
@@ -73,23 +73,23 @@ def _from(mode, groups, begin, end, weights, positions, compared, held, zero, on
     """The aggregate over matches in the groups ``begin`` … ``end - 1``. In a window only ``begin`` may hold first events."""
     code, first = groups.code, groups.first
     gaps, weighted = positions.gaps, positions.weighted
-    inner, links = positions.inner, positions.links
+    goes_on, links = positions.inner, positions.links
     kept, values = held
     alone, length = len(groups.low) > 0, len(gaps)
-    state, gain = np.full(length + 1, zero), np.full(length + 1, zero)
+    state, gain = np.full(length + 1, zero, np.int64), np.full(length + 1, zero, np.int64)
     count, taken = np.zeros(length + 1, np.int64), np.zeros(length + 1, np.int64)
     state[0] = one
     for g in range(begin, end):
         gain[:] = zero
         resets = np.int64(0)
-        taken[:] = count
+        copy(count, taken)
         for r in range(first[g], first[g + 1]):
             resets |= code[r]
             for j in range(length, 0, -1):
                 if not code[r] >> (j - 1) & 1:
                     continue
                 start = state[j - 1]
-                if inner[j - 1]:
+                if goes_on[j - 1]:
                     start = _sum(mode, compared, links[j - 1], r, kept[j - 1], values[j - 1], count[j - 1], zero)
                 if j == weighted:
                     start = times(mode, start, weights[r])
@@ -101,7 +101,7 @@ def _from(mode, groups, begin, end, weights, positions, compared, held, zero, on
                     kept[j, taken[j]] = r
                     values[j, taken[j]] = start
                     taken[j] += 1
-        count[:] = taken
+        copy(taken, count)
         for j in range(1, length + 1):
             if j < length and resets >> (RESET + j) & 1:
                 state[j] = zero
@@ -113,7 +113,6 @@ def _from(mode, groups, begin, end, weights, positions, compared, held, zero, on
 
 @kernel(
     nb.void(nb.int64, GROUPS, I64, POSITIONS, COMPARED, nb.int64, I64),
-    nb.void(nb.int64, GROUPS, F64, POSITIONS, COMPARED, nb.int64, F64),
     allocates=True,
 )
 def neighbours(mode, groups, weights, positions, compared, most, out):  # type: ignore[no-untyped-def]
@@ -123,10 +122,9 @@ def neighbours(mode, groups, weights, positions, compared, most, out):  # type: 
     """
     code, first = groups.code, groups.first
     part, low = groups.part, groups.low
-    one = out.dtype.type(0 if mode == LEAST else 1)
-    zero = out.dtype.type(MAX if mode == LEAST else 0)
+    one, zero = one_of(mode), zero_of(mode)
     size = len(positions.gaps) + 1
-    held = Held(np.empty((size, most), np.int64), np.empty((size, most), out.dtype))
+    held = Held(np.empty((size, most), np.int64), np.empty((size, most), np.int64))
     end = 0
     for begin in range(len(part)):
         p = part[begin]
