@@ -39,7 +39,7 @@ from sparkcep.engines.row_match.structures import Taken, Tested
 from sparkcep.engines.row_match.word_kernels import call_python, is_null
 
 
-@inner()
+@inner(forceinline=True)
 def waits(i, row, g):  # type: ignore[no-untyped-def]
     """Whether the bit of arc i is set in the row."""
     arcs = g.graph.arcs
@@ -53,7 +53,7 @@ def said(condition, i, row, run, g):  # type: ignore[no-untyped-def]
     return holds(condition, g.code, tested, Taken(g.path, g.runs.registers), g.words, g.stack)
 
 
-@inner()
+@inner(forceinline=True)
 def side(t, at, row, run, g):  # type: ignore[no-untyped-def]
     """The word of a test's side, and whether there is one."""
     tests = g.graph.tests
@@ -65,7 +65,7 @@ def side(t, at, row, run, g):  # type: ignore[no-untyped-def]
     return which, True
 
 
-@inner()
+@inner(forceinline=True)
 def passes(t, row, run, g):  # type: ignore[no-untyped-def]
     """What a test says."""
     left, one = side(t, T_LEFT, row, run, g)
@@ -74,7 +74,7 @@ def passes(t, row, run, g):  # type: ignore[no-untyped-def]
     return one and other and g.graph.tests[t, T_WHEN] & found != 0
 
 
-@inner()
+@inner(forceinline=True)
 def fence(i, row, run, g):  # type: ignore[no-untyped-def]
     """What the arc's condition says of the run and the row: TRUE, FALSE (or NULL), or a fault."""
     arcs = g.graph.arcs
@@ -85,7 +85,7 @@ def fence(i, row, run, g):  # type: ignore[no-untyped-def]
     return TRUE if condition < 0 else said(condition, i, row, run, g)
 
 
-@inner()
+@inner(forceinline=True)
 def added(m, run, new, g):  # type: ignore[no-untyped-def]
     """ADD_CONSTANT."""
     moves, registers = g.graph.moves, g.runs.registers
@@ -99,7 +99,7 @@ def added(m, run, new, g):  # type: ignore[no-untyped-def]
     return TRUE
 
 
-@inner()
+@inner(forceinline=True)
 def copied(m, row, new, g):  # type: ignore[no-untyped-def]
     """COPY_COLUMN."""
     moves, registers = g.graph.moves, g.runs.registers
@@ -131,7 +131,7 @@ def computed(m, i, row, run, new, g):  # type: ignore[no-untyped-def]
     return TRUE
 
 
-@inner()
+@inner(forceinline=True)
 def transfer(i, row, run, new, g):  # type: ignore[no-untyped-def]
     """The registers of run ``new``: those of ``run`` after the arc. TRUE, or a fault."""
     moves, registers, status = g.graph.moves, g.runs.registers, TRUE
@@ -150,7 +150,7 @@ def transfer(i, row, run, new, g):  # type: ignore[no-untyped-def]
     return TRUE
 
 
-@inner()
+@inner(forceinline=True)
 def same(one, other, runs):  # type: ignore[no-untyped-def]
     """Whether two runs of one start are the same description."""
     if runs.state[one] != runs.state[other]:
@@ -175,7 +175,7 @@ def place(run, epoch, g):  # type: ignore[no-untyped-def]
     return at
 
 
-@inner()
+@inner(forceinline=True)
 def is_known(run, side, first, end, g):  # type: ignore[no-untyped-def]
     """Whether a run equal to ``run`` stands in ``lists[side]`` between ``first`` and ``end``, the group of one start."""
     lists, memory, position = g.runs.lists, g.memory, g.position

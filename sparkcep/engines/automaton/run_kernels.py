@@ -58,7 +58,7 @@ from sparkcep.engines.row_match.codes import TRUE
 L = nb.int64
 
 
-@inner()
+@inner(forceinline=True)
 def act(row, g):  # type: ignore[no-untyped-def]
     """What the event does to the runs of each state. Where arcs are counted, every run is asked."""
     graph, action = g.graph, g.tally.action
@@ -74,7 +74,7 @@ def act(row, g):  # type: ignore[no-untyped-def]
         action[q] = found
 
 
-@inner()
+@inner(forceinline=True)
 def count(i, taken, g):  # type: ignore[no-untyped-def]
     """Arc i was asked, and taken or not."""
     if len(g.tally.asked) > 0:
@@ -83,14 +83,14 @@ def count(i, taken, g):  # type: ignore[no-untyped-def]
         g.tally.taken[number] += taken
 
 
-@inner()
+@inner(forceinline=True)
 def failed(status, i, g):  # type: ignore[no-untyped-def]
     """-1, for callers to hand on."""
     g.position[P_STATUS], g.position[P_ARC] = status, g.graph.arcs[i, NUMBER]
     return -1
 
 
-@inner(L(L, L, L, L, L, L, GIVEN))
+@inner(L(L, L, L, L, L, L, GIVEN), forceinline=True)
 def step(i, row, run, side, first, end, g):  # type: ignore[no-untyped-def]
     """The run taken over the arc, at the end of the group if it is new. The group's new end, -1: see P_STATUS."""
     runs, position = g.runs, g.position
@@ -137,7 +137,7 @@ def leap(last, row, side, first, new, end, g):  # type: ignore[no-untyped-def]
     return end
 
 
-@inner()
+@inner(forceinline=True)
 def accept(row, side, first, end, g):  # type: ignore[no-untyped-def]
     """The runs that stand in final states are matches that end at ``row``. False: no room for them."""
     runs, found, at = g.runs, g.found, g.position[P_FOUND]
@@ -155,7 +155,7 @@ def accept(row, side, first, end, g):  # type: ignore[no-untyped-def]
     return True
 
 
-@inner()
+@inner(forceinline=True)
 def kept(row, side, first, end, g):  # type: ignore[no-untyped-def]
     """The end of the group without the runs that nothing can take on."""
     runs, at = g.runs, first
@@ -172,7 +172,7 @@ def kept(row, side, first, end, g):  # type: ignore[no-untyped-def]
     return at
 
 
-@inner()
+@inner(forceinline=True)
 def meet(run, begins, row, side, first, end, g):  # type: ignore[no-untyped-def]
     """One run meets the event: the group's new end, -1: see P_STATUS. ``begins``: it has taken no event so far."""
     graph, q = g.graph, g.runs.state[run]
@@ -199,7 +199,7 @@ def meet(run, begins, row, side, first, end, g):  # type: ignore[no-untyped-def]
     return end
 
 
-@inner(L(L, L, L, L, L, L, GIVEN))
+@inner(L(L, L, L, L, L, L, GIVEN), forceinline=True)
 def group(source, low, high, row, side, first, g):  # type: ignore[no-untyped-def]
     """The runs of one start (``lists[source]``, ``low`` … ``high`` - 1) meet an event. They stand in ``lists[side]`` from ``first`` on; their end,
     or -1: see P_STATUS."""
@@ -277,7 +277,7 @@ def begin(row, side, alive, g):  # type: ignore[no-untyped-def]
     return group(2, 0, end, row, side, alive, g)
 
 
-@inner()
+@inner(forceinline=True)
 def is_idle(tally):  # type: ignore[no-untyped-def]
     """Whether the event leaves all runs as they are."""
     for q in range(len(tally.action)):  # noqa: SIM110
@@ -286,7 +286,7 @@ def is_idle(tally):  # type: ignore[no-untyped-def]
     return True
 
 
-@inner()
+@inner(forceinline=True)
 def resumes(row, g):  # type: ignore[no-untyped-def]
     """Whether runs that an earlier turn left go on with the event."""
     part, rows = g.position[P_RESUMED], g.resumed.rows
