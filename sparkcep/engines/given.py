@@ -59,7 +59,7 @@ class _Fields(AttributeTemplate):  # type: ignore[misc]
         return values.types[values.fields.index(name)] if name in values.fields else None
 
 
-@lower_getattr_generic(Given)
+@lower_getattr_generic(Given)  # type: ignore[untyped-decorator]
 def _field(context: Any, builder: Any, given: Given, pointer: Any, name: str) -> Any:
     at = given.values.fields.index(name)
     return _read(context, builder, given.values.types[at], _place(builder, pointer, at))
@@ -106,12 +106,12 @@ def _kept(builder: Any, value: Any) -> Any:
     return builder.asm(same, "", "=r,0,~{memory}", [pointer], True)
 
 
-@lower_cast(types.BaseTuple, Given)
+@lower_cast(types.BaseTuple, Given)  # type: ignore[untyped-decorator]
 def _from_values(context: Any, builder: Any, values: types.Type, given: Given, value: Any) -> Any:
     return _kept(builder, value)
 
 
-@unbox(Given)
+@unbox(Given)  # type: ignore[untyped-decorator]
 def _from_python(given: Given, value: Any, c: Any) -> NativeValue:
     native = c.unbox(by_value(given), value)
     return NativeValue(_kept(c.builder, native.value), native.is_error, native.cleanup)

@@ -35,6 +35,11 @@ class Kernel:
         self._compile_for(arguments)
         return self._dispatcher(*arguments)
 
+    @property
+    def waits(self) -> bool:
+        """Whether a signature is not compiled yet."""
+        return bool(self._waiting)
+
     def compile(self) -> None:
         """All signatures, now."""
         for signature in list(self._waiting):
