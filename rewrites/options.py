@@ -10,10 +10,11 @@ from rewrites.bind.event_pattern import BoundEventPattern
 from rewrites.bind.notices import Notice
 from rewrites.bind.row_pattern import BoundRowPattern
 from rewrites.dialect.clause import Clause, Site
+from rewrites.patterns.followers import Binding
 from rewrites.pushdown.aggregate_pushdown import Pushdown
 from rewrites.rules.aseq_functions import FunctionName
 from rewrites.rules.time_shards import Shards
-from rewrites.settings import Evaluation, StreamSettings
+from rewrites.settings import Evaluation, Follows, StreamSettings
 from sparkcep.errors import CepError
 from sparkcep.spec import AnalyzeSpec, MatchSpec, StreamSpec, to_json
 
@@ -26,7 +27,8 @@ class Options:
     ``check`` raises for a MatchSpec that no engine can run. ``keep_null_time``: a NULL event time is an error (else such events are dropped).
     ``aggregate_function`` names a function for a call of ``aseq_count`` or its kin (Spark Connect); None: those that every session has.
     ``disabled``: names of disabled rules. ``explain_rows``: the number of input rows in which EXPLAIN PATTERN counts events.
-    ``analyze``: each clause's counts are wanted too; ``timeline``: the events of its matches one by one.
+    ``analyze``: each clause's counts are wanted too; ``timeline``: the events of its matches one by one. ``follows``: the clauses that are named
+    patterns.
     """
 
     function: Callable[[str], str] | None = None
@@ -39,6 +41,7 @@ class Options:
     analyze: bool = False
     timeline: bool = False
     aggregate_function: FunctionName | None = None
+    follows: tuple[Follows, ...] = ()
 
     def function_of(self, spec: MatchSpec | AnalyzeSpec) -> str | None:
         """The table function that knows ``spec``, where the session has one for each."""
@@ -66,7 +69,8 @@ class RewrittenClause:
 
     ``pushdown``: its block answered by A-Seq, or why not. ``shards``: how its timeline is cut, or why not.
     ``counts``: the query that counts what happens to its rows (empty unless asked for);
-    ``timeline``: the query that lists the events of its matches (the same). ``stream``: how it runs over a stream, if its input is one.
+    ``timeline``: the query that lists the events of its matches (the same). ``stream``: how it runs over a stream, if its input is one;
+    ``binding``: what such a stream follows.
     """
 
     clause: Clause
@@ -80,6 +84,7 @@ class RewrittenClause:
     counts: str = ""
     timeline: str = ""
     stream: StreamSpec | None = None
+    binding: Binding | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -38,11 +38,22 @@ class Evaluation:
 
 
 @dataclass(frozen=True, slots=True)
+class Follows:
+    """The name that a clause's body stands for, and the table that has its versions: over a stream they are followed. ``at``: where the keyword of
+    the clause begins."""
+
+    at: int
+    pattern: str
+    table: str
+
+
+@dataclass(frozen=True, slots=True)
 class StreamSettings:
     """How clauses over streams run. ``late_rows``: what becomes of rows later than the watermark allows. ``retention``: the WITHIN of clauses that
     have none, as text of an interval. ``buckets``: into how many states the partitions of a clause are put; a checkpoint fixes it. ``speculative``:
     matches are emitted before the watermark says that they stand; ``sigma``: how far beyond it, in microseconds (None: however far).
-    ``view`` names a relation that is the stream of a StreamSpec (JSON) over a query (Spark Connect); None: a call of ``cep_stream``.
+    ``patterns``: whether changes of a named pattern reach a running stream. ``view`` names a relation that is the stream of a StreamSpec (JSON)
+    over a query (Spark Connect); None: a call of ``cep_stream``.
     """
 
     late_rows: LateRows = "drop"
@@ -51,6 +62,7 @@ class StreamSettings:
     speculative: bool = False
     sigma: int | None = None
     view: Callable[[str, str], str] | None = None
+    patterns: Literal["follow", "fixed"] = "follow"
 
 
 @dataclass(frozen=True, slots=True)
@@ -254,6 +266,7 @@ STREAM: tuple[Setting, ...] = (
     Setting("late_rows", "sparkcep.stream.lateRows", "", _one_of(get_args(LateRows))),
     Setting("retention", "sparkcep.stream.retention", "", _interval),
     Setting("buckets", "sparkcep.stream.buckets", "", _count),
+    Setting("patterns", "sparkcep.stream.patterns", "", _one_of(["follow", "fixed"])),
 )
 """Those of streams."""
 

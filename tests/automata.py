@@ -6,11 +6,13 @@ Conditions and assignments over events alone become mask bits and columns here, 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import pyarrow as pa
 
 from sparkcep.engines.automaton import engine
+from sparkcep.engines.automaton.graph import ALWAYS
 from sparkcep.spec import automaton as spec
 from sparkcep.spec.event import FirstEvent, LastEvent, WithinTime
 from sparkcep.spec.expression import Call, Constant
@@ -65,6 +67,32 @@ def automaton_spec(
         within=None if automaton.within is None else WithinTime(TIME, DEADLINE),
         max_runs=max_runs,
     )
+
+
+def changing(automaton: Automaton, partitions: Sequence[Sequence[Event]]) -> spec.AutomatonSpec:
+    """The same as periods in which arcs hold."""
+    bounds = sorted({bound for arc in automaton.arcs for bound in arc.valid if bound is not None})
+    periods = tuple(_period(automaton, since) for since in [ALWAYS, *map(int, bounds)])
+    return replace(whole(automaton, partitions), periods=periods)
+
+
+def whole(automaton: Automaton, partitions: Sequence[Sequence[Event]]) -> spec.AutomatonSpec:
+    """The same without lifetimes of arcs; the engine asks all conditions itself."""
+    found = automaton_spec(automaton, partitions)
+    arcs = tuple(
+        replace(arc, bit=None, condition=None if own.when is None else _value(own.when, automaton))
+        for arc, own in zip(found.arcs, automaton.arcs, strict=True)
+    )
+    return replace(found, arcs=arcs, clock=TIME)
+
+
+def _period(automaton: Automaton, since: int) -> spec.Period:
+    def holds(arc: Arc) -> bool:
+        low, high = arc.valid
+        return (low is None or low <= since) and (high is None or since < high)
+
+    numbers = (number for number, arc in enumerate(automaton.arcs) if holds(arc))
+    return spec.Period(since, tuple(numbers), automaton.finals)
 
 
 def events_table(automaton: Automaton, partitions: Sequence[Sequence[Event]]) -> pa.Table:

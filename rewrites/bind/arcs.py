@@ -19,14 +19,16 @@ from rewrites.bind.conditions import Columns
 from rewrites.bind.names import has_query
 from rewrites.bind.operands import EXACT_DIGITS, NotForTheEngine, Operand, OperandBuilder
 from rewrites.bind.relation import Relation, spark_message, suggestion
-from rewrites.bind.stand_in import StandIn, has_parameter, is_constant, is_name
+from rewrites.bind.row_pattern import plain_column
+from rewrites.bind.stand_in import StandIn, filled, has_parameter, is_constant, is_name
 from rewrites.dialect import column_path, span_of
 from rewrites.dialect.clause import Expr
 from rewrites.dialect.nodes import Classifier, MatchNumber, MatchSequenceNumber, Navigation
 from rewrites.sql.source import Source, lambda_names
-from sparkcep.errors import CepAnalysisError, CepUnsupportedError
+from rewrites.sql.transport import carried
+from sparkcep.errors import CepAnalysisError, CepUnsupportedError, Span
 from sparkcep.spec.automaton import Assignment, EventValue, RegisterValue, Value
-from sparkcep.spec.expression import Call, Constant
+from sparkcep.spec.expression import Call, Constant, SparkFunction
 
 EVENT = "event"
 """Where a leaf's value comes from: the event at hand."""
@@ -40,7 +42,8 @@ _ROWS = (exp.Window, Navigation, Classifier, MatchNumber, MatchSequenceNumber)
 
 @dataclass(frozen=True, slots=True)
 class ArcTranslator(OperandBuilder):
-    """The expressions of one arc. ``event``: it takes one, whose columns may be read; ``guard``: SQL that is true of the events it may take."""
+    """The expressions of one arc. ``event``: it takes one, whose columns may be read; ``guard``: SQL that is true of the events it may take.
+    ``whole``: the engine computes all of them, from the input's columns."""
 
     source: Source
     relation: Relation
@@ -49,24 +52,33 @@ class ArcTranslator(OperandBuilder):
     event: bool
     what: str
     guard: str | None = None
+    whole: bool = False
 
     def condition(self, node: exp.Expression) -> Value:
         """A conjunct that reads registers, or stands where there is no event."""
         try:
-            operand = self.boolean(node)
+            return self.emit(self.boolean(node))
         except NotForTheEngine:
-            operand = self.slow(node, None)
-        return self.emit(operand)
+            return self.emit(self.slow(node, None))
+
+    def test(self, text: str, span: Span) -> Value:
+        """SQL of a condition over the input's columns, for the engine."""
+        assert self.relation.expression is not None
+        tree = self.relation.expression(f"SELECT {text}\n AS `r` FROM {self.relation.stand_in}")
+        value: Value = filled(tree, {name: EventValue(name) for name in self.relation.schema.names})
+        if not isinstance(value, SparkFunction):
+            raise CepUnsupportedError(f"{text} for all events of a stream", code="ARC_EXPRESSION", span=span)
+        return value
 
     def assignment(self, register: str, data_type: DataType, value: Expr) -> Assignment:
         """``SET register = value``, brought to the register's type as an INSERT brings it."""
         text = self.source.text(value.span)
         try:
             operand = self.boolean(value.node) if isinstance(data_type, BooleanType) else self.value(value.node)
-            operand = self._fitted(operand, data_type)
+            fitted = self.emit(self._fitted(operand, data_type))
         except NotForTheEngine:
-            operand = self.slow(value.node, data_type)
-        return Assignment(register, self.emit(operand), f"{register} = {text}")
+            fitted = self.emit(self.slow(value.node, data_type))
+        return Assignment(register, fitted, f"{register} = {text}")
 
     def register(self, node: exp.Expression) -> tuple[str, DataType] | None:
         """The register that ``node`` names."""
@@ -100,6 +112,8 @@ class ArcTranslator(OperandBuilder):
 
     def is_leaf(self, node: exp.Expression) -> bool:
         """A register, or an expression over one event, or over nothing."""
+        if self.whole and self.register(node) is None:
+            return plain_column(node, self.relation) is not None or is_constant(node)
         return self.register(node) is not None or not self.reads_registers(node)
 
     def leaf(self, node: exp.Expression) -> Operand:
@@ -107,9 +121,24 @@ class ArcTranslator(OperandBuilder):
         found = self.register(node)
         if found is not None:
             return Operand(found[1], source=RegisterValue(found[0]), carried=True)
+        column = plain_column(node, self.relation) if self.whole else None
+        if column is not None:
+            return Operand(self._read_as_it_is(column, node), source=EventValue(column), carried=True)
         text = self.source.text(span_of(node))
         (data_type,) = self.relation.types_of([(text, span_of(node))])
         return Operand(data_type, None if is_constant(node) else EVENT, text)
+
+    def _read_as_it_is(self, column: str, node: exp.Expression) -> DataType:
+        """The type of a column that the engine reads."""
+        data_type = self.relation.schema[column].dataType
+        if not travels_as_it_is(data_type):
+            raise CepUnsupportedError(
+                f"{self.what} reads {column}, {data_type.simpleString()}",
+                code="ARC_COLUMN",
+                span=span_of(node),
+                hint="compute in a subquery of the stream what the arcs look at",
+            )
+        return data_type
 
     def value(self, node: exp.Expression) -> Operand:
         """As in ``OperandBuilder``, with division of doubles and the sign of numbers."""
@@ -133,6 +162,8 @@ class ArcTranslator(OperandBuilder):
             source: Value = operand.source
             return source
         constant = literal(operand.text, operand.data_type) if operand.at is None else None
+        if constant is None and self.whole:
+            raise NotForTheEngine
         return constant if constant is not None else self._column(operand)
 
     def _column(self, operand: Operand) -> EventValue:
@@ -279,6 +310,12 @@ def storable(kind: DataType, target: DataType) -> bool:
     return (
         families[0] == families[1] != "" or (families[1] == "string" and families[0] != "") or set(families) == {"time"}
     )
+
+
+def travels_as_it_is(data_type: DataType) -> bool:
+    """Whether the engine has a column's values as Spark has them."""
+    name = data_type.simpleString()
+    return carried(data_type) == data_type and not any(part in name for part in ("map<", "variant", "time(", "collate"))
 
 
 def _family(data_type: DataType) -> str:

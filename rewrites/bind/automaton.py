@@ -7,8 +7,9 @@ from dataclasses import dataclass, replace
 
 from pyspark.errors import PySparkException
 from pyspark.sql.types import BooleanType, DataType
+from sqlglot import exp
 
-from rewrites.bind.arcs import ArcTranslator, known_register, literal, storable
+from rewrites.bind.arcs import ArcTranslator, known_register, literal, storable, travels_as_it_is
 from rewrites.bind.conditions import Columns, conjuncts
 from rewrites.bind.names import same_name
 from rewrites.bind.relation import Relation, spark_message
@@ -34,7 +35,8 @@ class BoundAutomaton:
 
     ``order``: (SQL, direction) of each item. ``tests``: the SQL of each bit; ``columns``: SQL text → name of the columns that arcs and registers
     read, ``column_types`` their types. ``ends``: SQL of the time when the window of an event passes, ``ends_type`` its type.
-    ``steps``: for each arc what Spark asks of an event. ``key_filters``: tests of partitions, found by a rule.
+    ``steps``: for each arc what Spark asks of an event. ``key_filters``: tests of partitions, found by a rule. ``whole``: Spark computes nothing for
+    the arcs, so that others may take their places: the engine has all columns that it can read, ``whole`` by name.
     """
 
     relation: Relation
@@ -56,10 +58,14 @@ class BoundAutomaton:
     ends_type: DataType
     text: str
     key_filters: tuple[str, ...] = ()
+    whole: tuple[str, ...] = ()
 
 
-def bind_automaton(clause: MatchAutomatonClause, relation: Relation, source: Source) -> BoundAutomaton:
-    """Resolve a MATCH AUTOMATON clause. Raises CepAnalysisError and CepUnsupportedError with spans."""
+def bind_automaton(
+    clause: MatchAutomatonClause, relation: Relation, source: Source, *, whole: bool = False
+) -> BoundAutomaton:
+    """Resolve a MATCH AUTOMATON clause. ``whole``: the engine computes all that arcs ask. Raises CepAnalysisError and CepUnsupportedError with
+    spans."""
     keys = bind_keys(clause.partition_by, relation, source)
     states = states_of(clause)
     first = clause.order_by[0]
@@ -73,7 +79,7 @@ def bind_automaton(clause: MatchAutomatonClause, relation: Relation, source: Sou
     ends = f"({time}) + {window.length}" if window is not None else f"CAST(NULL AS {time_type.simpleString()})"
     (ends_type,) = relation.types_of([(ends, clause.within.span if clause.within else first.span)])
     binder = _Binder(
-        clause, relation, source, _types(clause, keys, relation, source), Columns("__cep_a"), time, ends, {}, []
+        clause, relation, source, _types(clause, keys, relation, source), Columns("__cep_a"), time, ends, {}, [], whole
     )
     registers = tuple(binder.register(register) for register in clause.registers)
     arcs = tuple(binder.arc(arc, states) for arc in clause.arcs)
@@ -97,6 +103,7 @@ def bind_automaton(clause: MatchAutomatonClause, relation: Relation, source: Sou
         ends=ends,
         ends_type=ends_type,
         text=" ".join(source.text(clause.site.body).split()),
+        whole=tuple(field.name for field in relation.schema if travels_as_it_is(field.dataType)) if whole else (),
     )
 
 
@@ -152,6 +159,7 @@ class _Binder:
     tests: dict[str, int]
     """SQL → bit."""
     steps: list[tuple[tuple[str, str], ...]]
+    whole: bool
 
     def register(self, register: RegisterClause) -> automaton.Register:
         """Its type and its value before the first event."""
@@ -177,16 +185,26 @@ class _Binder:
 
     def _held(self, register: automaton.Register, text: str, data_type: DataType) -> automaton.Register:
         """A value that travels as a column."""
+        if self.whole:
+            raise CepUnsupportedError(
+                f"the register {register.name} {data_type.simpleString()} DEFAULT {text} of a pattern that a stream follows",
+                code="REGISTER_DEFAULT",
+                hint="give it a number, a string or a boolean, or none",
+            )
         return replace(register, column=self.columns.name(f"CAST({text} AS {data_type.simpleString()})", data_type))
 
     def arc(self, arc: Arc, states: States) -> automaton.Arc:
         """The arc with what Spark asks of an event as a bit, and all else as data."""
         what = f"the arc {arc.source.value} -> {arc.target.value}"
-        translator = ArcTranslator(self.source, self.relation, self.registers, self.columns, arc.kind == "event", what)
+        translator = ArcTranslator(
+            self.source, self.relation, self.registers, self.columns, arc.kind == "event", what, whole=self.whole
+        )
         parts = conjuncts(arc.condition.node) if arc.condition else []
         for expr in (arc.condition, *(one.value for one in arc.sets)):
             if expr is not None:
                 translator.check(expr.node)
+        if self.whole:
+            return self._whole(arc, translator, parts, states)
         local = [node for node in parts if arc.kind == "event" and not translator.reads_registers(node)]
         tests = [*self._valid(arc), *((self.source.text(span_of(node)), span_of(node)) for node in local)]
         self._check_booleans(tests, what)
@@ -194,13 +212,37 @@ class _Binder:
         translator = replace(translator, guard=guard if local else None)
         engine = tuple(translator.condition(node) for node in parts if node not in local)
         self.steps.append(_guarded([text for text, _ in tests]))
+        bit = None if guard is None else self.tests.setdefault(guard, len(self.tests))
+        return replace(self._arc(arc, engine, translator, states), bit=bit)
+
+    def _whole(self, arc: Arc, translator: ArcTranslator, parts: list[exp.Expression], states: States) -> automaton.Arc:
+        """The arc with all that it asks as data."""
+        valid = self._valid(arc)
+        if valid and arc.kind == "window_end":
+            raise CepUnsupportedError(
+                "VALID of an arc ON WINDOW END of a pattern that a stream follows",
+                code="ARC_VALID",
+                span=valid[0][1],
+                hint="ALTER PATTERN … ADD ARC … EFFECTIVE FROM …, and DROP ARC … EFFECTIVE FROM …",
+            )
+        local = [span_of(node) for node in parts if not translator.reads_registers(node)]
+        self._check_booleans([*valid, *((self.source.text(span), span) for span in local)], translator.what)
+        tests = (
+            *(translator.test(text, span) for text, span in valid),
+            *(translator.condition(node) for node in parts),
+        )
+        self.steps.append(())
+        return self._arc(arc, tests, translator, states)
+
+    def _arc(
+        self, arc: Arc, tests: tuple[automaton.Value, ...], translator: ArcTranslator, states: States
+    ) -> automaton.Arc:
         return automaton.Arc(
             name=arc.name.value if arc.name else "",
             source=states.spelling(arc.source),
             target=states.spelling(arc.target),
             kind=arc.kind,
-            bit=None if guard is None else self.tests.setdefault(guard, len(self.tests)),
-            condition=engine[0] if len(engine) == 1 else Call("and", engine) if engine else None,
+            condition=tests[0] if len(tests) == 1 else Call("and", tests) if tests else None,
             sets=self._sets(arc.sets, translator),
             text=self.source.text(arc.condition.span) if arc.condition else "",
         )

@@ -55,7 +55,7 @@ class StandIn:
             raise CepAnalysisError(f"{what} is {tree.type}, not boolean", code="CONDITION", span=span_of(node))
         if not isinstance(tree, SparkFunction):
             raise refusal()
-        return Operand(BooleanType(), source=_filled(tree, self._sources()))
+        return Operand(BooleanType(), source=filled(tree, self._sources()))
 
     def tree(
         self, text: str, node: exp.Expression, refusal: Refusal, describe: Describe
@@ -63,7 +63,7 @@ class StandIn:
         """``text`` over the columns as a tree, and its type; errors as ``condition``."""
         tree = self._analysed(text, node, refusal)
         query = f"SELECT {text}\n AS `r` FROM (SELECT {', '.join(self._empty_columns()) or '1'})"
-        return _filled(tree, self._sources()), describe(query)[0].dataType
+        return filled(tree, self._sources()), describe(query)[0].dataType
 
     def _sources(self) -> dict[str, Any]:
         return {name: source for source, (name, _) in self._columns.items()}
@@ -74,7 +74,7 @@ class StandIn:
     def value(self, text: str, node: exp.Expression, data_type: DataType, refusal: Refusal) -> Operand:
         """``text`` over the columns, for ``node``, of a known type. Raises as ``condition``."""
         tree = self._analysed(text, node, refusal)
-        return Operand(data_type, source=_filled(tree, self._sources()))
+        return Operand(data_type, source=filled(tree, self._sources()))
 
     def columns(self) -> list[tuple[str, DataType]]:
         """The stand-in's columns, quoted, and their types."""
@@ -93,7 +93,7 @@ class StandIn:
             raise CepAnalysisError(spark_message(error), code="EXPRESSION", span=span_of(node)) from None
 
 
-def _filled(tree: Any, sources: Mapping[str, Any]) -> Any:
+def filled(tree: Any, sources: Mapping[str, Any]) -> Any:
     """``tree`` with the stand-in's columns replaced, by name, by the engine's sources."""
 
     def fill(node: Any) -> Any:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from rewrites.bind.automaton import BoundAutomaton
+from rewrites.bind.automaton import BoundAutomaton, bind_automaton
 from rewrites.bind.event_pattern import BoundEventPattern
-from rewrites.bind.notices import notices
+from rewrites.bind.notices import Notice, notices
 from rewrites.bind.relation import no_stream
 from rewrites.bind.row_pattern import BoundRowPattern
 from rewrites.bind.stream import bind_automaton_stream, bind_event_stream, bind_row_stream
@@ -18,11 +18,13 @@ from rewrites.emit.event_stream import event_pattern_stream
 from rewrites.emit.row_pattern import row_pattern_spec
 from rewrites.emit.row_stream import row_pattern_stream
 from rewrites.options import Options, RewrittenClause
+from rewrites.patterns.followers import binding
 from rewrites.pushdown.measures import used_by_measures
 from rewrites.pushdown.stream_measures import stream_measures
 from rewrites.rules.prune_fields import Shown
-from rewrites.settings import Evaluation
+from rewrites.settings import Evaluation, Follows
 from rewrites.sql.source import Source
+from sparkcep.errors import CepUnsupportedError
 
 AGGREGATED_BY_SPARK = "over a stream Spark aggregates the matches"
 CUT = "the stream is cut in turns"
@@ -40,7 +42,7 @@ def row_stream(
     spec = row_pattern_spec(bound)
     emitted = row_pattern_stream(bound, spec, streamed, options.stream)
     options.require_engine(emitted.spec, clause.site)
-    found = (*notices(clause), *streamed.notices)
+    found = (*notices(clause), *streamed.notices, *_kept(clause, options))
     return RewrittenClause(clause, bound, spec, emitted.query, found, stream=emitted.spec)
 
 
@@ -70,7 +72,7 @@ def event_stream(
         bound,
         spec,
         emitted.query,
-        streamed.notices,
+        (*streamed.notices, *_kept(clause, options)),
         AGGREGATED_BY_SPARK,
         CUT,
         evaluation,
@@ -109,12 +111,45 @@ def automaton_stream(
     """MATCH AUTOMATON, bound, over a stream. Raises CepError."""
     _refuse(clause, options)
     keep = options.keep_null_time
+    follows, bound, unable = _followed(clause, bound, source, options)
     streamed = bind_automaton_stream(clause, bound, source, keep_null_time=keep)
     spec = replace(automaton_spec(bound), max_runs=options.evaluation.max_partial_matches)
-    emitted = emit_automaton(bound, spec, streamed, options.stream, keep_null_time=keep)
+    emitted = emit_automaton(bound, spec, streamed, options.stream, keep_null_time=keep, follows=follows)
     options.require_engine(emitted.spec, clause.site)
-    found = (*notices(clause), *streamed.notices)
-    return RewrittenClause(clause, bound, spec, emitted.query, found, stream=emitted.spec)
+    found = (*notices(clause), *streamed.notices, *unable)
+    known = emitted.spec.followed
+    bound_for = None if known is None else binding(known.pattern, known.interface, bound)
+    return RewrittenClause(clause, bound, spec, emitted.query, found, stream=emitted.spec, binding=bound_for)
+
+
+def _followed(
+    clause: MatchAutomatonClause, bound: BoundAutomaton, source: Source, options: Options
+) -> tuple[Follows | None, BoundAutomaton, tuple[Notice, ...]]:
+    """The name that a stream follows, with the clause bound for that; or why it does not."""
+    follows = _named(clause, options)
+    if follows is None or options.stream.patterns == "fixed":
+        return None, bound, ()
+    try:
+        if bound.relation.expression is None:
+            raise CepUnsupportedError("following a pattern over Spark Connect", code="CONNECT")
+        return follows, bind_automaton(clause, bound.relation, source, whole=True), ()
+    except CepUnsupportedError as error:
+        return None, bound, (_fixed(clause, follows, error.message, error.hint),)
+
+
+def _named(clause: Clause, options: Options) -> Follows | None:
+    return next((one for one in options.follows if one.at == clause.site.keyword.start), None)
+
+
+def _fixed(clause: Clause, follows: Follows, why: str, hint: str | None = None) -> Notice:
+    text = f"the stream keeps the pattern {follows.pattern} as it is now, whatever ALTER PATTERN makes of it: {why}"
+    return Notice(text, clause.site.keyword, hint or "start it again, with a new checkpointLocation, after a change")
+
+
+def _kept(clause: Clause, options: Options) -> tuple[Notice, ...]:
+    """What is said of a named pattern that is no automaton."""
+    follows = _named(clause, options)
+    return () if follows is None else (_fixed(clause, follows, "streams follow changes of automata alone"),)
 
 
 def _refuse(clause: Clause, options: Options) -> None:

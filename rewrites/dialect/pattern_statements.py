@@ -23,7 +23,7 @@ _STATEMENT = re.compile(
 )
 _CREATE = "CREATE [OR REPLACE] PATTERN [IF NOT EXISTS] name AS ( body ) [COMMENT 'text']"
 _ALTER = "ALTER PATTERN name { ADD ARC … | DROP ARC arc | REPLACE AS ( … ) } [EFFECTIVE FROM timestamp]"
-Change = Literal["add_arc", "drop_arc", "replace"]
+Change = Literal["add_arc", "drop_arc", "replace", "drop_stream"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +47,7 @@ class DropPattern:
 
 @dataclass(frozen=True, slots=True)
 class AlterPattern:
-    """``argument``: the arcs to add from the word ARC on, the arc to drop, or the new body. ``effective``: the time as an expression."""
+    """``argument``: the arcs to add from the word ARC on, the arc or the stream to drop, or the new body. ``effective``: a time, as an expression."""
 
     name: Name
     change: Change
@@ -119,6 +119,8 @@ def _alter(cursor: Cursor) -> AlterPattern:
         if not cursor.at("ARC"):
             cursor.fail("expected ARC", hint=_ALTER)
         change = "add_arc"
+    elif cursor.accept("DROP", "STREAM"):
+        return AlterPattern(name, "drop_stream", cursor.take().span)
     elif cursor.accept("DROP"):
         cursor.expect("ARC", hint=_ALTER)
         change = "drop_arc"

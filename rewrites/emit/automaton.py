@@ -45,6 +45,7 @@ def automaton_spec(bound: BoundAutomaton) -> AutomatonSpec:
         within=_within(bound),
         partition=tuple(_key_column(bound, i) for i in range(len(bound.keys))),
         text=bound.text,
+        clock=TIME if bound.whole else None,
     )
 
 
@@ -77,9 +78,8 @@ def read(bound: BoundAutomaton, spec: AutomatonSpec) -> list[exp.Expression]:
     """The columns that the engine reads, the masks apart, in their encoding for it."""
     types = bound.column_types | {EVENT_TIME: bound.time_type, ENDS: bound.ends_type}
     types |= {_key_column(bound, i): key.data_type for i, key in enumerate(bound.keys)}
-    return [
-        named(encoded(quoted(name), types[name]) if name in types else quoted(name), name) for name in _needed(spec)
-    ]
+    names = dict.fromkeys([*_needed(spec), *bound.whole])
+    return [named(encoded(quoted(name), types[name]) if name in types else quoted(name), name) for name in names]
 
 
 def _windowed(bound: BoundAutomaton, keep_null_time: bool) -> exp.Select:
@@ -132,7 +132,7 @@ def outputs_of(bound: BoundAutomaton) -> list[tuple[Output, DataType]]:
     ]
     if bound.window is not None and bound.window.amount is None:
         found.append((Output("lifetime_end", FirstEvent(ENDS)), bound.ends_type))
-    if len(bound.states.finals) > 1:
+    if len(bound.states.finals) > 1 or bound.whole:
         found.append((Output("final_state", FinalState()), StringType()))
     registers = bound.register_types.items()
     return found + [(Output(name, RegisterValue(name)), data_type) for name, data_type in registers]
@@ -145,7 +145,7 @@ def results(bound: BoundAutomaton) -> list[exp.Expression]:
     if bound.window is not None and bound.window.amount is not None:
         ends = f"{quoted('match_start')} + {bound.window.length}"
     finals = bound.states.finals
-    state = quoted("final_state") if len(finals) > 1 else string(finals[0])
+    state = quoted("final_state") if len(finals) > 1 or bound.whole else string(finals[0])
     return [
         *(raw(quoted(key.name)) for key in bound.keys),
         *(raw(quoted(name)) for name in ("match_start", "match_end")),

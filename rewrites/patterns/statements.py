@@ -7,12 +7,14 @@ the table has transactions; otherwise unless both INSERTs read before either has
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Iterable, Sequence
+from typing import Any
 
 from pyspark.errors import PySparkException
 
-from rewrites.bind.relation import spark_message
+from rewrites.bind.relation import Describe, spark_message
 from rewrites.dialect.clause import ClauseKind, Name
 from rewrites.dialect.pattern_statements import (
     AlterPattern,
@@ -26,7 +28,8 @@ from rewrites.dialect.stored_bodies import check_body
 from rewrites.dialect.tokens import tokenize
 from rewrites.patterns.arcs import with_arcs, without_arc
 from rewrites.patterns.expand import unknown
-from rewrites.patterns.versions import COLUMNS, DROP, PatternStore, Version, in_effect, newest, planned
+from rewrites.patterns.followers import Binding, bindings, followers, rebound, refusal
+from rewrites.patterns.versions import BOUND, COLUMNS, DROP, ENDED, PatternStore, Version, in_effect, newest, planned
 from rewrites.sql.builder import quoted, string
 from rewrites.sql.parameters import positional_name
 from sparkcep.errors import CepAnalysisError, CepError, CepUnsupportedError, Span
@@ -37,20 +40,20 @@ NOTHING = "DROP TEMPORARY FUNCTION IF EXISTS `__sparkcep_nothing`"
 _CHANGED = "[CEP_ANALYSIS_PATTERN_CHANGED] the pattern {} was changed by another session at this moment: run the statement again"
 
 
-def statement_sql(sql: str, statement: PatternStatement, store: PatternStore) -> str:
+def statement_sql(sql: str, statement: PatternStatement, store: PatternStore, describe: Describe) -> str:
     """What Spark gets for ``statement``, which is the text ``sql``. Raises CepError with the place."""
     if isinstance(statement, CreatePattern):
-        return _create(sql, statement, store)
+        return _create(sql, statement, store, describe)
     if isinstance(statement, DropPattern):
         return _drop(statement, store)
     if isinstance(statement, AlterPattern):
-        return _alter(sql, statement, store)
+        return _alter(sql, statement, store, describe)
     if isinstance(statement, ShowPatterns):
         return _show(statement, store)
     return _describe(statement, store)
 
 
-def _create(sql: str, statement: CreatePattern, store: PatternStore) -> str:
+def _create(sql: str, statement: CreatePattern, store: PatternStore, describe: Describe) -> str:
     body, clause = _checked(sql, statement.body, statement.name)
     versions, _ = store.versions(statement.name.value)
     current = newest(versions)
@@ -65,7 +68,8 @@ def _create(sql: str, statement: CreatePattern, store: PatternStore) -> str:
         )
     row = (statement.name.value, "replace" if current else "create", clause, body, statement.comment)
     expected = None if statement.replace else _highest(versions)
-    insert = _insert(store, row, expected=expected, silently=statement.if_not_exists)
+    bound = bindings(store.following(statement.name.value), body, describe, statement.name.span) if current else ()
+    insert = _insert(store, row, expected=expected, silently=statement.if_not_exists, bound=bound)
     return insert if store.exists else f"BEGIN\n{store.creation};\n{insert};\nEND"
 
 
@@ -73,13 +77,18 @@ def _drop(statement: DropPattern, store: PatternStore) -> str:
     versions, _ = store.versions(statement.name.value)
     current = newest(versions)
     if current is not None:
+        for one in followers(store.following(current.pattern)):
+            if one.streams:
+                raise refusal(one, "it cannot be dropped", statement.name.span)
         return _insert(store, (current.pattern, DROP, current.clause, None, current.comment))
     if statement.if_exists:
         return NOTHING
     raise unknown(statement.name, store)
 
 
-def _alter(sql: str, statement: AlterPattern, store: PatternStore) -> str:
+def _alter(sql: str, statement: AlterPattern, store: PatternStore, describe: Describe) -> str:
+    if statement.change == "drop_stream":
+        return _drop_stream(sql, statement, store)
     effective = None if statement.effective is None else _timestamp(sql, statement.effective)
     versions, moment = _versions_at(statement, store, effective)
     base = in_effect(versions, moment)
@@ -94,7 +103,67 @@ def _alter(sql: str, statement: AlterPattern, store: PatternStore) -> str:
             hint="CREATE OR REPLACE PATTERN makes it another kind of pattern",
         )
     row = (base.pattern, "alter", clause, body, base.comment)
-    return _insert(store, row, effective, expected=_highest(versions))
+    bound = bindings(store.following(base.pattern), body, describe, statement.argument)
+    return _insert(store, row, effective, expected=_highest(versions), bound=bound)
+
+
+def _drop_stream(sql: str, statement: AlterPattern, store: PatternStore) -> str:
+    """A stream that has not told its end is taken for ended."""
+    name = tokenize(sql[statement.argument.start : statement.argument.end]).items[0].text
+    known = followers(store.following(statement.name.value))
+    found = [(one, stream) for one in known for stream, own in one.streams.items() if own == name]
+    if not found:
+        names = sorted(own for one in known for own in one.streams.values())
+        raise CepAnalysisError(
+            f"no stream {name} follows the pattern {statement.name.value}",
+            code="PATTERN_STREAM",
+            span=statement.argument,
+            hint=f"those that do: {', '.join(names) or 'none'}",
+        )
+    rows = [
+        (
+            one.binding.pattern,
+            0,
+            ENDED,
+            "MATCH AUTOMATON",
+            json.dumps({"id": stream, "name": name}),
+            one.binding.interface,
+        )
+        for one, stream in found
+    ]
+    return rows_sql(store.table, rows)
+
+
+def follow_sql(binding: Binding, store: PatternStore, describe: Describe) -> str | None:
+    """The INSERT of the version in effect, bound for a stream, and of those that are planned; None: the table has them."""
+    versions, moment = store.versions(binding.pattern)
+    current = in_effect(versions, moment)
+    known = {one.binding.interface: one.numbers for one in followers(store.following(binding.pattern))}
+    numbers = known.get(binding.interface, frozenset())
+    rows: list[tuple[Any, ...]] = []
+    if current is not None and current.version not in numbers:
+        rows.append(_bound_row(current, binding, None))
+    for version in planned(versions, moment):
+        if version.version not in numbers:
+            rows.append(_bound_row(version, rebound(binding, version.body, describe), version.effective))
+    return rows_sql(store.table, rows) if rows else None
+
+
+def _bound_row(version: Version, binding: Binding, effective: int | None) -> tuple[Any, ...]:
+    return version.pattern, version.version, BOUND, version.clause, binding.body, binding.interface, effective
+
+
+def rows_sql(table: str, rows: Iterable[tuple[Any, ...]]) -> str:
+    """The INSERT of rows: pattern, version, change, clause, body, comment, and from when on in microseconds (or nothing)."""
+    columns = ", ".join(quoted(name) for name, _, _ in COLUMNS)
+    values = []
+    for pattern, version, change, clause, body, comment, *rest in rows:
+        effective = f"TIMESTAMP_MICROS({rest[0]})" if rest and rest[0] is not None else "CAST(NULL AS TIMESTAMP)"
+        texts = ", ".join(map(string, (change, clause, body, comment)))
+        values.append(
+            f"({string(pattern)}, CAST({version} AS BIGINT), {texts}, {effective}, CURRENT_TIMESTAMP(), CURRENT_USER())"
+        )
+    return f"INSERT INTO {table} ({columns}) VALUES {', '.join(values)}"
 
 
 def _versions_at(
@@ -166,8 +235,9 @@ def _insert(
     *,
     expected: int | None = None,
     silently: bool = False,
+    bound: Sequence[Binding] = (),
 ) -> str:
-    """The INSERT of a row.
+    """The INSERT of a row, and with it of the same version ``bound`` for streams.
 
     ``expected``: the highest version that the statement was decided on; where it is another now, that is an error (``silently``: no row).
     """
@@ -186,10 +256,17 @@ def _insert(
     ]
     columns = ", ".join(quoted(name) for name, _, _ in COLUMNS)
     having = f"\nHAVING {highest} = {expected}" if silently else ""
-    return (
-        f"INSERT INTO {store.table} ({columns})\nSELECT {', '.join([*values, 'CURRENT_TIMESTAMP()', 'CURRENT_USER()'])}\n"
+    query = (
+        f"SELECT {', '.join([*values, 'CURRENT_TIMESTAMP()', 'CURRENT_USER()'])}\n"
         f"FROM {store.table} WHERE LOWER(pattern) = {string(pattern.lower())}{having}"
     )
+    if bound:
+        told = [(change, body, comment), *((BOUND, one.body, one.interface) for one in bound)]
+        structs = ", ".join(f"STRUCT({', '.join(map(_nullable, row))})" for row in told)
+        own = {"change": "one.col1", "body": "one.col2", "comment": "one.col3"}
+        shown = ", ".join(own.get(name, quoted(name)) for name, _, _ in COLUMNS)
+        query = f"SELECT {shown}\nFROM ({query}) AS told ({columns}) LATERAL VIEW EXPLODE(ARRAY({structs})) AS one"
+    return f"INSERT INTO {store.table} ({columns})\n{query}"
 
 
 def _show(statement: ShowPatterns, store: PatternStore) -> str:
@@ -217,6 +294,11 @@ def _describe(statement: DescribePattern, store: PatternStore) -> str:
         ("Comment", current.comment),
         ("Since", current.effective_text or current.recorded_text),
         *((f"From {version.effective_text}", version.body) for version in planned(versions, moment)),
+        *(
+            ("Followed by", name)
+            for one in followers(store.following(current.pattern))
+            for name in sorted(one.streams.values())
+        ),
     ]
     if statement.extended:
         ordered = sorted(versions, key=lambda version: version.place, reverse=True)

@@ -106,6 +106,13 @@ class Expanded:
             return first.origin, Span(start, max(start, first.span.end))
         return first.origin, Span(start, max(start, _moved(last, max(span.end - 1 - end, 0)).end))
 
+    def name_at(self, body: Span) -> str | None:
+        """The pattern whose stored body the ``body`` of a clause is; None: the user wrote it."""
+        text = self.text[body.start : body.end]
+        begin = body.start + len(text) - len(text.lstrip())
+        origin, _ = self.place(Span(begin, begin + 1))
+        return origin.name or None
+
     def located(self, error: CepError) -> CepError:
         """An error in this text as one in the statement, with the place in the stored body inside it."""
         if error.inside or error.sql not in (None, self.text):

@@ -9,15 +9,18 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Any, Protocol
 
 from rewrites.dialect.clause import ClauseKind
 
 DROP = "drop"
+BOUND, STARTED, ENDED = "bound", "stream", "end of stream"
+FOLLOWING = (BOUND, STARTED, ENDED)
+"""Changes that make no version: one bound for streams of an interface, which is the row's comment; a stream that begins or ends to follow."""
 COLUMNS = (
     ("pattern", "STRING", "the name, as it was created; upper and lower case do not count"),
     ("version", "BIGINT", "1, 2, … of this name"),
-    ("change", "STRING", "create, replace, alter or drop"),
+    ("change", "STRING", "create, replace, alter or drop; bound, stream and end of stream: streams that follow it"),
     ("clause", "STRING", "the clause whose body this is"),
     ("body", "STRING", "what stands between the parentheses of the clause"),
     ("comment", "STRING", "what its author says of it"),
@@ -62,6 +65,10 @@ class PatternStore(Protocol):
         """Its name as SQL."""
 
     @property
+    def qualified(self) -> str:
+        """Its name as other sessions understand it."""
+
+    @property
     def exists(self) -> bool:
         """Whether it is there."""
 
@@ -71,6 +78,12 @@ class PatternStore(Protocol):
 
     def versions(self, name: str | None = None, moment: str | None = None) -> tuple[tuple[Version, ...], int]:
         """All versions of a pattern (of all where no name is given), and a moment as microseconds: now, or that of a timestamp expression."""
+
+    def following(self, name: str) -> tuple[Version, ...]:
+        """The rows of FOLLOWING of a pattern."""
+
+    def follow(self, binding: Any, describe: Any) -> None:
+        """Record what a stream's statement has bound (``followers.Binding``), where the table has not got it yet."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,10 +96,26 @@ class FixedPatterns:
     exists: bool = True
     creation: str = ""
 
+    @property
+    def qualified(self) -> str:
+        """See ``PatternStore``."""
+        return self.table
+
+    def follow(self, binding: Any, describe: Any) -> None:
+        """See ``PatternStore``: nothing is recorded."""
+
     def versions(self, name: str | None = None, moment: str | None = None) -> tuple[tuple[Version, ...], int]:
         """See ``PatternStore``; it is always the same moment."""
-        found = (version for version in self.known if name is None or version.pattern.lower() == name.lower())
-        return tuple(found), self.now
+        return tuple(one for one in of_pattern(self.known, name) if one.change not in FOLLOWING), self.now
+
+    def following(self, name: str) -> tuple[Version, ...]:
+        """See ``PatternStore``."""
+        return tuple(one for one in of_pattern(self.known, name) if one.change in FOLLOWING)
+
+
+def of_pattern(versions: Iterable[Version], name: str | None) -> Iterable[Version]:
+    """Those of one pattern, or all."""
+    return (version for version in versions if name is None or version.pattern.lower() == name.lower())
 
 
 def newest(versions: Iterable[Version]) -> Version | None:

@@ -19,7 +19,7 @@ class Turn:
     ``until``; those whose time is less than ``since`` were final in the turn before. ``begin`` [partitions]: the row (of the table) at which the
     search resumes; those before are kept only because conditions or measures look back at them. ``numbers`` [partitions]: the matches found in
     earlier turns. ``covered`` [partitions] (of row patterns): the first row that none of them covers. ``carried``: that of the last
-    turn's Answer.
+    turn's Answer. ``versions``: of a clause that changes, what it is since when (microseconds), as JSON of its spec.
     """
 
     rows: pa.Table
@@ -29,6 +29,7 @@ class Turn:
     numbers: NDArray[np.int64]
     covered: NDArray[np.int64] | None = None
     carried: pa.Table | None = None
+    versions: tuple[tuple[int, str], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

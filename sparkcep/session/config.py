@@ -30,6 +30,8 @@ For clauses over streams:
 * ``sparkcep.stream.sigma``: an interval, ``10 seconds``: how far beyond the watermark the mode ``speculative`` goes; without it, however far.
 * ``sparkcep.stream.lateRows``: ``drop`` (default), ``fail``, ``keep``: what becomes of rows that are later than the watermark allows.
 * ``sparkcep.stream.retention``: an interval, ``1 hour``: the WITHIN of MATCH PATTERN clauses that have none.
+* ``sparkcep.stream.patterns``: ``follow`` (default): ALTER PATTERN reaches running streams of MATCH AUTOMATON; ``fixed``: a stream keeps the version
+  that it was written with.
 * ``sparkcep.stream.buckets``: a number, 8 by default: into how many states the partitions of a clause are put. A checkpoint fixes it.
 """
 

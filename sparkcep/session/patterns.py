@@ -17,9 +17,12 @@ from typing import Any
 from py4j.protocol import Py4JJavaError
 from pyspark.errors import PySparkException
 
+from rewrites.bind.relation import Describe
 from rewrites.dialect.tokens import tokenize
 from rewrites.patterns import Version
-from rewrites.patterns.versions import COLUMNS
+from rewrites.patterns.followers import Binding
+from rewrites.patterns.statements import follow_sql
+from rewrites.patterns.versions import COLUMNS, FOLLOWING, of_pattern
 from rewrites.sql.builder import quoted, string
 from sparkcep.errors import CepAnalysisError, CepDataError
 
@@ -115,7 +118,29 @@ class SessionPatterns:
         with self._reading():
             found, now = self._remembered()
         at = now if moment is None else self._micros(moment)
-        return tuple(one for one in found if name is None or one.pattern.lower() == name.lower()), at
+        return tuple(one for one in of_pattern(found, name) if one.change not in FOLLOWING), at
+
+    def following(self, name: str) -> tuple[Version, ...]:
+        """See ``PatternStore``."""
+        if not self.exists:
+            return ()
+        with self._reading():
+            found, _ = self._remembered()
+        return tuple(one for one in of_pattern(found, name) if one.change in FOLLOWING)
+
+    @property
+    def qualified(self) -> str:
+        """The table's name as other sessions understand it."""
+        parts = tokenize(self.table).items[::2]
+        catalog = self._catalog()
+        outer = [catalog.currentCatalog(), catalog.currentDatabase()][: 3 - len(parts)]
+        return ".".join(quoted(str(part)) for part in [*outer, *(token.text for token in parts)])
+
+    def follow(self, binding: Binding, describe: Describe) -> None:
+        """Record what a stream's statement has bound, where the table has not got it yet."""
+        sql = follow_sql(binding, self, describe)
+        if sql is not None:
+            list(self._rows(sql))
 
     def _micros(self, moment: str) -> int:
         """A timestamp expression as microseconds. Raises Spark's error where it is none."""

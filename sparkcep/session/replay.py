@@ -19,6 +19,7 @@ from pyspark.sql.types import StructField, StructType
 from rewrites import Options, Rewritten, analyse
 from rewrites.bind.notices import Notice
 from rewrites.bind.relation import Describe, is_stream
+from rewrites.patterns.followers import Binding
 
 KEPT = 256
 """Statements cached: the tiles of a few dashboards. The least recently used one is evicted first."""
@@ -29,12 +30,13 @@ LONGEST = 1 << 16
 
 @dataclass(frozen=True, slots=True)
 class Kept:
-    """The SQL for a statement, its notices, and the queries whose schemas it depends on, with their columns."""
+    """The SQL for a statement, its notices, the queries whose schemas it depends on, with their columns, and what its streams follow."""
 
     sql: str
     notices: tuple[Notice, ...]
     queries: tuple[str, ...]
     columns: tuple[StructField, ...]
+    bindings: tuple[Binding, ...] = ()
 
     def holds(self, describe: Describe) -> bool:
         """Whether Spark still returns the same schemas."""
@@ -156,7 +158,8 @@ class _Asked:
 def _kept(rewritten: Rewritten, asked: _Asked) -> Kept:
     notices = tuple(notice for clause in rewritten.clauses for notice in clause.notices)
     columns = tuple(column for answer in asked.answers.values() for column in answer)
-    return Kept(rewritten.sql, notices, tuple(asked.answers), columns)
+    bindings = tuple(clause.binding for clause in rewritten.clauses if clause.binding is not None)
+    return Kept(rewritten.sql, notices, tuple(asked.answers), columns, bindings)
 
 
 def _joined(queries: tuple[str, ...]) -> str:

@@ -15,6 +15,7 @@ from rewrites.dialect.pattern_statements import is_pattern_statement, parse_patt
 from rewrites.dialect.tokens import tokenize
 from rewrites.dialect.window_blocks import find_window_blocks
 from rewrites.patterns import Expanded, FixedPatterns, PatternStore, expand, statement_sql
+from rewrites.settings import Follows
 from sparkcep.errors import CepNotice, CepSyntaxError, Span
 from sparkcep.explanation import analyze_query, explain_query
 from sparkcep.session.replay import Rewriter
@@ -54,10 +55,10 @@ def spark_sql(text: str, describe: Describe, options: Options, patterns: Pattern
     """The SQL for a statement that ``concerns`` sparkcep. Raises CepError with the statement's text."""
     with guarded(text):
         if (statement := parse_pattern_statement(text)) is not None:
-            return statement_sql(text, statement, patterns)
+            return statement_sql(text, statement, patterns, describe)
         if (prefix := explain_prefix(text)) is not None:
             return _explained(text, prefix, describe, options, patterns)
-        return _rewritten(expand(text, patterns), describe, options)
+        return _rewritten(expand(text, patterns), describe, options, patterns)
 
 
 def _explained(text: str, prefix: ExplainPrefix, describe: Describe, options: Options, patterns: PatternStore) -> str:
@@ -65,7 +66,7 @@ def _explained(text: str, prefix: ExplainPrefix, describe: Describe, options: Op
     blank = "".join("\n" if character == "\n" else " " for character in text[: prefix.rest_offset])
     analyze = prefix.mode == "analyze"
     expanded = expand(blank + text[prefix.rest_offset :], patterns)
-    rewritten = _analysed(expanded, describe, replace(options, analyze=analyze))
+    rewritten = _analysed(expanded, describe, replace(options, analyze=analyze), patterns)
     if analyze:
         return analyze_query(rewritten)
     return explain_query(rewritten, options.explain_rows)
@@ -75,10 +76,11 @@ def analysed(text: str, describe: Describe, options: Options, patterns: PatternS
     """All stages of rewriting a statement; a leading EXPLAIN PATTERN is skipped."""
     with guarded(text):
         prefix = explain_prefix(text)
-        return _analysed(expand(text[prefix.rest_offset if prefix else 0 :], patterns), describe, options)
+        return _analysed(expand(text[prefix.rest_offset if prefix else 0 :], patterns), describe, options, patterns)
 
 
-def _analysed(expanded: Expanded, describe: Describe, options: Options) -> Rewritten:
+def _analysed(expanded: Expanded, describe: Describe, options: Options, patterns: PatternStore) -> Rewritten:
+    options = replace(options, follows=_follows(expanded, patterns))
     with expanded.locating():
         return replace(analyse(expanded.text, describe, options), expanded=expanded.changed)
 
@@ -123,10 +125,21 @@ def _blank(text: str, span: Span) -> str:
     return text[: span.start] + re.sub(r"[^\n]", " ", text[span.start : span.end]) + text[span.end :]
 
 
-def _rewritten(expanded: Expanded, describe: Describe, options: Options) -> str:
-    """The SQL; notices are logged."""
+def _follows(expanded: Expanded, patterns: PatternStore) -> tuple[Follows, ...]:
+    """The clauses that are named patterns."""
+    if not expanded.changed:
+        return ()
+    named = ((site.keyword.start, expanded.name_at(site.body)) for site in find_sites(expanded.text))
+    return tuple(Follows(at, name, patterns.qualified) for at, name in named if name is not None)
+
+
+def _rewritten(expanded: Expanded, describe: Describe, options: Options, patterns: PatternStore) -> str:
+    """The SQL; notices are logged, and what a stream follows is recorded in the table of patterns."""
+    options = replace(options, follows=_follows(expanded, patterns))
     with expanded.locating():
         kept = _REWRITER.rewrite(expanded.text, describe, options)
+        for binding in kept.bindings:
+            patterns.follow(binding, describe)
     for notice in kept.notices:
         LOGGER.warning("%s", expanded.located(CepNotice(notice.message, span=notice.span, hint=notice.hint)))
     return kept.sql

@@ -110,11 +110,22 @@ class Output:
 
 
 @dataclass(frozen=True, slots=True)
+class Period:
+    """What holds from the time ``since`` on, in microseconds, until the next period: the ``arcs`` (by number) and the states that accept."""
+
+    since: int
+    arcs: tuple[int, ...]
+    finals: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class AutomatonSpec:
     """A bound MATCH AUTOMATON clause.
 
     ``states`` begins with the start state. ``schema`` is the output as Spark's StructType JSON, in the order of ``outputs``. ``text`` is the
-    clause's body as the user wrote it. ``max_runs``: more runs at one time end with an error (None: the engine's own limit).
+    clause's body as the user wrote it. ``max_runs``: more runs at one time end with an error (None: the engine's own limit). ``periods``: of an
+    automaton that changes, by the event time in the column ``clock`` (microseconds; BIGINT); the first one begins with time (none: all arcs and
+    ``finals`` hold always).
     """
 
     states: tuple[str, ...]
@@ -128,6 +139,13 @@ class AutomatonSpec:
     partition: tuple[str, ...] = ()
     text: str = ""
     max_runs: int | None = None
+    clock: str | None = None
+    periods: tuple[Period, ...] = ()
+
+
+def waits(spec: AutomatonSpec) -> bool:
+    """Whether some matches are known only when the window of their first event has passed."""
+    return any(arc.kind == "window_end" for arc in spec.arcs)
 
 
 def slow_arcs(spec: AutomatonSpec) -> list[tuple[str, tuple[str, ...]]]:

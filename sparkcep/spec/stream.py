@@ -6,6 +6,8 @@ named here. A turn sorts what it has and adds the rest: see ``streaming.rows``.
 
 from __future__ import annotations
 
+import hashlib
+import re
 from dataclasses import dataclass
 from typing import Literal
 
@@ -13,6 +15,8 @@ from sparkcep.spec.aggregate import AggregateSpec
 from sparkcep.spec.automaton import AutomatonSpec
 from sparkcep.spec.event import EventPatternSpec
 from sparkcep.spec.row import RowPatternSpec
+
+_GENERATED = re.compile(r"_pyspark_(connect_temp_view_)?[0-9a-f]{32}")
 
 LateRows = Literal["drop", "fail", "keep"]
 
@@ -51,6 +55,20 @@ class Revisions:
 
 
 @dataclass(frozen=True, slots=True)
+class Followed:
+    """The named pattern that a stream follows: its versions, bound for the stream's ``interface``, are rows of the table of patterns ``table``, and
+    are told to all ``buckets``. The clause of the spec is the one of them by which the stream was written; what they have in common is that of all.
+    ``registers``: those that are columns of the stream.
+    """
+
+    pattern: str
+    table: str
+    interface: str
+    buckets: int
+    registers: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
 class OrderColumn:
     """An input column with an ORDER BY expression."""
 
@@ -68,7 +86,7 @@ class StreamSpec:
     the order, which decides ties as a restart would. ``schema``: the output as Spark's StructType JSON. ``row``: the column with the whole row, if
     late ones are kept. ``event_time``: the output's column that the watermark follows further, and the watermark's delay in milliseconds.
     ``sigma``: how far beyond the watermark rows are speculated on, in microseconds (0: not at all; None: all of them).
-    ``revisions``: the rows are changes (None: they are the events themselves).
+    ``revisions``: the rows are changes (None: they are the events themselves). ``followed``: the pattern may change while the stream runs.
     """
 
     of: RowPatternSpec | EventPatternSpec | AutomatonSpec | AggregateSpec
@@ -83,6 +101,7 @@ class StreamSpec:
     event_time: tuple[str, int] | None = None
     sigma: int | None = 0
     revisions: Revisions | None = None
+    followed: Followed | None = None
 
     @property
     def masks(self) -> tuple[str, ...]:
@@ -93,3 +112,8 @@ class StreamSpec:
     def text(self) -> str:
         """The pattern as the user wrote it."""
         return self.of.text
+
+
+def identity(text: str) -> str:
+    """What tells a clause from another in a checkpoint. A DataFrame in a statement (``sparkcep.match(df, …)``) has another name in every run."""
+    return hashlib.sha256(_GENERATED.sub("", text).encode()).hexdigest()[:16]

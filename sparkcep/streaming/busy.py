@@ -5,13 +5,11 @@ In: the observed metrics of micro-batches, as Spark reports them. Out: log lines
 
 from __future__ import annotations
 
-import json
 import logging
 from collections.abc import Iterator, Mapping
 from typing import Any
 
 import pyarrow as pa
-from pyspark.sql import SparkSession
 
 from sparkcep.errors import CepNotice
 from sparkcep.streaming.monitor import OBSERVATION
@@ -52,43 +50,18 @@ def busy_keys(progress: Mapping[str, Any]) -> Iterator[tuple[str, CepNotice]]:
 
 
 class Watcher:
-    """org.apache.spark.sql.streaming.PythonStreamingQueryListener: logs the busy keys of each query once."""
+    """Logs the busy keys of each query once."""
 
     def __init__(self) -> None:
         self._named: set[tuple[str, str]] = set()
 
-    def onQueryProgress(self, event: Any) -> None:  # noqa: N802
-        """Spark's call after a micro-batch."""
-        progress = json.loads(event.progress().json())
+    def progressed(self, progress: Mapping[str, Any]) -> None:
+        """See ``listener.Observer``."""
         for key, notice in busy_keys(progress):
             if (progress["runId"], key) not in self._named:
                 self._named.add((progress["runId"], key))
                 LOGGER.warning("%s", notice)
 
-    def onQueryStarted(self, event: Any) -> None:  # noqa: N802
-        """Spark's call: nothing to do."""
-
-    def onQueryIdle(self, event: Any) -> None:  # noqa: N802
-        """Spark's call: nothing to do."""
-
-    def onQueryTerminated(self, event: Any) -> None:  # noqa: N802
-        """Spark's call: nothing to do."""
-
-    class Java:
-        implements = ["org.apache.spark.sql.streaming.PythonStreamingQueryListener"]
-
-
-_WATCHED: set[str] = set()
-"""Sessions that have a Watcher."""
-
-
-def watch(spark: SparkSession) -> None:
-    """Log the busy keys of all streams that a session starts from now on. Not in Spark Connect, where the listener cannot be in the driver."""
-    if not hasattr(spark, "_jsparkSession"):
-        return
-    session: Any = spark._jsparkSession
-    name = str(session.sessionUUID())
-    if name not in _WATCHED:
-        wrapper = spark._jvm.org.apache.spark.sql.streaming.PythonStreamingQueryListenerWrapper  # type: ignore[union-attr]
-        session.streams().addListener(wrapper(Watcher()))
-        _WATCHED.add(name)
+    def ended(self, run: str, query: str) -> None:
+        """See ``listener.Observer``."""
+        self._named = {(own, key) for own, key in self._named if own != run}

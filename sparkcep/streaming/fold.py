@@ -6,7 +6,8 @@ which rows have come (conservative mode: the watermark).
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 
 import numpy as np
 import pyarrow as pa
@@ -14,6 +15,7 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from sparkcep.engines.turn import Answer, Decide, Turn
+from sparkcep.spec.automaton import AutomatonSpec, waits
 from sparkcep.spec.row import MatchNumber, RowPatternSpec, sources
 from sparkcep.spec.stream import StreamSpec
 from sparkcep.streaming.revisions import compacted, standing
@@ -26,6 +28,7 @@ from sparkcep.streaming.rows import (
     with_identities,
     with_partitions,
 )
+from sparkcep.streaming.versions import Version, needed, received, timeline
 
 CONTEXT = "__cep_context"
 """Where a kept row stands: BEHIND the search, so that only PREV looks at it; COVERED by a match that was found."""
@@ -43,11 +46,13 @@ NEVER = -(1 << 63)
 @dataclass(frozen=True, slots=True)
 class Bucket:
     """What a bucket keeps between turns: ``rows`` that are still needed, arranged, and then those not yet final (None: none); the ``numbers`` of
-    matches of its partitions where the clause reads MATCH_NUMBER(), or what the engine carries (``Turn.carried``); and the last turn's ``until``."""
+    matches of its partitions where the clause reads MATCH_NUMBER(), or what the engine carries (``Turn.carried``); the last turn's ``until``; and the
+    ``versions`` of the clause that are still needed, where it follows a pattern that changes."""
 
     rows: pa.Table | None = None
     numbers: pa.Table | None = None
     until: int = NEVER
+    versions: tuple[Version, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,12 +76,16 @@ class Step:
     busiest: Busiest | None = None
 
 
-def step(spec: StreamSpec, decide: Decide, bucket: Bucket, new: list[pa.Table], until: int) -> Step:
-    """One turn. Raises what the engine raises."""
+def step(
+    spec: StreamSpec, decide: Decide, bucket: Bucket, new: list[pa.Table], until: int, changes: Sequence[str] = ()
+) -> Step:
+    """One turn. ``changes``: of the pattern that the clause follows. Raises what the engine raises."""
     until = max(until, bucket.until)
+    if changes:
+        bucket = replace(bucket, versions=(*bucket.versions, *(received(change, until) for change in changes)))
     late, tables = _late(spec, [marked(rows) for rows in new], bucket.until)
     if bucket.rows is None and not tables:
-        return Step((), late, Bucket(None, bucket.numbers, until), None)
+        return Step((), late, replace(bucket, until=until), None)
     old, waiting = (None, None) if bucket.rows is None else parted(spec, bucket)
     came = compacted(spec, [*([] if waiting is None else [waiting]), *tables])
     final, pending = _divided(spec, old, came, until)
@@ -87,8 +96,16 @@ def step(spec: StreamSpec, decide: Decide, bucket: Bucket, new: list[pa.Table], 
     if pending.num_rows:
         times.append(pc.min(pending.column(spec.time)).as_py() + 1)
     held = pa.concat_tables([decided.kept, pending])
-    kept = Bucket(held if held.num_rows else None, decided.numbers, until)
+    versions = needed(bucket.versions, _oldest(spec, held, until)) if bucket.versions else ()
+    kept = Bucket(held if held.num_rows else None, decided.numbers, until, versions)
     return Step(decided.found, late, kept, min(times, default=None), decided.busiest)
+
+
+def _oldest(spec: StreamSpec, held: pa.Table, until: int) -> int:
+    """The time from which on rows are yet to be met, or will be met again."""
+    if not held.num_rows or not (isinstance(spec.of, AutomatonSpec) and waits(spec.of)):
+        return until
+    return min(until, pc.min(held.column(spec.time)).as_py())
 
 
 def foreseen(spec: StreamSpec, decide: Decide, bucket: Bucket, until: int) -> tuple[pa.Table, ...]:
@@ -158,7 +175,18 @@ def _decided(spec: StreamSpec, decide: Decide, bucket: Bucket, final: pa.Table, 
     numbered = _numbered(spec)
     numbers = _numbers(spec, rows, starts, bucket.numbers) if numbered else np.zeros(len(begin), np.int64)
     read = with_partitions(spec, with_identities(spec, rows).drop_columns(list(MARKS)), starts)
-    answer = decide(Turn(read, bucket.until, until, begin, numbers, covered, None if numbered else bucket.numbers))
+    answer = decide(
+        Turn(
+            read,
+            bucket.until,
+            until,
+            begin,
+            numbers,
+            covered,
+            None if numbered else bucket.numbers,
+            timeline(bucket.versions),
+        )
+    )
     kept = _kept(rows, starts, answer)
     counted = _counted(spec, rows, starts, answer, bucket.numbers) if numbered else answer.carried
     return _Decided(answer.found, kept, counted, answer.due, _busiest(spec, rows, starts, bucket.until))

@@ -14,8 +14,10 @@ import pyarrow.compute as pc
 
 from sparkcep.spec.stream import BUCKET, LATE
 
-PAYLOAD = "payload"
-PACKET = pa.schema([pa.field(BUCKET, pa.int32()), pa.field(PAYLOAD, pa.binary())])
+PAYLOAD, CHANGE = "payload", "change"
+PACKET = pa.schema([pa.field(BUCKET, pa.int32()), pa.field(PAYLOAD, pa.binary()), pa.field(CHANGE, pa.string())])
+"""A packet of rows, or (without a payload) a change of the pattern that a stream follows, as JSON."""
+PACKET_DDL = f"`{BUCKET}` int, {PAYLOAD} binary, {CHANGE} string"
 
 
 def packed(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
@@ -33,7 +35,8 @@ def packed(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
     payloads = [
         to_bytes(rows.slice(low, high - low)) for low, high in zip(edges, [*edges[1:], len(bucket)], strict=True)
     ]
-    yield pa.RecordBatch.from_arrays([pa.array(found, pa.int32()), pa.array(payloads, pa.binary())], schema=PACKET)
+    columns = [pa.array(found, pa.int32()), pa.array(payloads, pa.binary()), pa.nulls(len(found), pa.string())]
+    yield pa.RecordBatch.from_arrays(columns, schema=PACKET)
 
 
 def to_bytes(table: pa.Table, compression: str | None = None) -> bytes:

@@ -7,7 +7,7 @@ reaches the moment at which time alone decides more.
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import pyarrow as pa
@@ -48,9 +48,11 @@ class BucketProcessor(StatefulProcessor):
         self.handle, self.state = handle, BucketState(handle, self.clause, spec)
 
     def handleInputRows(self, key: Any, rows: Iterator[Row], timerValues: Any) -> Iterator[Row]:  # noqa: N802, N803
-        """A turn with new rows."""
-        new = [of_bytes(row.payload) for row in rows]
-        yield from self._turn(key, new, timerValues.getCurrentWatermarkInMs())
+        """A turn with new rows, or changes of the pattern."""
+        came = list(rows)
+        new = [of_bytes(row.payload) for row in came if row.payload is not None]
+        changes = [row.change for row in came if row.payload is None]
+        yield from self._turn(key, new, timerValues.getCurrentWatermarkInMs(), changes)
 
     def handleExpiredTimer(self, key: Any, timerValues: Any, expiredTimerInfo: Any) -> Iterator[Row]:  # noqa: N802, N803
         """A turn in which only time has passed."""
@@ -60,11 +62,12 @@ class BucketProcessor(StatefulProcessor):
         """Spark's call behind the last bucket."""
         settle()
 
-    def _turn(self, key: Any, new: list[pa.Table], watermark: int) -> Iterator[Row]:
+    def _turn(self, key: Any, new: list[pa.Table], watermark: int, changes: Sequence[str] = ()) -> Iterator[Row]:
         began = time.perf_counter()
         saved = self.state.read()
         try:
-            done = step(self.spec, self.decide, saved.bucket, new, watermark * 1000 if watermark > 0 else NEVER)
+            until = watermark * 1000 if watermark > 0 else NEVER
+            done = step(self.spec, self.decide, saved.bucket, new, until, changes)
             self._refuse_late(done)
         except CepError as error:
             code = error.code[len(error.kind) + 1 :]

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
-import re
 from collections.abc import Callable, Iterable, Iterator
 from functools import partial
 from typing import Any
@@ -18,15 +16,15 @@ from pyspark.sql.pandas.types import to_arrow_schema
 from pyspark.sql.types import StructType
 
 from sparkcep.spec import from_json
-from sparkcep.spec.stream import BUCKET, WATERMARK, StreamSpec
-from sparkcep.streaming import busy
+from sparkcep.spec.stream import BUCKET, WATERMARK, StreamSpec, identity
+from sparkcep.streaming.busy import Watcher
+from sparkcep.streaming.listener import observe
 from sparkcep.streaming.monitor import OBSERVATION
-from sparkcep.streaming.packets import packed, unpacked
+from sparkcep.streaming.packets import PACKET_DDL, packed, unpacked
 from sparkcep.streaming.processor import TURN, BucketProcessor
 from sparkcep.streaming.state_store import require_timers
 from sql_functions.worker import answer_at_once, settle
 
-_GENERATED = re.compile(r"_pyspark_(connect_temp_view_)?[0-9a-f]{32}")
 METRICS = ("events", "late", "rows_kept", "matches", "state_bytes", "put_bytes", "engine_ms", "final_rows")
 """Sums over the buckets of a micro-batch."""
 
@@ -41,8 +39,14 @@ def stream(
     require_timers(spark)
     found: Any = from_json(spec_json)
     spec: StreamSpec = found
-    clause = identity(f"{spec_json}\n{query}{arguments}")
-    packets = (sql or spark.sql)(query).mapInArrow(_pack, f"`{BUCKET}` int, payload binary")
+    followed = spec.followed
+    clause = identity(f"{spec_json}\n{query}{arguments}") if followed is None else followed.interface
+    packets = (sql or spark.sql)(query).mapInArrow(_pack, PACKET_DDL)
+    if followed is not None:
+        from sparkcep.streaming.changes import changes, report  # not for workers
+
+        packets = packets.unionByName(changes(spark, followed))
+        report(spark, followed)
     turns = packets.groupBy(BUCKET).transformWithState(
         BucketProcessor(spec_json, clause), TURN, outputMode="Append", timeMode="EventTime"
     )
@@ -50,7 +54,7 @@ def stream(
     sums = (total(name).alias(name) for name in METRICS)
     counted = turns.observe(f"{OBSERVATION}.{clause[:8]}", *sums, *busiest)
     schema = StructType.fromJson(json.loads(spec.schema))
-    busy.watch(spark)
+    observe(spark, Watcher())
     arrow = to_arrow_schema(schema, timezone=spark.conf.get("spark.sql.session.timeZone"))
     found = counted.select("payload", "late_rows").mapInArrow(partial(_unpack, schema=arrow), schema)
     if spec.event_time is None:
@@ -58,11 +62,6 @@ def stream(
     name, delay = spec.event_time
     time = found[f"`{name}`"].alias(name, metadata={WATERMARK: delay})
     return found.select(*(time if column == name else found[f"`{column}`"] for column in found.columns))
-
-
-def identity(text: str) -> str:
-    """What tells a clause from another in a checkpoint. A DataFrame in a statement (``sparkcep.match(df, …)``) has another name in every run."""
-    return hashlib.sha256(_GENERATED.sub("", text).encode()).hexdigest()[:16]
 
 
 def _pack(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:

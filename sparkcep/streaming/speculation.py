@@ -7,7 +7,7 @@ passed is final and is never taken back. Pure, as ``fold`` is.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -26,9 +26,11 @@ _FOREVER = 1 << 62
 _WEIGHT, _ROW = "__cep_weight", "__cep_row"
 
 
-def step(spec: StreamSpec, decide: Decide, bucket: Bucket, new: list[pa.Table], until: int) -> Step:
+def step(
+    spec: StreamSpec, decide: Decide, bucket: Bucket, new: list[pa.Table], until: int, changes: Sequence[str] = ()
+) -> Step:
     """One turn. In the mode ``speculative`` the tables found have one more column, DELETED. Raises what the engine raises."""
-    done = fold.step(spec, decide, bucket, new, until)
+    done = fold.step(spec, decide, bucket, new, until, changes)
     if spec.sigma == 0:
         return done
     now = foreseen(spec, decide, done.bucket, horizon(spec, done.bucket))

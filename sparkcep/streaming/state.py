@@ -6,7 +6,7 @@ and knows its clause: that of another is refused by name.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import pyarrow as pa
@@ -18,10 +18,11 @@ from sparkcep.streaming.fold import STORED, Bucket, marked
 from sparkcep.streaming.packets import of_bytes, to_bytes
 from sparkcep.streaming.rows import COPY
 from sparkcep.streaming.segments import TAIL, Layout
+from sparkcep.streaming.versions import of_text, to_text
 
-STATE_VERSION = 3
+STATE_VERSION = 4
 """Incremented when the meaning of a bucket's bytes changes; the state of another version is refused, never misread."""
-STATE = "version int, clause string, text string, until long, timer long, rows binary, numbers binary"
+STATE = "version int, clause string, text string, until long, timer long, rows binary, numbers binary, versions string"
 SEGMENTED = "bucket string, token string, layout string"
 ENTRY = "rows binary, marks binary"
 NO_TIMER = -1
@@ -62,13 +63,15 @@ class BucketState:
         """What the last turn has written. Raises CepDataError where that was another clause or version."""
         if not self._value.exists():
             return Saved(Bucket(), NO_TIMER)
-        version, clause, text, until, timer, rows, numbers = self._value.get()
+        version, clause, text, *rest = self._value.get()
         _check(version, clause, text, self._clause)
+        until, timer, rows, numbers, versions = rest
         counted = None if numbers is None else of_bytes(numbers)
+        bucket = Bucket(None, counted, until, () if versions is None else of_text(versions))
         if rows is not None:
-            return Saved(Bucket(marked(of_bytes(rows)), counted, until), timer)
+            return Saved(replace(bucket, rows=marked(of_bytes(rows))), timer)
         if not self._segmented.exists():
-            return Saved(Bucket(None, counted, until), timer)
+            return Saved(bucket, timer)
         name, token, text = self._segmented.get()
         found = segments.layout(text)
         kept = copies.read(name, token)
@@ -76,7 +79,7 @@ class BucketState:
             numbered = (*(segment.number for segment in found.segments), TAIL)
             entries = {number: tuple(self._entries.getValue((number,))) for number in numbered}
             kept = segments.restored(self._spec, until, found, entries)
-        return Saved(Bucket(kept, counted, until), timer, name, found)
+        return Saved(replace(bucket, rows=kept), timer, name, found)
 
     def write(self, saved: Saved, bucket: Bucket, timer: int) -> Written:
         """Keep ``bucket``, which was ``saved`` before."""
@@ -91,8 +94,9 @@ class BucketState:
                 self._segmented.clear()
                 self._entries.clear()
                 copies.remove(saved.name)
-        self._value.update((STATE_VERSION, self._clause, self._spec.text, bucket.until, timer, rows, numbers))
-        values = len(rows or b"") + len(numbers or b"")
+        versions = to_text(bucket.versions) if bucket.versions else None
+        self._value.update((STATE_VERSION, self._clause, self._spec.text, bucket.until, timer, rows, numbers, versions))
+        values = len(rows or b"") + len(numbers or b"") + len(versions or "")
         return Written(written.size + values, written.put + values)
 
     def _write_segments(self, saved: Saved, rows: pa.Table) -> Written:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 from collections import Counter
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -13,29 +15,35 @@ from hypothesis import strategies as st
 
 from sparkcep.engines.automaton import engine
 from sparkcep.engines.stream import compile
-from sparkcep.errors import CepLimitError
+from sparkcep.errors import CepDataError, CepLimitError
+from sparkcep.spec import to_json
 from sparkcep.spec.automaton import AutomatonSpec
-from sparkcep.spec.stream import OrderColumn, StreamSpec
+from sparkcep.spec.stream import DELETED, Followed, OrderColumn, StreamSpec
+from sparkcep.streaming import speculation
 from sparkcep.streaming.fold import Bucket, step
-from tests.automata import DEADLINE, MASK, ROW, TIME, automaton_spec, events_table
+from tests.automata import DEADLINE, MASK, ROW, TIME, automaton_spec, changing, events_table, whole
 from tests.properties.arrivals import EVER, arrivals
 from tests.properties.automata import automata, events
 from tests.reference.automaton import Automaton
 
 
 @settings(max_examples=200, deadline=None, suppress_health_check=list(HealthCheck))
-@given(st.data(), automata(), st.lists(events(), min_size=1, max_size=2))
+@given(st.data(), automata(), st.lists(events(), min_size=1, max_size=2), st.booleans())
 def test_a_stream_emits_what_is_decided(
-    data: st.DataObject, automaton: Automaton, partitions: list[list[dict[str, Any]]]
+    data: st.DataObject, automaton: Automaton, partitions: list[list[dict[str, Any]]], periods: bool
 ) -> None:
+    """``periods``: of an automaton whose arcs' lifetimes are periods."""
     partitions = [part for part in partitions if part]
     assume(partitions)
     clause = automaton_spec(automaton, partitions)
     table = _table(automaton, partitions)
     try:
         every = _answers(engine.compile(clause).run(table))
-    except CepLimitError:
+    except (CepLimitError, CepDataError):
         assume(False)
+    if periods:
+        clause = changing(automaton, partitions)
+        assert _answers(engine.compile(clause).run(table)) == every
     time = table[TIME].to_pylist()
     deadline = table[DEADLINE].to_pylist() if automaton.within is not None else []
     waits = any(arc.kind == "window_end" for arc in clause.arcs)
@@ -58,6 +66,70 @@ def test_a_stream_emits_what_is_decided(
             left = [moments[line] for line in every - emitted if deadline[line[0]] - automaton.within < arrival.until]
             assert not (left and waits) or (turn.due is not None and turn.due <= min(left))
     assert bucket.rows is None or automaton.within is None
+
+
+@settings(max_examples=200, deadline=None, suppress_health_check=list(HealthCheck))
+@given(st.data(), automata(), st.lists(events(), min_size=1, max_size=2), st.sampled_from([0, 3, None]))
+def test_a_pattern_changes_while_the_stream_runs(
+    data: st.DataObject, automaton: Automaton, partitions: list[list[dict[str, Any]]], sigma: int | None
+) -> None:
+    """Each version has some of the arcs; it holds from its own time on, at the earliest from the watermark of the turn that is told of it."""
+    partitions = [part for part in partitions if part]
+    assume(partitions)
+    table = _table(automaton, partitions)
+    clause = whole(automaton, partitions)
+    numbers = st.lists(st.integers(0, len(clause.arcs) - 1), unique=True)
+    versions = data.draw(st.lists(numbers, min_size=1, max_size=3), label="arcs of versions")
+    spec = replace(_spec(clause), followed=Followed("p", "t", "i"), sigma=sigma)
+    decide, bucket, emitted, told = compile(spec), Bucket(), Counter[Any](), [(0, -(1 << 63))]
+    for i, arrival in enumerate(data.draw(arrivals(table[TIME].to_pylist()), label="arrivals")):
+        changes = [_change(0, None, clause, versions[0])] if i == 0 else []
+        if i and len(told) < len(versions) and data.draw(st.booleans(), label="change"):
+            effective = data.draw(st.one_of(st.none(), st.integers(0, 12)), label="effective")
+            changes = [_change(len(told), effective, clause, versions[len(told)])]
+            told.append((len(told), max(arrival.until, arrival.until if effective is None else effective)))
+        try:
+            rows = [table.take(list(arrival.rows))] if arrival.rows else []
+            turn = speculation.step(spec, decide, bucket, rows, arrival.until, changes)
+        except (CepLimitError, CepDataError):
+            assume(False)
+        bucket = turn.bucket
+        emitted.update(_signed(turn.found))
+        emitted.subtract(_signed(turn.found, deleted=True))
+    told_of = _lifetimes(automaton, versions, told)
+    expected = _answers(engine.compile(automaton_spec(told_of, partitions)).run(_table(told_of, partitions)))
+    assert {line: n for line, n in emitted.items() if n} == dict(expected)
+
+
+def _change(number: int, effective: int | None, clause: AutomatonSpec, arcs: list[int]) -> str:
+    start, *others = clause.states
+    version = replace(
+        clause,
+        arcs=tuple(clause.arcs[i] for i in arcs),
+        states=(start, *(others[::-1] if number % 2 else others)),
+        registers=clause.registers[:: -1 if number % 2 else 1],
+    )
+    told = {"version": number, "recorded": 0, "effective": effective, "spec": to_json(version)}
+    return json.dumps(told)
+
+
+def _lifetimes(automaton: Automaton, versions: list[list[int]], told: list[tuple[int, int]]) -> Automaton:
+    """The arcs of each version with the times in which it is the last one that holds."""
+    moments = sorted({since for _, since in told})
+    arcs = []
+    for low, high in zip(moments, [*moments[1:], None], strict=True):
+        number = max(number for number, since in told if since <= low)
+        arcs += [replace(automaton.arcs[i], valid=(low, high)) for i in versions[number]]
+    return replace(automaton, arcs=tuple(arcs))
+
+
+def _signed(found: Any, *, deleted: bool = False) -> Counter[Any]:
+    """The answers that are inserted, or that are taken back."""
+    if found and DELETED in found[0].column_names:
+        found = [part.filter(pc.equal(part[DELETED], deleted)).drop_columns([DELETED]) for part in found]
+    elif deleted:
+        return Counter()
+    return _answers(found)
 
 
 def _table(automaton: Automaton, partitions: list[list[dict[str, Any]]]) -> pa.Table:

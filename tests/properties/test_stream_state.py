@@ -241,7 +241,7 @@ def test_the_state_without_copies_where_none_can_be_written(monkeypatch: pytest.
 def test_state_of_another_version_is_refused() -> None:
     store = Store()
     store.now["bucket"] = (1, "clause", "a pattern", 5, -1, None, None)
-    with pytest.raises(CepDataError, match="state of version 1, and this sparkcep reads version 3") as raised:
+    with pytest.raises(CepDataError, match="state of version 1, and this sparkcep reads version 4") as raised:
         state.BucketState(store, "clause", SPEC).read()
     assert raised.value.code == "CEP_DATA_STREAM_CHECKPOINT"
 

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import json
 import logging
-from types import SimpleNamespace
 from typing import Any
 
 import pyarrow as pa
@@ -14,28 +12,27 @@ from sparkcep.streaming.busy import LONGEST, Watcher, key_text
 
 
 def progress(**counts: Any) -> Any:
-    """Spark's event after a micro-batch in which a clause had these counts."""
-    told = {
+    """What Spark reports after a micro-batch in which a clause had these counts."""
+    return {
         "id": "7f",
         "name": None,
         "runId": "1",
         "observedMetrics": {"sparkcep.0": counts, "mine": {"final_rows": 1}},
     }
-    return SimpleNamespace(progress=lambda: SimpleNamespace(json=lambda: json.dumps(told)))
 
 
 def test_a_key_with_much_of_a_stream_is_named_once(caplog: pytest.LogCaptureFixture) -> None:
     watcher = Watcher()
     with caplog.at_level(logging.WARNING, "sparkcep"):
         for _ in range(2):
-            watcher.onQueryProgress(progress(final_rows=10_000, busiest_rows=5_000, busiest_key="user = ann"))
+            watcher.progressed(progress(final_rows=10_000, busiest_rows=5_000, busiest_key="user = ann"))
     (record,) = caplog.records
     assert (
         "in query 7f 50% of a micro-batch has one key, user = ann: one task works on all its rows"
         in record.getMessage()
     )
     assert "Hint: add a column to PARTITION BY" in record.getMessage()
-    watcher.onQueryProgress(progress(final_rows=10_000, busiest_rows=5_000, busiest_key="user = bob"))
+    watcher.progressed(progress(final_rows=10_000, busiest_rows=5_000, busiest_key="user = bob"))
     assert len(caplog.records) == 2
 
 
@@ -50,7 +47,7 @@ def test_a_key_with_much_of_a_stream_is_named_once(caplog: pytest.LogCaptureFixt
     ids=["even", "few rows", "no rows", "no counts"],
 )
 def test_other_streams_are_not(counts: dict[str, Any], caplog: pytest.LogCaptureFixture) -> None:
-    Watcher().onQueryProgress(progress(**counts))
+    Watcher().progressed(progress(**counts))
     assert not caplog.records
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import uuid
 
-from sparkcep.streaming.query import identity
+from sparkcep.spec.stream import identity
 
 
 def test_a_dataframe_has_another_name_in_every_run() -> None:

@@ -8,6 +8,7 @@ from sparkcep.engines.automaton.codes import (
     CALL,
     CONDITION,
     COPY_COLUMN,
+    EARLY,
     EQUAL,
     FEW,
     LESS,
@@ -39,13 +40,6 @@ from sparkcep.engines.row_match.structures import Taken, Tested
 from sparkcep.engines.row_match.word_kernels import call_python, is_null
 
 
-@inner(forceinline=True)
-def waits(i, row, g):  # type: ignore[no-untyped-def]
-    """Whether the bit of arc i is set in the row."""
-    arcs = g.graph.arcs
-    return arcs[i, BIT] < 0 or (g.events.masks[arcs[i, WORD], row] >> arcs[i, BIT]) & 1 == 1
-
-
 @inner()
 def said(condition, i, row, run, g):  # type: ignore[no-untyped-def]
     """What the bytecode of that number says of the run and the row; its value is left on the stack."""
@@ -72,6 +66,18 @@ def passes(t, row, run, g):  # type: ignore[no-untyped-def]
     right, other = side(t, T_RIGHT, row, run, g)
     found = LESS if left < right else EQUAL if left == right else MORE
     return one and other and g.graph.tests[t, T_WHEN] & found != 0
+
+
+@inner(forceinline=True)
+def waits(i, row, g):  # type: ignore[no-untyped-def]
+    """Whether arc i waits for the row, whatever the run: its bit is set, and the tests that read no register pass."""
+    arcs = g.graph.arcs
+    if arcs[i, BIT] >= 0 and (g.events.masks[arcs[i, WORD], row] >> arcs[i, BIT]) & 1 == 0:
+        return False
+    for t in range(arcs[i, EARLY], arcs[i, TEST]):  # noqa: SIM110
+        if not passes(t, row, 0, g):
+            return False
+    return True
 
 
 @inner(forceinline=True)

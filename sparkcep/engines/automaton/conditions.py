@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from sparkcep.engines.automaton import codes
-from sparkcep.engines.automaton.comparisons import Test, tests_of
+from sparkcep.engines.automaton.comparisons import Comparisons, Fence
 from sparkcep.engines.automaton.constants import kind_of_constant, word_of
 from sparkcep.engines.automaton.registers import Held, Inputs, reads_handle
 from sparkcep.engines.row_match import codes as operations
@@ -30,12 +30,11 @@ LABEL = 1
 
 @dataclass(frozen=True, slots=True)
 class Conditions:
-    """``fences`` [arcs]: number of each condition, -1: none, or all of it is in ``tests`` [arcs]; ``moves`` [arcs]: of each arc. ``depth``: of the
-    stack; ``slow``: values that Python computes, with the register that takes it (None: a condition); ``strings``: constants."""
+    """``fences`` [arcs]: each condition in parts, and the number of its ``rest`` (-1: there is none); ``moves`` [arcs]: of each arc. ``depth``: of
+    the stack; ``slow``: values that Python computes, with the register that takes it (None: a condition); ``strings``: constants."""
 
     code: Code
-    fences: tuple[int, ...]
-    tests: tuple[tuple[Test, ...], ...]
+    fences: tuple[tuple[Fence, int], ...]
     moves: tuple[tuple[tuple[int, ...], ...], ...]
     depth: int
     slow: tuple[tuple[Value, Held | None], ...]
@@ -49,20 +48,22 @@ def assemble(spec: AutomatonSpec, held: Mapping[str, Held], inputs: Inputs, pool
     """
     writer = _ArcWriter(held=held, inputs=inputs, pool=pool)
     writer.strings = {value: i for i, value in enumerate(_default_strings(spec, held))}
-    fences, tests, moves = [], [], []
+    comparisons = Comparisons(held, inputs, pool, writer.strings)
+    fences, moves = [], []
     for arc in spec.arcs:
         writer.arc = arc
-        short = () if arc.condition is None else tests_of(arc.condition, held, inputs, pool)
-        tests.append(short or ())
-        fences.append(-1 if short is not None or arc.condition is None else writer.number(arc.condition, BOOLEAN))
+        fence = comparisons.fence(arc.condition)
+        fences.append((fence, writer.number(_all(fence.rest), BOOLEAN) if fence.rest else -1))
         moves.append(tuple(writer.move(assignment) for assignment in arc.sets))
     found = np.zeros((len(writer.operations), 6), np.int64)
     for i, operation in enumerate(writer.operations):
         found[i, : len(operation)] = operation
     code = Code(np.array(writer.starts, np.int32), found)
-    return Conditions(
-        code, tuple(fences), tuple(tests), tuple(moves), writer.leaves + 2, tuple(writer.slow), tuple(writer.strings)
-    )
+    return Conditions(code, tuple(fences), tuple(moves), writer.leaves + 2, tuple(writer.slow), tuple(writer.strings))
+
+
+def _all(parts: tuple[Value, ...]) -> Value:
+    return parts[0] if len(parts) == 1 else Call("and", parts)
 
 
 def _default_strings(spec: AutomatonSpec, held: Mapping[str, Held]) -> list[str]:

@@ -18,6 +18,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from sparkcep.engines.automaton import refusals
+from sparkcep.engines.automaton.codes import OF_CONSTANT, OF_LABEL, T_LEFT, T_RIGHT
 from sparkcep.engines.automaton.conditions import LABEL, Conditions, assemble
 from sparkcep.engines.automaton.constants import word_of
 from sparkcep.engines.automaton.graph import build
@@ -135,7 +136,7 @@ class AutomatonEngine:
         handles = Handles()
         calls = Calls(plan.conditions.slow, plan.held, handles, _string_of(plan, data), columns)
         program = Program(
-            plan.graph,
+            _ranked(plan.graph, data),
             _code(plan.conditions, data, calls),
             data.words,
             Stack(np.zeros(plan.conditions.depth, np.int64), np.zeros(plan.conditions.depth, np.bool_)),
@@ -153,9 +154,10 @@ class AutomatonEngine:
 
     def times(self, columns: Columns) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         """Time and deadline of each event as integers that compare alike, or nothing."""
-        within = self.spec.within
+        within, clock = self.spec.within, self.spec.clock
         if within is None:
-            return np.empty(0, np.int64), np.empty(0, np.int64)
+            none = np.empty(0, np.int64)
+            return none if clock is None else columns.order_keys(clock, False), none
         time = columns.order_keys(within.time, False)
         late = within.deadline
         return time, after(time, within.length) if late is None else columns.order_keys(late, False)
@@ -241,6 +243,18 @@ def _code(conditions: Conditions, data: Data, calls: Calls) -> Code:
     found[labelled, 1] = data.words.labels[found[labelled, 1]]
     found[found[:, 0] == operations.APPLY, 2] = calls.address
     return conditions.code._replace(operations=found)
+
+
+def _ranked(graph: Graph, data: Data) -> Graph:
+    """The graph with ranks in place of the strings that tests compare with."""
+    if not (graph.tests[:, [T_LEFT, T_RIGHT]] == OF_LABEL).any():
+        return graph
+    tests = graph.tests.copy()
+    for side in (T_LEFT, T_RIGHT):
+        labelled = tests[:, side] == OF_LABEL
+        tests[labelled, side + 1] = data.words.labels[tests[labelled, side + 1]]
+        tests[labelled, side] = OF_CONSTANT
+    return graph._replace(tests=tests)
 
 
 def _string_of(plan: Plan, data: Data) -> Callable[[int], str | bytes]:

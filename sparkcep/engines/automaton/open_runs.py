@@ -1,13 +1,14 @@
 """Runs of automata between two turns of a stream: they go on as they stand, and meet each event once.
 
-What is kept of a run: its first row, its state, and the values of its registers, as a table (START, STATE, and a column for each register). Words
-mean something in one table only (see ``registers``), so values are kept, and words are made of them again.
+What is kept of a run: its first row, its state by name, and the values of its registers, as a table (START, STATE, and a column for each register).
+Words mean something in one table only (see ``registers``), so values are kept, and words are made of them again.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from decimal import Decimal
 
 import numpy as np
 import pyarrow as pa
@@ -19,10 +20,11 @@ from sparkcep.engines.automaton.engine import AutomatonEngine, Machine
 from sparkcep.engines.automaton.log import tally
 from sparkcep.engines.automaton.output import table as output_table
 from sparkcep.engines.automaton.output import values
-from sparkcep.engines.automaton.registers import Held, words
+from sparkcep.engines.automaton.registers import Held, Inputs, type_of, words
 from sparkcep.engines.automaton.structures import Left
 from sparkcep.engines.row_match.values import RANKED, words_of
 from sparkcep.engines.row_pattern.columns import Columns
+from sparkcep.spec.automaton import AutomatonSpec, Register
 
 START, STATE = "start", "state"
 REGISTER = "register_"
@@ -45,6 +47,8 @@ def resume(
     ``runs``: those that were open. Their START, as that of the runs in the answer, is a row of ``new`` and then ``old``. ``goes_on`` [runs]: the row
     of ``new`` with which the run's partition begins there; NEVER: it has none. Errors: as ``AutomatonEngine.run``.
     """
+    if runs is not None:
+        runs, goes_on = _conformed(engine.spec, runs, goes_on)
     registers = None if runs is None else runs.drop_columns([START, STATE])
     machine = engine.machine(new, tally(len(engine.spec.states), 0), whole=False, left=registers)
     columns = Columns(pa.concat_tables([new, old]))
@@ -61,6 +65,27 @@ def resume(
     return Resumed(found, _open(machine))
 
 
+def _conformed(spec: AutomatonSpec, runs: pa.Table, goes_on: NDArray[np.int64]) -> tuple[pa.Table, NDArray[np.int64]]:
+    """The runs as the automaton knows them now: in states that it has, by their numbers, with the registers that it has."""
+    kept = runs[STATE].combine_chunks()
+    places = {name: number for number, name in enumerate(spec.states)}
+    known = np.array([places.get(name, -1) for name in kept.dictionary.to_pylist()], np.int64)
+    state = known[kept.indices.to_numpy()]
+    columns = {START: runs[START], STATE: pa.array(state)}
+    for register in spec.registers:
+        name = REGISTER + register.name
+        columns[name] = runs[name] if name in runs.column_names else _default(register, runs.num_rows)
+    stays = state >= 0
+    return pa.table(columns).filter(pa.array(stays)), goes_on[stays]
+
+
+def _default(register: Register, count: int) -> pa.Array:
+    """A register that runs have not had so far."""
+    kind = type_of(register, Inputs({}, frozenset()))
+    value = None if register.default is None else register.default.value
+    return pa.array([Decimal(value) if pa.types.is_decimal(kind) and value is not None else value] * count, kind)
+
+
 def _found(machine: Machine, columns: Columns, until: int) -> Iterator[pa.Table]:
     for found in machine.advance(until):
         yield output_table(machine.spec, found, machine.plan.held, columns, machine.handles, machine.data.strings)
@@ -74,7 +99,8 @@ def _open(machine: Machine) -> pa.Table:
         REGISTER + name: values(held, registers, machine.handles, machine.data.strings)
         for name, held in machine.plan.held.items()
     }
-    return pa.table({START: pa.array(log.runs.start[alive]), STATE: pa.array(log.runs.state[alive]), **kept})
+    states = pa.DictionaryArray.from_arrays(pa.array(log.runs.state[alive]), pa.array(machine.spec.states))
+    return pa.table({START: pa.array(log.runs.start[alive]), STATE: states, **kept})
 
 
 def _words(machine: Machine, runs: pa.Table) -> NDArray[np.int64]:

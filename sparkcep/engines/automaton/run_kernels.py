@@ -20,6 +20,7 @@ from sparkcep.engines.automaton.codes import (
     FINAL,
     FOUND,
     IGNORABLE,
+    KINDS,
     LEAP,
     LEAPS,
     LIVES,
@@ -28,11 +29,13 @@ from sparkcep.engines.automaton.codes import (
     NUMBER,
     P_ALIVE,
     P_ARC,
+    P_CLOSING,
     P_EPOCH,
     P_FOUND,
     P_HASHED,
     P_MOST,
     P_PEAK,
+    P_PERIOD,
     P_RESUMED,
     P_ROW,
     P_SAVES,
@@ -59,17 +62,46 @@ L = nb.int64
 
 
 @inner(forceinline=True)
+def leaving(kind, q, g):  # type: ignore[no-untyped-def]
+    """The arcs of a kind that leave state q now: from … to."""
+    first, at = g.graph.first, KINDS * g.position[P_CLOSING if kind == WINDOW else P_PERIOD] + kind
+    return first[at, q], first[at, q + 1]
+
+
+@inner(forceinline=True)
+def trait(which, q, g):  # type: ignore[no-untyped-def]
+    """Whether state q has the trait now."""
+    return g.graph.traits[g.position[P_PERIOD] * len(g.tally.action) + q, which]
+
+
+@inner()
+def period(time, at, g):  # type: ignore[no-untyped-def]
+    """The period of ``time``, which is not before the period ``at``."""
+    since = g.graph.since
+    while at + 1 < len(since) and since[at + 1] <= time:
+        at += 1
+    return at
+
+
+@inner(forceinline=True)
+def time_of(row, g):  # type: ignore[no-untyped-def]
+    """The event's time, where there are times."""
+    return g.events.time[row] if len(g.events.time) > 0 else 0
+
+
+@inner(forceinline=True)
 def act(row, g):  # type: ignore[no-untyped-def]
     """What the event does to the runs of each state. Where arcs are counted, every run is asked."""
     graph, action = g.graph, g.tally.action
     for q in range(len(action)):
         found = DIE
-        for i in range(graph.first[EVENT, q], graph.first[EVENT, q + 1]):
+        low, high = leaving(EVENT, q, g)
+        for i in range(low, high):
             if waits(i, row, g):
                 asks = graph.arcs[i, CONDITION] >= 0 or graph.arcs[i, TEST] < graph.arcs[i, TEST_END]
                 plain = graph.arcs[i, IGNORABLE] and not asks
                 found = max(found, STAY if plain else WORK)
-        if len(g.tally.asked) > 0 or (found == STAY and (graph.traits[q, FINAL] or graph.traits[q, LEAPS])):
+        if len(g.tally.asked) > 0 or (found == STAY and (trait(FINAL, q, g) or trait(LEAPS, q, g))):
             found = WORK
         action[q] = found
 
@@ -117,14 +149,14 @@ def step(i, row, run, side, first, end, g):  # type: ignore[no-untyped-def]
 def leap(last, row, side, first, new, end, g):  # type: ignore[no-untyped-def]
     """The group with all that arcs without an event lead to: ε-arcs of the runs from ``new`` on; with ``last`` WINDOW arcs at the window's
     end, of all."""
-    first_arc, runs = g.graph.first, g.runs
-    at, before = first, end
+    runs, at, before = g.runs, first, end
     while at < end:
         run = runs.lists[side, at]
         q = runs.state[run]
         for kind in range(EPSILON if at >= new else WINDOW, last + 1):
             seen = row if kind == EPSILON else runs.start[run]
-            for i in range(first_arc[kind, q], first_arc[kind, q + 1]):
+            low, high = leaving(kind, q, g)
+            for i in range(low, high):
                 if waits(i, seen, g):
                     end = step(i, row, run, side, first, end, g)
                     if end < 0:
@@ -143,7 +175,7 @@ def accept(row, side, first, end, g):  # type: ignore[no-untyped-def]
     runs, found, at = g.runs, g.found, g.position[P_FOUND]
     for k in range(first, end):
         run = runs.lists[side, k]
-        if g.graph.traits[runs.state[run], FINAL]:
+        if trait(FINAL, runs.state[run], g):
             if at >= len(found.start):
                 g.position[P_STATUS] = FOUND
                 return False
@@ -162,7 +194,7 @@ def kept(row, side, first, end, g):  # type: ignore[no-untyped-def]
     for k in range(first, end):
         run = runs.lists[side, k]
         q = runs.state[run]
-        if g.graph.traits[q, LIVES]:
+        if trait(LIVES, q, g):
             runs.lists[side, at] = run
             at += 1
             g.tally.alive[q] += 1
@@ -179,7 +211,8 @@ def meet(run, begins, row, side, first, end, g):  # type: ignore[no-untyped-def]
     action = g.tally.action[q]
     stays = action == STAY and not begins
     if action == WORK or (action == STAY and begins):
-        for i in range(graph.first[EVENT, q], graph.first[EVENT, q + 1]):
+        low, high = leaving(EVENT, q, g)
+        for i in range(low, high):
             if not waits(i, row, g):
                 count(i, False, g)
             elif graph.arcs[i, IGNORABLE] and not begins:
@@ -211,7 +244,7 @@ def group(source, low, high, row, side, first, g):  # type: ignore[no-untyped-de
         if end < 0:
             return -1
     for k in range(first, end):
-        leaps |= g.graph.traits[g.runs.state[g.runs.lists[side, k]], LEAPS]
+        leaps |= trait(LEAPS, g.runs.state[g.runs.lists[side, k]], g)
     if leaps:
         end = leap(EPSILON, row, side, first, first, end, g)
     if end < 0 or not accept(row, side, first, end, g):
@@ -229,15 +262,20 @@ def over(source, low, high, row, side, first, g):  # type: ignore[no-untyped-def
     for k in range(low, high):
         runs.lists[side, first + k - low] = runs.lists[source, k]
         runs.died[runs.lists[source, k]] = row
-    if g.graph.first[WINDOW, 0] < len(g.graph.arcs):
+    position[P_PERIOD] = period(time_of(row - 1, g), 0, g)
+    position[P_CLOSING] = period(runs.ends[runs.lists[source, low]], position[P_PERIOD], g)
+    if leaving(WINDOW, 0, g)[0] < leaving(WINDOW, len(g.tally.action) - 1, g)[1]:
         end = leap(WINDOW, row - 1, side, first, new, new, g)
+        position[P_PERIOD] = position[P_CLOSING]
         if end < 0 or not accept(row - 1, side, new, end, g):
             return -1
         position[P_USED] = used
+    if row < len(g.events.time):
+        position[P_PERIOD] = period(g.events.time[row], 0, g)
     return first
 
 
-@inner(L(L, L, GIVEN))
+@inner(L(L, L, GIVEN), forceinline=True)
 def walk(row, time, g):  # type: ignore[no-untyped-def]
     """All runs alive meet the event, or the end of their windows. How many are alive then (in the other list), or -1: see P_STATUS."""
     runs, side, alive = g.runs, g.position[P_SIDE], g.position[P_ALIVE]
@@ -259,11 +297,11 @@ def walk(row, time, g):  # type: ignore[no-untyped-def]
     return end
 
 
-@inner()
+@inner(forceinline=True)
 def begin(row, side, alive, g):  # type: ignore[no-untyped-def]
     """The runs that begin with the event, behind the ``alive`` ones of ``lists[side]``. How many are alive then, or -1: see P_STATUS."""
     runs, q, end = g.runs, g.runs.state[0], 1
-    leaps = g.graph.traits[q, LEAPS]
+    leaps = trait(LEAPS, q, g)
     if g.tally.action[q] == DIE and not leaps:
         return alive
     runs.start[0], runs.ends[0] = row, g.events.deadline[row] if len(g.events.deadline) > 0 else NEVER
@@ -326,10 +364,12 @@ def take(row, g):  # type: ignore[no-untyped-def]
         change(row, g)
         closes = False
     side, alive, time = position[P_SIDE], position[P_ALIVE], NEVER
-    if not closes:
-        time = g.events.time[row] if len(g.events.time) > 0 else 0
     if row < rows:
+        goes_on = g.events.masks[0, row] & 1 == 0
+        position[P_PERIOD] = period(time_of(row, g), position[P_PERIOD] if goes_on else 0, g)
         act(row, g)
+        if not closes:
+            time = time_of(row, g)
     if alive > 0 and (closes or time >= position[P_SOONEST] or not is_idle(g.tally)):
         alive, side = walk(row, time, g), 1 - side
     if alive >= 0 and row < rows:

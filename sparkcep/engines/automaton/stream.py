@@ -8,7 +8,7 @@ runs themselves go on (``open_runs``).
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import partial
+from functools import lru_cache, partial
 from typing import Any
 
 import numpy as np
@@ -19,13 +19,18 @@ from sparkcep.engines.automaton import engine
 from sparkcep.engines.automaton.codes import NEVER
 from sparkcep.engines.automaton.open_runs import START, resume
 from sparkcep.engines.automaton.structures import Found
+from sparkcep.engines.automaton.versions import merged
 from sparkcep.engines.event_pattern.events import ceilings_of
 from sparkcep.engines.kept_rows import places, rows_by_place
 from sparkcep.engines.turn import Answer, Decide, Turn, partitions
 from sparkcep.engines.within import times
 from sparkcep.errors import CepInternalError
-from sparkcep.spec.automaton import AutomatonSpec
+from sparkcep.spec import from_json
+from sparkcep.spec.automaton import AutomatonSpec, waits
 from sparkcep.spec.stream import StreamSpec
+
+VERSIONS = 64
+"""Versions of a clause, and time lines of versions, that are remembered."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,8 +47,27 @@ def compile(spec: StreamSpec) -> Decide:
     clause = spec.of
     if not isinstance(clause, AutomatonSpec):
         raise CepInternalError("a clause that is no MATCH AUTOMATON on the engine of automata")
-    waits = any(arc.kind == "window_end" for arc in clause.arcs)
-    return partial(_decide_windows if waits else _decide, Clause(clause, engine.compile(clause), spec))
+    decide = _decide_windows if waits(clause) else _decide
+    if spec.followed is None:
+        return partial(decide, Clause(clause, engine.compile(clause), spec))
+    changed = lru_cache(maxsize=VERSIONS)(partial(_changed, clause, spec))
+    return lambda turn: decide(changed(turn.versions), turn)
+
+
+def _changed(clause: AutomatonSpec, stream: StreamSpec, versions: tuple[tuple[int, str], ...]) -> Clause:
+    """The clause with what its pattern has become."""
+    if not versions:
+        raise CepInternalError(f"no version of the pattern {stream.followed} has come")
+    now = merged(clause, [(since, spec_of(text)) for since, text in versions])
+    return Clause(now, engine.AutomatonEngine(now), stream)
+
+
+@lru_cache(maxsize=VERSIONS)
+def spec_of(text: str) -> AutomatonSpec:
+    """The spec of a version."""
+    found: Any = from_json(text)
+    assert isinstance(found, AutomatonSpec)
+    return found
 
 
 def _decide_windows(clause: Clause, turn: Turn) -> Answer:

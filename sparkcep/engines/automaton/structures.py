@@ -18,9 +18,11 @@ Flags = NDArray[np.bool_]
 
 
 class Graph(NamedTuple):
-    """``arcs`` [n, 10] by kind and source: those of kind k that leave state q from ``first[k, q]`` to ``first[k, q + 1]`` - 1; ``moves`` [m, 6];
-    ``tests`` [t, 7]; ``traits`` [states, 3]. ``start``: the state of run 0. See ``codes``."""
+    """``since`` [periods]: when each begins. ``arcs`` [n, 11] by period, kind and source: those of kind k that leave state q in period p from
+    ``first[3 * p + k, q]`` to ``first[3 * p + k, q + 1]`` - 1; ``moves`` [m, 6]; ``tests`` [t, 7]; ``traits`` [periods * states, 3]. See
+    ``codes``."""
 
+    since: Longs
     first: Longs
     arcs: Longs
     moves: Longs

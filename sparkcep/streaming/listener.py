@@ -1,0 +1,82 @@
+"""Spark's listener of streaming queries: one a session, for all that look at the progress of its queries.
+
+Not in Spark Connect, where the listener cannot be in the driver.
+"""
+
+from __future__ import annotations
+
+import atexit
+import json
+from collections.abc import Mapping
+from typing import Any, Protocol
+
+from pyspark.sql import SparkSession
+
+WAIT = 2_000
+"""Milliseconds that an ending process waits for events that are on their way."""
+
+
+class Observer(Protocol):
+    """Looks at streaming queries."""
+
+    def progressed(self, progress: Mapping[str, Any]) -> None:
+        """After a micro-batch; ``progress``: as Spark reports it."""
+
+    def ended(self, run: str, query: str) -> None:
+        """A run of a query has ended; both by their ids."""
+
+
+class Listener:
+    """org.apache.spark.sql.streaming.PythonStreamingQueryListener."""
+
+    def __init__(self) -> None:
+        self.observers: list[Observer] = []
+
+    def onQueryProgress(self, event: Any) -> None:  # noqa: N802
+        """Spark's call after a micro-batch."""
+        progress = json.loads(event.progress().json())
+        for observer in self.observers:
+            observer.progressed(progress)
+
+    def onQueryTerminated(self, event: Any) -> None:  # noqa: N802
+        """Spark's call."""
+        for observer in self.observers:
+            observer.ended(str(event.runId()), str(event.id()))
+
+    def onQueryStarted(self, event: Any) -> None:  # noqa: N802
+        """Spark's call: nothing to do."""
+
+    def onQueryIdle(self, event: Any) -> None:  # noqa: N802
+        """Spark's call: nothing to do."""
+
+    class Java:
+        implements = ["org.apache.spark.sql.streaming.PythonStreamingQueryListener"]
+
+
+_LISTENERS: dict[str, Listener] = {}
+"""Those of sessions, by their ids."""
+
+
+def observe(spark: SparkSession, observer: Observer) -> None:
+    """Show ``observer`` all queries that the session starts from now on; one of each class."""
+    if not hasattr(spark, "_jsparkSession"):
+        return
+    session: Any = spark._jsparkSession
+    name = str(session.sessionUUID())
+    listener = _LISTENERS.get(name)
+    if listener is None:
+        listener = _LISTENERS[name] = Listener()
+        wrapper = spark._jvm.org.apache.spark.sql.streaming.PythonStreamingQueryListenerWrapper  # type: ignore[union-attr]
+        session.streams().addListener(wrapper(listener))
+        if len(_LISTENERS) == 1:
+            atexit.register(_wait, spark.sparkContext)
+    if not any(type(one) is type(observer) for one in listener.observers):
+        listener.observers.append(observer)
+
+
+def _wait(context: Any) -> None:
+    """Before Python ends, events of queries that have ended arrive: Spark would find nobody to tell. No session is kept for that."""
+    try:
+        context._jsc.sc().listenerBus().waitUntilEmpty(WAIT)
+    except Exception:  # Spark has ended before, or still has much to tell
+        return

@@ -1,0 +1,190 @@
+"""Patterns that change while a stream runs: arcs hold for events in their lifetimes, runs go on by state and register, changes that would break a
+stream are refused by its name."""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections import Counter
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+from pyspark.sql import SparkSession
+from pyspark.sql.streaming import StreamingQuery
+
+from tests.sql.test_streams import DELAY, END, SCHEMA, in_order, refusals
+
+START = "PARTITION BY k ORDER BY ts REGISTERS (n INT DEFAULT 0) START s FINAL f"
+FIRST = f"{START} ARC s -> m WHEN type = 'A' SET n = x ARC m -> m WHEN type <> 'B' ARC m -> f WHEN type = 'B' AND x > n"
+LIFETIMES = """{start} ARC s -> m WHEN type = 'A' SET n = x ARC m -> m WHEN type <> 'B' ARC m -> f WHEN type = 'B' AND x > n
+    ARC m -> f NAMED c WHEN type = 'C' SET n = n + 100 VALID FROM TIMESTAMP_SECONDS({added})
+    ARC m -> f NAMED d WHEN upper(type) = 'D' AND x BETWEEN 2 AND 9 SET n = -1 VALID FROM TIMESTAMP_SECONDS({planned}) TO TIMESTAMP_SECONDS({dropped})
+    ARC s -> f NAMED e WHEN type = 'E' AND seen = 7 AND ts IS NOT NULL VALID FROM TIMESTAMP_SECONDS({dropped})"""
+"""What the stream of ``test_…_reach_a_running_stream`` has been told, as one automaton over a table."""
+
+Arrive = Callable[[list[tuple[str, str, int, int]]], None]
+Begin = Callable[[], StreamingQuery]
+
+
+@pytest.fixture
+def patterns(spark: SparkSession) -> Iterator[None]:
+    """A schema of its own, with the pattern ``changing``."""
+    schema = f"followed_{time.monotonic_ns()}"
+    spark.sql(f"CREATE SCHEMA {schema}")
+    spark.sql(f"USE {schema}")
+    spark.sql(f"CREATE PATTERN changing AS ({FIRST})")
+    yield
+    spark.sql("USE default")
+    spark.sql(f"DROP SCHEMA {schema} CASCADE")
+
+
+@pytest.fixture
+def arrive(spark: SparkSession, tmp_path: Path, patterns: None) -> Iterator[Arrive]:
+    """Lets rows arrive in the view ``moving``, as a file."""
+    (tmp_path / "in").mkdir()
+    stream = spark.readStream.schema(SCHEMA).parquet(str(tmp_path / "in"))
+    stream.withWatermark("ts", f"{DELAY} seconds").createOrReplaceTempView("moving")
+    count = 0
+
+    def arrived(rows: list[tuple[str, str, int, int]]) -> None:
+        nonlocal count
+        count += 1
+        folder = tmp_path / f"part{count}"
+        frame = spark.createDataFrame(rows, "k STRING, type STRING, x INT, s INT")
+        frame.selectExpr("k", "type", "x", "TIMESTAMP_SECONDS(s) AS ts").coalesce(1).write.parquet(str(folder))
+        (part,) = folder.glob("*.parquet")
+        part.rename(tmp_path / "in" / f"{count:03}.parquet")
+
+    yield arrived
+    spark.catalog.dropTempView("moving")
+
+
+@pytest.fixture(params=["conservative", "speculative"])
+def begin(spark: SparkSession, tmp_path: Path, request: pytest.FixtureRequest) -> Begin:
+    """Starts the stream ``alarms`` that follows the pattern, or lets it go on."""
+
+    def begun() -> StreamingQuery:
+        spark.conf.set("sparkcep.stream.mode", request.param)
+        try:
+            found = spark.sql("SELECT * FROM moving MATCH AUTOMATON changing")
+        finally:
+            spark.conf.unset("sparkcep.stream.mode")
+        writer = found.writeStream.format("parquet").option("checkpointLocation", str(tmp_path / "check"))
+        return writer.option("path", str(tmp_path / "out")).queryName("alarms").start()
+
+    return begun
+
+
+def test_changes_reach_a_running_stream(spark: SparkSession, tmp_path: Path, arrive: Arrive, begin: Begin) -> None:
+    query = begin()
+    arrive([("a", "A", 1, 100), ("a", "C", 5, 101), ("a", "B", 3, 102), ("b", "A", 4, 103), ("b", "C", 0, 140)])
+    query.processAllAvailable()  # the watermark: 120
+    spark.sql("ALTER PATTERN changing ADD ARC m -> f NAMED c WHEN type = 'C' SET n = n + 100")
+    arrive([("b", "C", 1, 141), ("a", "A", 2, 142), ("a", "C", 6, 160), ("b", "D", 5, 161)])
+    query.processAllAvailable()
+    spark.sql("""ALTER PATTERN changing ADD ARC m -> f NAMED d WHEN upper(type) = 'D' AND x BETWEEN 2 AND 9 SET n = -1
+        EFFECTIVE FROM TIMESTAMP_SECONDS(180)""")
+    arrive([("b", "D", 5, 179), ("b", "D", 5, 181), ("b", "D", 1, 182), ("c", "E", 1, 183), ("a", "D", 8, 200)])
+    query.processAllAvailable()  # 180
+    query.stop()
+    spark.sql(f"""ALTER PATTERN changing REPLACE AS ({START.replace("0)", "0, seen INT DEFAULT 7)")}
+        ARC s -> m WHEN type = 'A' SET n = x ARC m -> m WHEN type <> 'B' ARC m -> f WHEN type = 'B' AND x > n
+        ARC m -> f NAMED c WHEN type = 'C' SET n = n + 100 ARC s -> f NAMED e WHEN type = 'E' AND seen = 7 AND ts IS NOT NULL)
+        EFFECTIVE FROM TIMESTAMP_SECONDS(210)""")
+    query = begin()
+    arrive([("a", "D", 8, 209), ("a", "D", 8, 210), ("c", "E", 1, 211), ("b", "C", 2, 212), ("d", "E", 3, 190)])
+    query.processAllAvailable()
+    for late in (END, END + 1):
+        arrive([("end", "Z", 0, late)])
+        query.processAllAvailable()
+    query.stop()
+    found = spark.read.option("mergeSchema", "true").parquet(str(tmp_path / "out")).drop("seen")
+    emitted = [row.asDict() for row in found.collect()]
+    spark.read.schema(SCHEMA).parquet(str(tmp_path / "in")).createOrReplaceTempView("still")
+    told = LIFETIMES.format(start=START.replace("0)", "0, seen INT DEFAULT 7)"), added=120, planned=180, dropped=210)
+    wanted = spark.sql(f"SELECT * EXCEPT (seen) FROM still MATCH AUTOMATON ({told})").collect()
+    net = Counter(in_order([row for row in emitted if row["_change_type"] != "delete"]))
+    net.subtract(in_order([row for row in emitted if row["_change_type"] == "delete"]))
+    assert {line: n for line, n in net.items() if n} == Counter(in_order([row.asDict() for row in wanted]))
+    assert {row["n"] for row in wanted} >= {1, -1, 0, 104}
+
+
+REFUSED = [
+    (
+        "ALTER PATTERN changing REPLACE AS («PARTITION BY k ORDER BY ts REGISTERS (m INT) START s FINAL f ARC s -> f SET m = 1»)",
+        "CEP_ANALYSIS_PATTERN_STREAM",
+    ),
+    (
+        f"ALTER PATTERN changing REPLACE AS («{START.replace('INT', 'BIGINT')} ARC s -> f»)",
+        "CEP_ANALYSIS_PATTERN_STREAM",
+    ),
+    (
+        f"ALTER PATTERN changing REPLACE AS («{START.replace('BY k', 'BY type')} ARC s -> f»)",
+        "CEP_ANALYSIS_PATTERN_STREAM",
+    ),
+    (f"ALTER PATTERN changing REPLACE AS («{FIRST} WITHIN 1 HOUR»)", "CEP_ANALYSIS_PATTERN_STREAM"),
+    ("ALTER PATTERN changing «ADD» ARC m -> f WHEN nothing = 1", "CEP_ANALYSIS_PATTERN_STREAM"),
+    ("CREATE OR REPLACE PATTERN «changing» AS (SEQ(A a, B b) ORDER BY ts)", "CEP_ANALYSIS_PATTERN_STREAM"),
+    ("DROP PATTERN «changing»", "CEP_ANALYSIS_PATTERN_STREAM"),
+    ("ALTER PATTERN changing DROP STREAM «other»", "CEP_ANALYSIS_PATTERN_STREAM"),
+]
+
+
+@pytest.mark.parametrize("begin", ["conservative"], indirect=True)
+def test_what_would_break_a_running_stream_is_refused_by_its_name(
+    spark: SparkSession, arrive: Arrive, begin: Begin
+) -> None:
+    query = begin()
+    arrive([("a", "A", 1, 100)])
+    query.processAllAvailable()
+    refused = [
+        (text.replace("«ADD» ARC m -> f WHEN nothing = 1", "ADD «ARC m -> f WHEN nothing = 1»"), code)
+        for text, code in REFUSED
+    ]
+    assert refusals(spark, refused) == refused
+    with pytest.raises(
+        Exception, match="the stream alarms follows the pattern changing: the register n may not change: int"
+    ):
+        spark.sql(refused[1][0].replace("«", "").replace("»", ""))
+    described = {row.info_name: row.info_value for row in spark.sql("DESCRIBE PATTERN changing").collect()}
+    assert described["Followed by"] == "alarms"
+    spark.sql("ALTER PATTERN changing DROP STREAM alarms")
+    query.stop()
+    spark.sql("DROP PATTERN changing")
+
+
+@pytest.mark.parametrize("begin", ["conservative"], indirect=True)
+def test_a_stream_that_has_ended_refuses_nothing(spark: SparkSession, arrive: Arrive, begin: Begin) -> None:
+    query = begin()
+    arrive([("a", "A", 1, 100)])
+    query.processAllAvailable()
+    query.stop()
+    spark.sparkContext._jsc.sc().listenerBus().waitUntilEmpty()
+    spark.sql("ALTER PATTERN changing REPLACE AS (ORDER BY ts START s FINAL f ARC s -> f)")
+
+
+@pytest.mark.parametrize(
+    ("body", "why"),
+    [
+        (f"{START} ARC s -> f WHEN x = (SELECT max(x) FROM VALUES (1) AS v(x))", "a subquery"),
+        (f"{START.replace('INT DEFAULT 0', 'ARRAY<INT>')} ARC s -> f", "the register n array<int>"),
+        ("SEQ(A a, B b) PARTITION BY k ORDER BY ts WITHIN 1 HOUR", "streams follow changes of automata alone"),
+    ],
+)
+def test_what_no_running_stream_can_follow_is_said(
+    spark: SparkSession, arrive: Arrive, body: str, why: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    clause = "MATCH PATTERN" if body.startswith("SEQ") else "MATCH AUTOMATON"
+    spark.sql(f"CREATE PATTERN fixed AS ({body})")
+    with caplog.at_level(logging.WARNING, "sparkcep"):
+        assert spark.sql(f"SELECT * FROM moving {clause} fixed").isStreaming
+    (said,) = (record.getMessage() for record in caplog.records if "as it is now" in record.getMessage())
+    assert why in said
+    caplog.clear()
+    spark.conf.set("sparkcep.stream.patterns", "fixed")
+    try:
+        spark.sql("SELECT * FROM moving MATCH AUTOMATON changing")
+    finally:
+        spark.conf.unset("sparkcep.stream.patterns")
+    assert spark.sql("SELECT * FROM sparkcep_patterns WHERE change = 'bound'").isEmpty()
