@@ -113,5 +113,13 @@ def _from_values(context: Any, builder: Any, values: types.Type, given: Given, v
 
 @unbox(Given)  # type: ignore[untyped-decorator]
 def _from_python(given: Given, value: Any, c: Any) -> NativeValue:
-    native = c.unbox(by_value(given), value)
-    return NativeValue(_kept(c.builder, native.value), native.is_error, native.cleanup)
+    kind = by_value(given)
+    native = c.unbox(kind, value)
+
+    def release() -> None:
+        if native.cleanup is not None:
+            native.cleanup()
+        if c.context.enable_nrt:
+            c.context.nrt.decref(c.builder, kind, native.value)
+
+    return NativeValue(_kept(c.builder, native.value), native.is_error, release)

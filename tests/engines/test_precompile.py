@@ -72,6 +72,25 @@ def test_structures_are_read_where_they_stand() -> None:
         scale(Outside(Inside(np.arange(3.0), 10), given.out))
 
 
+@kernel(nb.int64(GIVEN), allocates=True)
+def scale_counted(given):
+    room = np.zeros(1, np.int64)
+    for i in range(len(given.out)):
+        room[0] += scaled(given, i)
+    return room[0]
+
+
+def test_arrays_are_given_back() -> None:
+    numbers = np.arange(3)
+    given = Outside(Inside(numbers, 2), np.zeros(3, np.int64))
+    for run in (scale, scale_counted):
+        run(given)
+        before = sys.getrefcount(numbers), sys.getrefcount(given.out)
+        for _ in range(10):
+            run(given)
+        assert (sys.getrefcount(numbers), sys.getrefcount(given.out)) == before
+
+
 def test_what_only_kernels_call_has_no_machine_code() -> None:
     scale(Outside(Inside(np.arange(3), 1), np.zeros(3, np.int64)))
     (compiled,) = scaled.overloads.values()
