@@ -17,7 +17,7 @@ PACKAGES = ("sparkcep", "rewrites", "sql_functions")
 
 
 @click.command()
-@click.option("--times", is_flag=True, help="Print the seconds of each kernel.")
+@click.option("--times", is_flag=True, help="Print the processor time of each kernel.")
 @click.option("--jobs", type=click.IntRange(1), help="Processes; by default one for each processor.")
 @click.option(
     "--archive",

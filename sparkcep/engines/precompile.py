@@ -1,8 +1,8 @@
 """``python -m sparkcep.engines.precompile``: compile the numba kernels now, so that no query waits for them.
 
 The compiled code is cached beside the sources (or in numba's own cache where that folder is read-only) and is found by every worker. ``--times``
-prints the seconds of each kernel; ``--jobs N`` (by default one for each processor) sets the number of processes; with ``--quiet`` nothing is printed,
-the priority is low, and the process ends if another one is compiling already.
+prints the processor time of each kernel; ``--jobs N`` (by default one for each processor) sets the number of processes; with ``--quiet`` nothing is
+printed, the priority is low, and the process ends if another one is compiling already.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ GROUPS = (
 """The modules that have kernels; in a group those that share functions, which each process compiles once. The longest group first."""
 
 Times = list[tuple[str, float]]
-"""Kernels and their seconds."""
+"""Kernels and their seconds of processor time."""
 
 
 def compile_group(modules: tuple[str, ...]) -> Times:
@@ -56,10 +56,10 @@ def compile_group(modules: tuple[str, ...]) -> Times:
     for module in modules:
         for name, one in vars(import_module(module)).items():
             if isinstance(one, Kernel) and one.waits:
-                started = time.perf_counter()
+                started = time.process_time()
                 one.compile()
                 short = module.removeprefix("sparkcep.engines.")
-                times.append((f"{short}.{name}", time.perf_counter() - started))
+                times.append((f"{short}.{name}", time.process_time() - started))
     return times
 
 
