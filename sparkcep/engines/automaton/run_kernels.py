@@ -232,7 +232,7 @@ def meet(run, begins, row, side, first, end, g):  # type: ignore[no-untyped-def]
     return end
 
 
-@inner(L(L, L, L, L, L, L, GIVEN), forceinline=True)
+@inner(L(L, L, L, L, L, L, GIVEN))
 def group(source, low, high, row, side, first, g):  # type: ignore[no-untyped-def]
     """The runs of one start (``lists[source]``, ``low`` … ``high`` - 1) meet an event. They stand in ``lists[side]`` from ``first`` on; their end,
     or -1: see P_STATUS."""
@@ -275,7 +275,7 @@ def over(source, low, high, row, side, first, g):  # type: ignore[no-untyped-def
     return first
 
 
-@inner(L(L, L, GIVEN), forceinline=True)
+@inner(L(L, L, GIVEN))
 def walk(row, time, g):  # type: ignore[no-untyped-def]
     """All runs alive meet the event, or the end of their windows. How many are alive then (in the other list), or -1: see P_STATUS."""
     runs, side, alive = g.runs, g.position[P_SIDE], g.position[P_ALIVE]
@@ -297,7 +297,7 @@ def walk(row, time, g):  # type: ignore[no-untyped-def]
     return end
 
 
-@inner(forceinline=True)
+@inner()
 def begin(row, side, alive, g):  # type: ignore[no-untyped-def]
     """The runs that begin with the event, behind the ``alive`` ones of ``lists[side]``. How many are alive then, or -1: see P_STATUS."""
     runs, q, end = g.runs, g.runs.state[0], 1
