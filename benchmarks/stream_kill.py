@@ -27,7 +27,7 @@ import sys
 import tempfile
 import time
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -57,6 +57,12 @@ QUERIES = {
     "automaton": """SELECT k, first, UNIX_MICROS(match_start) AS begun, UNIX_MICROS(match_end) AS ended, match_id FROM {}
         MATCH AUTOMATON (PARTITION BY k ORDER BY ts REGISTERS (first BIGINT)
         START s FINAL f ARC s -> m WHEN type = 'A' SET first = id ARC m -> m WHEN type <> 'C' ARC m -> f WHEN type = 'C')""",
+    "following": """SELECT k, first, UNIX_MICROS(match_start) AS begun, UNIX_MICROS(match_end) AS ended, match_id FROM {}
+        MATCH AUTOMATON changing""",
+    "revised": """SELECT k, a.id AS first, c.id AS last, size(b) AS bs, match_id, _change_type FROM (
+        SELECT *, 'insert' AS _change_type FROM {0} UNION ALL SELECT *, 'delete' AS _change_type FROM {0} WHERE id % 7 = 3)
+        MATCH PATTERN (/*+ CEP_STREAM(speculative) */ SEQ(A a, B+ b[], NOT D d, C c) PARTITION BY k ORDER BY ts WHERE a.x <= c.x
+        WITHIN INTERVAL 40 SECONDS)""",
     "changes": """SELECT k, UNIX_MICROS(emit_time) AS at, n, s, match_id FROM {}
         MATCH PATTERN (SEQ(A a, NOT D d, C c) PARTITION BY k ORDER BY ts WITHIN INTERVAL 40 SECONDS
         MEASURES COUNT(*) AS n, SUM(c.x) AS s EMIT CHANGES)""",
@@ -64,6 +70,14 @@ QUERIES = {
         WITHIN INTERVAL 40 SECONDS MEASURES COUNT(*) AS n)""",
     "counters": "SELECT * FROM {} MATCH PATTERN (SEQ(A a, B b, C c) PARTITION BY k ORDER BY ts MEASURES COUNT(*) AS n, SUM(c.x) AS s)",
 }
+PATTERN = """CREATE PATTERN changing AS (PARTITION BY k ORDER BY ts REGISTERS (first BIGINT) START s FINAL f
+    ARC s -> m WHEN type = 'A' SET first = id ARC m -> m WHEN type <> 'C' ARC m -> f WHEN type = 'C')"""
+ALTERED = (
+    "ALTER PATTERN changing ADD ARC m -> f WHEN type = 'D' AND x > 3 EFFECTIVE FROM TIMESTAMP_SECONDS({})",
+    "ALTER PATTERN changing ADD ARC m -> f WHEN upper(type) = 'B' AND x = 9 EFFECTIVE FROM TIMESTAMP_SECONDS({})",
+)
+"""What becomes of the pattern that ``following`` follows, after a third and four fifths of the time; a query that is killed at named points is told of
+the second change when it starts again."""
 UPDATED = ("totals", "counters")
 """Those whose rows are updated by later ones with their match_id: the last ones count. How many come before depends on how often the watermark
 moved alone, which a restart may change."""
@@ -244,6 +258,8 @@ def drive(folder: Path, query: str, sink: str, points: dict[str, int]) -> None:
     schema = "id LONG, k LONG, type STRING, x LONG, ts TIMESTAMP"
     stream = spark.readStream.schema(schema).option("maxFilesPerTrigger", 1).parquet(str(folder / "in"))
     stream.withWatermark("ts", f"{DELAY} seconds").createOrReplaceTempView("moving")
+    if query == "following":
+        follow(spark, folder, told=2 if not points or list(folder.glob("killed.*")) else 1)
     frame = spark.sql(QUERIES[query].format("moving"))
     writer = frame.writeStream.option("checkpointLocation", str(folder / "checkpoint")).trigger(availableNow=True)
     if sink == "file":
@@ -267,6 +283,18 @@ def drive(folder: Path, query: str, sink: str, points: dict[str, int]) -> None:
     (folder / "rows.part").write_text(json.dumps(lines))
     (folder / "rows.part").rename(folder / "rows.json")
     spark.stop()
+
+
+def follow(spark: Any, folder: Path, told: int) -> None:
+    """The pattern and what has become of it so far, in a table that stays when its driver is killed."""
+    from rewrites.patterns.versions import COLUMNS
+
+    columns = ", ".join(f"{name} {kind}" for name, kind, _ in COLUMNS)
+    spark.sql(f"CREATE TABLE sparkcep_patterns ({columns}) USING parquet LOCATION '{folder}/patterns'")
+    end = spark.read.parquet(str(folder / "in")).where("k >= 0").selectExpr("UNIX_SECONDS(MAX(ts))").head()[0]
+    statements = [PATTERN, *(text.format(end * part // 15) for text, part in zip(ALTERED, (5, 12), strict=True))]
+    for text in statements[spark.table("sparkcep_patterns").where("change IN ('create', 'alter')").count() : told + 1]:
+        spark.sql(text)
 
 
 def overwrite(folder: Path, batch: Any, number: int) -> None:
@@ -335,8 +363,8 @@ def killing(folder: Path, points: dict[str, int]) -> type:
 
             entries.removeKey = removing
 
-        def _turn(self, key: Any, new: list[pa.Table], watermark: int) -> Iterator[Any]:
-            for row in super()._turn(key, new, watermark):
+        def _turn(self, key: Any, new: list[pa.Table], watermark: int, changes: Sequence[str] = ()) -> Iterator[Any]:
+            for row in super()._turn(key, new, watermark, changes):
                 die_in_a_turn("turn")
                 yield row
 

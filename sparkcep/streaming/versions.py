@@ -10,6 +10,7 @@ import json
 from collections.abc import Iterable
 from dataclasses import asdict, dataclass
 from functools import lru_cache
+from itertools import groupby
 
 Timeline = tuple[tuple[int, str], ...]
 """(since, spec as JSON), ascending; the first one holds before its time too."""
@@ -50,9 +51,11 @@ def needed(versions: Iterable[Version], since: int) -> tuple[Version, ...]:
 
 def _in_effect(versions: Iterable[Version]) -> list[tuple[int, Version]]:
     """(since, the version that is then the last one that holds)."""
-    known = sorted(versions, key=lambda one: (one.number, one.recorded))
-    moments = sorted({one.since for one in known})
-    return [(since, next(one for one in reversed(known) if one.since <= since)) for since in moments]
+    found: list[tuple[int, Version]] = []
+    for since, begin in groupby(sorted(versions, key=lambda one: one.since), key=lambda one: one.since):
+        known = [*begin, *(version for _, version in found[-1:])]
+        found.append((since, max(known, key=lambda one: (one.number, one.recorded))))
+    return found
 
 
 def to_text(versions: Iterable[Version]) -> str:

@@ -39,12 +39,13 @@ DONE, ROOM, FOUND, RUNS, LEAP, FAULT = 0, 1, 2, 3, 4, 8
 
 (
     P_ROW, P_USED, P_ALIVE, P_SIDE, P_SOONEST, P_FOUND, P_EPOCH, P_HASHED, P_ARC, P_STATUS, P_MOST, P_PEAK, P_SAVES, P_RESUMED,
-    P_PERIOD, P_CLOSING, P_SIZE,
-) = range(17)  # fmt: skip
+    P_PERIOD, P_BLOCK, P_CLOSING, P_SIZE,
+) = range(18)  # fmt: skip
 """Where a run of the kernel stands: the next row; runs in the log; runs alive, the list that holds them, the earliest end among them; matches
 found; of the memory its epoch, and how many runs of the group are in it; the arc of a fault;
 how it ended; the most runs allowed; the most there were; whether runs that are alive at the end of their partition stay in the log, and how many
-partitions have resumed theirs; the period of the event, and that of the end of a window."""
+partitions have resumed theirs; the period of the event and its block; the block at the end of
+a window."""
 
 NEVER = 0x7FFFFFFFFFFFFFFF
 

@@ -35,14 +35,19 @@ class Step:
 
 def build(spec: AutomatonSpec, conditions: Conditions, *, whole: bool = False) -> Graph:
     """The graph; ``whole``: with every ε-arc, so that each can be counted."""
-    rows = _Rows(spec, conditions)
-    first, traits = [], []
-    for period in periods_of(spec):
-        steps = _every_step(spec, period) if whole else list(steps_of(spec, period))
-        first.append(rows.add(steps))
-        traits.append(_traits(spec, period, first[-1]))
+    rows, periods = _Rows(spec, conditions), periods_of(spec)
+    first: list[Longs] = []
+    traits: list[Flags] = []
+    blocks: dict[tuple[tuple[int, ...], tuple[str, ...]], int] = {}
+    for period in periods:
+        block = blocks.setdefault((period.arcs, period.finals), len(blocks))
+        if block == len(first):
+            steps = _every_step(spec, period) if whole else list(steps_of(spec, period))
+            first.append(rows.add(steps))
+            traits.append(_traits(spec, period, first[-1]))
     return Graph(
-        np.array([period.since for period in periods_of(spec)], np.int64),
+        np.array([period.since for period in periods], np.int64),
+        np.array([blocks[period.arcs, period.finals] for period in periods], np.int64),
         np.concatenate(first),
         np.array(rows.arcs, np.int64).reshape(-1, 11),
         np.array(rows.moves, np.int64).reshape(-1, 6),
@@ -57,7 +62,7 @@ def periods_of(spec: AutomatonSpec) -> tuple[Period, ...]:
 
 
 class _Rows:
-    """The rows of ``Graph``, which grow with each period. What arcs do and ask is written once for all of them."""
+    """The rows of ``Graph``, which grow with each block. What arcs do and ask is written once for all of them."""
 
     def __init__(self, spec: AutomatonSpec, conditions: Conditions) -> None:
         self.place = {name: number for number, name in enumerate(spec.states)}

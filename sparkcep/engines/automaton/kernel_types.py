@@ -8,7 +8,7 @@ from sparkcep.engines.row_match.kernel_types import CODE, STACK, WORDS
 
 GIVEN = structure(
     Given,
-    structure(Graph, I64, I64X2, I64X2, I64X2, I64X2, BOOLX2),
+    structure(Graph, I64, I64, I64X2, I64X2, I64X2, I64X2, BOOLX2),
     structure(Events, I64X2, I64, I64),
     structure(Runs, I64, I64, I64, I64, I64, I64X2, I64X2),
     structure(Resumed, I64, I64, I64),

@@ -29,6 +29,7 @@ from sparkcep.engines.automaton.codes import (
     NUMBER,
     P_ALIVE,
     P_ARC,
+    P_BLOCK,
     P_CLOSING,
     P_EPOCH,
     P_FOUND,
@@ -64,14 +65,14 @@ L = nb.int64
 @inner(forceinline=True)
 def leaving(kind, q, g):  # type: ignore[no-untyped-def]
     """The arcs of a kind that leave state q now: from … to."""
-    first, at = g.graph.first, KINDS * g.position[P_CLOSING if kind == WINDOW else P_PERIOD] + kind
+    first, at = g.graph.first, KINDS * g.position[P_CLOSING if kind == WINDOW else P_BLOCK] + kind
     return first[at, q], first[at, q + 1]
 
 
 @inner(forceinline=True)
 def trait(which, q, g):  # type: ignore[no-untyped-def]
     """Whether state q has the trait now."""
-    return g.graph.traits[g.position[P_PERIOD] * len(g.tally.action) + q, which]
+    return g.graph.traits[g.position[P_BLOCK] * len(g.tally.action) + q, which]
 
 
 @inner()
@@ -91,9 +92,12 @@ def time_of(row, g):  # type: ignore[no-untyped-def]
 
 @inner(forceinline=True)
 def act(row, g):  # type: ignore[no-untyped-def]
-    """What the event does to the runs of each state. Where arcs are counted, every run is asked."""
+    """What the event does to the runs of each state in which there are some, or may be as it begins. Where arcs are counted, every run is asked."""
     graph, action = g.graph, g.tally.action
+    leaps = trait(LEAPS, 0, g)
     for q in range(len(action)):
+        if q > 0 and g.tally.alive[q] == 0 and not leaps:
+            continue
         found = DIE
         low, high = leaving(EVENT, q, g)
         for i in range(low, high):
@@ -262,16 +266,16 @@ def over(source, low, high, row, side, first, g):  # type: ignore[no-untyped-def
     for k in range(low, high):
         runs.lists[side, first + k - low] = runs.lists[source, k]
         runs.died[runs.lists[source, k]] = row
-    position[P_PERIOD] = period(time_of(row - 1, g), 0, g)
-    position[P_CLOSING] = period(runs.ends[runs.lists[source, low]], position[P_PERIOD], g)
+    last = period(time_of(row - 1, g), 0, g)
+    position[P_BLOCK] = g.graph.block[last]
+    position[P_CLOSING] = g.graph.block[period(runs.ends[runs.lists[source, low]], last, g)]
     if leaving(WINDOW, 0, g)[0] < leaving(WINDOW, len(g.tally.action) - 1, g)[1]:
         end = leap(WINDOW, row - 1, side, first, new, new, g)
-        position[P_PERIOD] = position[P_CLOSING]
+        position[P_BLOCK] = position[P_CLOSING]
         if end < 0 or not accept(row - 1, side, new, end, g):
             return -1
         position[P_USED] = used
-    if row < len(g.events.time):
-        position[P_PERIOD] = period(g.events.time[row], 0, g)
+    position[P_BLOCK] = g.graph.block[position[P_PERIOD]]
     return first
 
 
@@ -367,6 +371,7 @@ def take(row, g):  # type: ignore[no-untyped-def]
     if row < rows:
         goes_on = g.events.masks[0, row] & 1 == 0
         position[P_PERIOD] = period(time_of(row, g), position[P_PERIOD] if goes_on else 0, g)
+        position[P_BLOCK] = g.graph.block[position[P_PERIOD]]
         act(row, g)
         if not closes:
             time = time_of(row, g)

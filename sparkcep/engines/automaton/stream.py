@@ -29,7 +29,7 @@ from sparkcep.spec import from_json
 from sparkcep.spec.automaton import AutomatonSpec, waits
 from sparkcep.spec.stream import StreamSpec
 
-VERSIONS = 64
+VERSIONS = 256
 """Versions of a clause, and time lines of versions, that are remembered."""
 
 

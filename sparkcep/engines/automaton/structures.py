@@ -18,11 +18,12 @@ Flags = NDArray[np.bool_]
 
 
 class Graph(NamedTuple):
-    """``since`` [periods]: when each begins. ``arcs`` [n, 11] by period, kind and source: those of kind k that leave state q in period p from
-    ``first[3 * p + k, q]`` to ``first[3 * p + k, q + 1]`` - 1; ``moves`` [m, 6]; ``tests`` [t, 7]; ``traits`` [periods * states, 3]. See
-    ``codes``."""
+    """``since`` [periods]: when each begins, and ``block`` [periods]: what it has, which may be what another one had. ``arcs`` [n, 11] by block, kind
+    and source: those of kind k that leave state q in block b from ``first[3 * b + k, q]`` to ``first[3 * b + k, q + 1]`` - 1; ``moves`` [m, 6];
+    ``tests`` [t, 7]; ``traits`` [blocks * states, 3]. See ``codes``."""
 
     since: Longs
+    block: Longs
     first: Longs
     arcs: Longs
     moves: Longs

@@ -18,18 +18,20 @@ def merged(clause: AutomatonSpec, versions: Sequence[tuple[int, AutomatonSpec]])
     they have in common: outputs, masks, window, clock, limits."""
     numbers: dict[Arc, int] = {}
     states: dict[str, None] = dict.fromkeys(clause.states[:1])
-    periods = []
+    known, periods = {id(version): version for _, version in versions}, []
+    arcs = {
+        name: tuple(numbers.setdefault(arc, len(numbers)) for arc in version.arcs) for name, version in known.items()
+    }
     for i, (since, version) in enumerate(versions):
-        arcs = tuple(numbers.setdefault(arc, len(numbers)) for arc in version.arcs)
-        periods.append(Period(since if i else ALWAYS, arcs, version.finals))
+        periods.append(Period(since if i else ALWAYS, arcs[id(version)], version.finals))
+    for version in known.values():
         states |= dict.fromkeys(version.states)
-    known = [clause, *(version for _, version in versions)]
     return replace(
         clause,
         states=tuple(states),
-        finals=_each_once(state for _, version in versions for state in version.finals),
+        finals=_each_once(state for version in known.values() for state in version.finals),
         arcs=tuple(numbers),
-        registers=tuple({one.name: one for version in known for one in version.registers}.values()),
+        registers=tuple({one.name: one for version in (clause, *known.values()) for one in version.registers}.values()),
         periods=tuple(periods),
         text=versions[-1][1].text,
     )
