@@ -71,7 +71,7 @@ def batches(case: Case, size: int, share: float, length: int) -> tuple[list[pa.T
 def measured(case: Case, parts: list[pa.Table], place: np.ndarray, sigma: int | None) -> Measured:
     """One pass over the stream."""
     clause = StreamSpec(spec(case), (), (OrderColumn("ts"),), "ts", "row", "{}", "deadline", sigma=sigma)
-    decide, bucket = compile_stream(clause), Bucket()
+    decide, bucket, before = compile_stream(clause), Bucket(), None
     emitted, signs, waited, kept, seen, newest = 0, 0, 0.0, 0, 0, 0
     began = process_time()
     for part in [*parts, None]:
@@ -80,8 +80,8 @@ def measured(case: Case, parts: list[pa.Table], place: np.ndarray, sigma: int | 
             seen += part.num_rows
             newest = max(newest, pc.max(part["ts"]).as_py())
             until = newest - LATE
-        turn = step(clause, decide, bucket, new, until)
-        bucket = turn.bucket
+        turn = step(clause, decide, bucket, new, until, before=before)
+        bucket, before = turn.bucket, turn.foreseen
         kept = max(kept, bucket.rows.num_rows if bucket.rows is not None else 0)
         for found in turn.found:
             gone = int(pc.sum(found[DELETED]).as_py() or 0) if DELETED in found.column_names else 0

@@ -76,7 +76,7 @@ ALTERED = (
     "ALTER PATTERN changing ADD ARC m -> f WHEN type = 'D' AND x > 3 EFFECTIVE FROM TIMESTAMP_SECONDS({})",
     "ALTER PATTERN changing ADD ARC m -> f WHEN upper(type) = 'B' AND x = 9 EFFECTIVE FROM TIMESTAMP_SECONDS({})",
 )
-"""What becomes of the pattern that ``following`` follows, after a third and four fifths of the time; a query that is killed at named points is told of
+"""What becomes of the pattern that ``following`` follows, after a third and four fifths of the time; a query killed at named points is told of
 the second change when it starts again."""
 UPDATED = ("totals", "counters")
 """Those whose rows are updated by later ones with their match_id: the last ones count. How many come before depends on how often the watermark

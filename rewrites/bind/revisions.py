@@ -8,16 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from pyspark.sql.types import (
-    ArrayType,
-    DataType,
-    IntegralType,
-    MapType,
-    StringType,
-    StructField,
-    StructType,
-    VariantType,
-)
+from pyspark.sql.types import IntegralType, StringType, StructField, StructType
 
 from rewrites.bind.notices import Notice
 from rewrites.bind.relation import Relation
@@ -25,6 +16,7 @@ from rewrites.bind.row_pattern import Key
 from rewrites.dialect.clause import Clause
 from rewrites.dialect.tokens import tokenize
 from rewrites.sql.builder import quoted, string
+from rewrites.sql.hashing import Value, hashed
 from sparkcep.errors import CepAnalysisError, CepUnsupportedError
 from sparkcep.spec.stream import CHANGE, CHANGES, EVENT, VERSION, Revisions
 
@@ -75,8 +67,9 @@ def bind_revisions(clause: Clause, keys: tuple[Key, ...], relation: Relation) ->
     key = clause.event_key
     if key is not None:
         fields = [relation.schema[relation.require(name)] for name in key.columns]
-        known_by = [(_hashable(field), field.nullable) for field in fields]
-        columns.append((_hash([*((f"({one.text})", True) for one in keys), *known_by]), EVENT))
+        columns.append(
+            (hashed([*(Value(f"({one.text})", one.data_type) for one in keys), *map(_value, fields)]), EVENT)
+        )
     version = _version(clause, relation.feed) if key is not None else None
     if version is not None:
         columns.append((version, VERSION))
@@ -95,14 +88,11 @@ def bind_revisions(clause: Clause, keys: tuple[Key, ...], relation: Relation) ->
 
 def identity(relation: Relation) -> str:
     """SQL of a hash of the whole row."""
-    return _hash([(_hashable(field), field.nullable) for field in relation.schema])
+    return hashed(map(_value, relation.schema))
 
 
-def _hash(values: list[tuple[str, bool]]) -> str:
-    """SQL of a hash of values, with whether each may be NULL. XXHASH64 itself passes NULLs over: those of (NULL, 1) and (1, NULL) are equal."""
-    nullable = [text for text, may_be_null in values if may_be_null]
-    missing = [f"{text} IS NULL" for text in nullable] if len(nullable) > 1 else []
-    return f"XXHASH64({', '.join([*(text for text, _ in values), *missing])})"
+def _value(field: StructField) -> Value:
+    return Value(quoted(field.name), field.dataType, field.nullable)
 
 
 def _field(relation: Relation, name: str) -> StructField | None:
@@ -144,16 +134,3 @@ def _version(clause: Clause, feed: StructType) -> str | None:
             hint=f"make it a BIGINT in a subquery, for instance UNIX_MICROS(changed_at) AS {COMMIT_VERSION}",
         )
     return f"COALESCE(CAST({quoted(field.name)} AS BIGINT), {-(1 << 63) + 1})"
-
-
-def _hashable(field: StructField) -> str:
-    """SQL of a column's value that XXHASH64 takes."""
-    return f"TO_JSON({quoted(field.name)})" if _unhashed(field.dataType) else quoted(field.name)
-
-
-def _unhashed(data_type: DataType) -> bool:
-    if isinstance(data_type, ArrayType):
-        return _unhashed(data_type.elementType)
-    if isinstance(data_type, MapType | VariantType):
-        return True
-    return any(_unhashed(f.dataType) for f in getattr(data_type, "fields", ()))

@@ -14,7 +14,7 @@ from sqlglot import exp
 from rewrites.bind.event_pattern import BoundEventPattern
 from rewrites.bind.match_aggregates import EMIT_TIME
 from rewrites.emit.classes import CLASS
-from rewrites.emit.event_pattern import EVENT_TIME, MOMENT, engine_input
+from rewrites.emit.event_pattern import EVENT_TIME, MOMENT, engine_input, ranks
 from rewrites.rules.time_shards import Shards
 from rewrites.sql.builder import match_call, named, quoted, text_of
 from rewrites.sql.transport import carried_schema, decoded
@@ -72,9 +72,11 @@ def aggregate_input(
     bound: BoundEventPattern, spec: AggregateSpec, *, keep_null_time: bool, shards: Shards | None = None
 ) -> exp.Select:
     """The rows that the engine reads."""
-    columns = [spec.rank, *read_columns(spec), *(column for column in (spec.emit, spec.classes) if column is not None)]
-    names = list(dict.fromkeys(columns))
     every_event = spec.emit is not None
+    columns = read_columns(spec)
+    columns += [column for column in (spec.emit, spec.classes) if column is not None]
+    asked = ranks(bound, every_event)  # a count of events may name the rank, which the engine has in any case
+    names = [*asked, *(name for name in dict.fromkeys(columns) if name != spec.rank)]
     return engine_input(bound, names, keep_null_time=keep_null_time, shards=shards, every_event=every_event)
 
 

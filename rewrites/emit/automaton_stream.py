@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
 
-from pyspark.sql.types import LongType
+from pyspark.sql.types import DataType, LongType
 from sqlglot import exp
 
 from rewrites.bind.automaton import BoundAutomaton
@@ -14,6 +15,7 @@ from rewrites.emit.automaton import events, outputs_of, read, results
 from rewrites.emit.stream import Emitted, added_below, last_columns, stream_call, stream_spec, with_turn_columns
 from rewrites.settings import Follows, StreamSettings
 from rewrites.sql.builder import quoted, raw, select, string, text_of
+from rewrites.sql.hashing import Value, hashed
 from sparkcep.spec import to_json
 from sparkcep.spec.automaton import AutomatonSpec, FinalState, Output, RegisterValue
 from sparkcep.spec.event import FirstEvent, LastEvent
@@ -21,6 +23,7 @@ from sparkcep.spec.stream import Followed, identity
 
 _FIRST, _LAST = "__cep_i0", "__cep_i1"
 _IDENTITIES = (Output(_FIRST, FirstEvent(IDENTITY)), Output(_LAST, LastEvent(IDENTITY)))
+_KNOWN_BY = FinalState | RegisterValue
 """A match is known by its first and its last row, its state and its registers."""
 
 
@@ -57,7 +60,7 @@ def automaton_stream(
                 tuple(bound.register_types),
             ),
         )
-    row = f"CAST({_matched(of) if follows is None else _matched_for_ever(of)} AS STRING)"
+    row = f"CAST({_matched(of, dict(columns)) if follows is None else _matched_for_ever(of)} AS STRING)"
     last = last_columns(spec if follows is None else lasting(spec), [row], settings)
     result = exp.select(*results(bound), *last).from_(stream_call(stream, query, columns, settings))
     return Emitted(stream, f"({text_of(result)})")
@@ -68,10 +71,11 @@ def lasting(spec: AutomatonSpec) -> AutomatonSpec:
     return replace(spec, states=spec.states[:1], finals=(), arcs=(), registers=(), outputs=(), schema="", text="")
 
 
-def _matched(spec: AutomatonSpec) -> str:
+def _matched(spec: AutomatonSpec, types: Mapping[str, DataType]) -> str:
     """SQL of the hash of a match."""
-    values = [output.name for output in spec.outputs if isinstance(output.source, FinalState | RegisterValue)]
-    return f"XXHASH64({', '.join(map(quoted, [_FIRST, _LAST, *values]))})"
+    own = {one.name: isinstance(one.source, RegisterValue) for one in spec.outputs if isinstance(one.source, _KNOWN_BY)}
+    may_be_null = {_FIRST: False, _LAST: False} | own
+    return hashed(Value(quoted(name), types[name], nullable) for name, nullable in may_be_null.items())
 
 
 def _matched_for_ever(spec: AutomatonSpec) -> str:

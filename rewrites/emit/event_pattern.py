@@ -9,7 +9,19 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from pyspark.sql.types import ArrayType, BooleanType, DataType, IntegerType, StructField, StructType
+from pyspark.sql.types import (
+    ArrayType,
+    BooleanType,
+    DataType,
+    DateType,
+    DoubleType,
+    IntegerType,
+    IntegralType,
+    StructField,
+    StructType,
+    TimestampNTZType,
+    TimestampType,
+)
 from sqlglot import exp
 
 from rewrites.bind.event_pattern import BoundEventPattern, type_in
@@ -206,9 +218,16 @@ def _windowed(
             taking_part = taking_part.where(raw(f"{key} IS NOT NULL"))
         if shards is not None:
             taking_part = sharded(taking_part, TIME, [name for _, name in _masks(bound)], shards)
-        return select([exp.Star(), rank, row_number], taking_part)
+        return select([exp.Star(), *([rank] if ranks(bound) else []), row_number], taking_part)
     ranked = select([exp.Star(), rank], events)
     return select([exp.Star(), row_number], select([exp.Star()], ranked).where(raw(any_bit)))
+
+
+def ranks(bound: BoundEventPattern, every_event: bool = False) -> list[str]:
+    """RANK, unless it follows from the events' times, which the engine has for WITHIN."""
+    by_time = bound.window is not None and bound.window.events is None and len(bound.order) == 1
+    exact = isinstance(bound.time_type, IntegralType | DoubleType | DateType | TimestampType | TimestampNTZType)
+    return [] if by_time and exact and not every_event and not is_contiguous(bound) else [RANK]
 
 
 def _counts_events(bound: BoundEventPattern) -> bool:
@@ -289,7 +308,7 @@ def _event_output(
 
 def needed(bound: BoundEventPattern, spec: EventPatternSpec) -> list[str]:
     """The columns that the engine reads, except the masks."""
-    columns = [RANK, *spec.partition]
+    columns = [*ranks(bound), *spec.partition]
     if isinstance(spec.within, WithinTime):
         columns += spec.within.columns
     columns += [term.column for predicate in bound.conditions for term in terms(predicate.condition) if term.column]

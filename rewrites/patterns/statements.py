@@ -29,7 +29,18 @@ from rewrites.dialect.tokens import tokenize
 from rewrites.patterns.arcs import with_arcs, without_arc
 from rewrites.patterns.expand import unknown
 from rewrites.patterns.followers import Binding, bindings, followers, rebound, refusal
-from rewrites.patterns.versions import BOUND, COLUMNS, DROP, ENDED, PatternStore, Version, in_effect, newest, planned
+from rewrites.patterns.versions import (
+    BOUND,
+    COLUMNS,
+    DROP,
+    ENDED,
+    PatternStore,
+    Version,
+    in_effect,
+    lasting,
+    newest,
+    planned,
+)
 from rewrites.sql.builder import quoted, string
 from rewrites.sql.parameters import positional_name
 from sparkcep.errors import CepAnalysisError, CepError, CepUnsupportedError, Span
@@ -135,22 +146,17 @@ def _drop_stream(sql: str, statement: AlterPattern, store: PatternStore) -> str:
 
 
 def follow_sql(binding: Binding, store: PatternStore, describe: Describe) -> str | None:
-    """The INSERT of the version in effect, bound for a stream, and of those that are planned; None: the table has them."""
+    """The INSERT of the versions that a stream may meet, bound for it; None: the table has them. ``binding``: that of the version in effect."""
     versions, moment = store.versions(binding.pattern)
     current = in_effect(versions, moment)
     known = {one.binding.interface: one.numbers for one in followers(store.following(binding.pattern))}
-    numbers = known.get(binding.interface, frozenset())
-    rows: list[tuple[Any, ...]] = []
-    if current is not None and current.version not in numbers:
-        rows.append(_bound_row(current, binding, None))
-    for version in planned(versions, moment):
-        if version.version not in numbers:
-            rows.append(_bound_row(version, rebound(binding, version.body, describe), version.effective))
+    missing = [one for one in lasting(versions) if one.version not in known.get(binding.interface, frozenset())]
+    rows = [_bound_row(one, binding if one == current else rebound(binding, one.body, describe)) for one in missing]
     return rows_sql(store.table, rows) if rows else None
 
 
-def _bound_row(version: Version, binding: Binding, effective: int | None) -> tuple[Any, ...]:
-    return version.pattern, version.version, BOUND, version.clause, binding.body, binding.interface, effective
+def _bound_row(version: Version, binding: Binding) -> tuple[Any, ...]:
+    return version.pattern, version.version, BOUND, version.clause, binding.body, binding.interface, version.effective
 
 
 def rows_sql(table: str, rows: Iterable[tuple[Any, ...]]) -> str:

@@ -136,3 +136,14 @@ def planned(versions: Iterable[Version], moment: int) -> tuple[Version, ...]:
         (version for version in known if not version.holds_at(moment)), key=lambda version: version.effective or 0
     )
     return tuple(version for version in later if in_effect(known, version.effective or 0) == version)
+
+
+def lasting(versions: Iterable[Version]) -> tuple[Version, ...]:
+    """The versions that hold at some time: the last one that held at once, and those after it, each from its time on."""
+    found: list[Version] = []
+    for version in sorted(versions, key=lambda version: version.place):
+        if version.change == DROP or version.effective is None:
+            found = []
+        if version.change != DROP:
+            found.append(version)
+    return tuple(found)

@@ -30,6 +30,8 @@ def stream_lines(part: RewrittenClause) -> Iterator[str]:
             yield from _runs(spec.of, spec)
         case AggregateSpec():
             yield from _aggregates(spec.of, spec)
+    if spec.followed is not None:
+        yield f"follows the pattern {spec.followed.pattern}: what ALTER PATTERN makes of it holds from the next micro-batch on"
     if spec.sigma != 0:
         beyond = "" if spec.sigma is None else f" that are less than {spec.sigma / 1e6:g} seconds beyond the watermark"
         yield f"speculative: events{beyond} count at once; what a later one proves wrong is taken back (_change_type delete)"

@@ -1,8 +1,9 @@
 """What a worker has last written of a bucket's rows, as a file that any worker of the host maps: reading them through Spark's state API takes 25 ms a
-megabyte.
+megabyte. Likewise what a speculative turn has foreseen, which asking the engine again takes longer.
 
-A copy is named by a token, drawn anew in each turn, which the state has too. Only a turn that is committed leaves its token in the state: a copy of a
-turn that was aborted, or of another attempt, is never found. Where there is no copy (another host, a restart), the state has all.
+A copy is named by a token, drawn anew in each turn, which the state has too, or by a digest of all that the state has. Only a turn that is committed
+leaves them in the state: a copy of a turn that was aborted, or of another attempt, is never found. Where there is no copy (another host, a restart),
+the state has all.
 """
 
 from __future__ import annotations

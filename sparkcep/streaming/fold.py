@@ -14,7 +14,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from sparkcep.engines.turn import Answer, Decide, Turn
+from sparkcep.engines.turn import Answer, Decide, Turn, taken
 from sparkcep.spec.automaton import AutomatonSpec, waits
 from sparkcep.spec.row import MatchNumber, RowPatternSpec, sources
 from sparkcep.spec.stream import StreamSpec
@@ -67,13 +67,15 @@ class Busiest:
 @dataclass(frozen=True, slots=True)
 class Step:
     """``found``: tables of the clause's outputs; ``late``: rows before the last turn's ``until``, which had no part; ``due``: the least ``until`` at
-    which another turn decides more even if no row comes (None: none does)."""
+    which another turn decides more even if no row comes (None: none does). ``foreseen``: what the bucket's rows would decide beyond ``until`` if no
+    others came (mode ``speculative``)."""
 
     found: tuple[pa.Table, ...]
     late: pa.Table | None
     bucket: Bucket
     due: int | None
     busiest: Busiest | None = None
+    foreseen: tuple[pa.Table, ...] = ()
 
 
 def step(
@@ -114,7 +116,7 @@ def foreseen(spec: StreamSpec, decide: Decide, bucket: Bucket, until: int) -> tu
         return ()
     old, waiting = parted(spec, bucket)
     final, _ = _divided(spec, old, waiting, until, foreseen=True)
-    return _decided(spec, decide, bucket, final, until).found if final.num_rows else ()
+    return _asked(spec, decide, bucket, final, until).answer.found if final.num_rows else ()
 
 
 def marked(rows: pa.Table, place: int = NOWHERE) -> pa.Table:
@@ -141,19 +143,25 @@ def _divided(
     if came is None:
         assert old is not None
         return old, old.slice(0, 0)
-    is_final = pc.less(came.column(spec.time), until)
-    final = standing(spec, came.filter(is_final), foreseen=foreseen)
-    return pa.concat_tables([*([] if old is None else [old]), final]), came.filter(pc.invert(is_final))
+    final, pending = _split(came, came.column(spec.time).to_numpy() < until)
+    final = standing(spec, final, foreseen=foreseen)
+    return pa.concat_tables([*([] if old is None else [old]), final]), pending
 
 
 def _late(spec: StreamSpec, tables: list[pa.Table], since: int) -> tuple[pa.Table | None, list[pa.Table]]:
     late, on_time = [], []
     for rows in tables:
-        in_time = pc.greater_equal(rows.column(spec.time), since)
-        on_time.append(rows.filter(in_time))
-        late.append(rows.filter(pc.invert(in_time)).drop_columns(list(MARKS)))
+        before, others = _split(rows, rows.column(spec.time).to_numpy() < since)
+        on_time.append(others)
+        late.append(before.drop_columns(list(MARKS)))
     found = [rows for rows in late if rows.num_rows]
     return (pa.concat_tables(found) if found else None), [rows for rows in on_time if rows.num_rows]
+
+
+def _split(rows: pa.Table, holds: NDArray[np.bool_]) -> tuple[pa.Table, pa.Table]:
+    """The rows of which ``holds`` is true, and the others."""
+    count, rows = int(np.count_nonzero(holds)), taken(rows, np.argsort(~holds, kind="stable"))
+    return rows.slice(0, count), rows.slice(count)
 
 
 @dataclass(frozen=True, slots=True)
@@ -168,6 +176,23 @@ class _Decided:
 
 
 def _decided(spec: StreamSpec, decide: Decide, bucket: Bucket, final: pa.Table, until: int) -> _Decided:
+    asked = _asked(spec, decide, bucket, final, until)
+    rows, starts, answer = asked.rows, asked.starts, asked.answer
+    counted = _counted(spec, rows, starts, answer, bucket.numbers) if _numbered(spec) else answer.carried
+    kept = _kept(rows, starts, answer)
+    return _Decided(answer.found, kept, counted, answer.due, _busiest(spec, rows, starts, bucket.until))
+
+
+@dataclass(frozen=True, slots=True)
+class _Asked:
+    """The engine's ``answer``, and what it was asked of: ``rows``, arranged, whose partitions begin at ``starts``."""
+
+    rows: pa.Table
+    starts: NDArray[np.int64]
+    answer: Answer
+
+
+def _asked(spec: StreamSpec, decide: Decide, bucket: Bucket, final: pa.Table, until: int) -> _Asked:
     rows = with_copies(spec, arranged(spec, final, bucket.until), bucket.until)
     starts = partition_starts(spec, rows)
     context = rows.column(CONTEXT).to_numpy()
@@ -175,27 +200,17 @@ def _decided(spec: StreamSpec, decide: Decide, bucket: Bucket, final: pa.Table, 
     numbered = _numbered(spec)
     numbers = _numbers(spec, rows, starts, bucket.numbers) if numbered else np.zeros(len(begin), np.int64)
     read = with_partitions(spec, with_identities(spec, rows).drop_columns(list(MARKS)), starts)
-    answer = decide(
-        Turn(
-            read,
-            bucket.until,
-            until,
-            begin,
-            numbers,
-            covered,
-            None if numbered else bucket.numbers,
-            timeline(bucket.versions),
-        )
-    )
-    kept = _kept(rows, starts, answer)
-    counted = _counted(spec, rows, starts, answer, bucket.numbers) if numbered else answer.carried
-    return _Decided(answer.found, kept, counted, answer.due, _busiest(spec, rows, starts, bucket.until))
+    carried = None if numbered else bucket.numbers
+    turn = Turn(read, bucket.until, until, begin, numbers, covered, carried, timeline(bucket.versions))
+    return _Asked(rows, starts, decide(turn))
 
 
 def _busiest(spec: StreamSpec, rows: pa.Table, starts: NDArray[np.int64], since: int) -> Busiest | None:
+    if not spec.keys:
+        return None
     new = np.add.reduceat(rows.column(spec.time).to_numpy() >= since, starts[:-1], dtype=np.int64)
     most = int(np.argmax(new))
-    if not spec.keys or not new[most]:
+    if not new[most]:
         return None
     return Busiest(rows.select(list(spec.keys)).slice(int(starts[most]), 1), int(new[most]), int(new.sum()))
 

@@ -14,6 +14,8 @@ import pyarrow.compute as pc
 
 from sparkcep.spec.stream import BUCKET, LATE
 
+COMPRESSED = 1 << 14
+"""Bytes of a table in the state from which on it is compressed."""
 PAYLOAD, CHANGE = "payload", "change"
 PACKET = pa.schema([pa.field(BUCKET, pa.int32()), pa.field(PAYLOAD, pa.binary()), pa.field(CHANGE, pa.string())])
 """A packet of rows, or (without a payload) a change of the pattern that a stream follows, as JSON."""
@@ -42,14 +44,22 @@ def packed(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
 def to_bytes(table: pa.Table, compression: str | None = None) -> bytes:
     """A table as an Arrow stream of one batch; ``compression``: "lz4" or "zstd"."""
     sink = pa.BufferOutputStream()
-    with pa.ipc.new_stream(sink, table.schema, options=pa.ipc.IpcWriteOptions(compression=compression)) as out:
+    options = pa.ipc.IpcWriteOptions(
+        compression=compression, use_threads=False
+    )  # they take longer to begin than most tables to compress
+    with pa.ipc.new_stream(sink, table.schema, options=options) as out:
         out.write_table(table.combine_chunks())
     return bytes(sink.getvalue().to_pybytes())
 
 
+def to_state(table: pa.Table) -> bytes:
+    """``to_bytes`` for Spark's state, where a byte takes longer to put and get than to compress."""
+    return to_bytes(table, "zstd" if table.nbytes >= COMPRESSED else None)
+
+
 def of_bytes(data: bytes | bytearray) -> pa.Table:
     """The table of ``to_bytes``."""
-    return pa.ipc.open_stream(pa.py_buffer(data)).read_all()
+    return pa.ipc.open_stream(pa.py_buffer(data), options=pa.ipc.IpcReadOptions(use_threads=False)).read_all()
 
 
 def unpacked(batches: Iterable[pa.RecordBatch], schema: pa.Schema) -> Iterator[pa.RecordBatch]:

@@ -17,7 +17,8 @@ from pyspark.sql.streaming import StatefulProcessor
 from sparkcep.engines.stream import compile
 from sparkcep.errors import CepDataError, CepError
 from sparkcep.spec import from_json
-from sparkcep.spec.stream import StreamSpec
+from sparkcep.spec.stream import StreamSpec, identity
+from sparkcep.streaming import copies
 from sparkcep.streaming.busy import key_text
 from sparkcep.streaming.fold import NEVER, Step
 from sparkcep.streaming.packets import of_bytes, to_bytes
@@ -65,14 +66,16 @@ class BucketProcessor(StatefulProcessor):
     def _turn(self, key: Any, new: list[pa.Table], watermark: int, changes: Sequence[str] = ()) -> Iterator[Row]:
         began = time.perf_counter()
         saved = self.state.read()
+        until, before = watermark * 1000 if watermark > 0 else NEVER, self._foreseen(key, saved)
         try:
-            until = watermark * 1000 if watermark > 0 else NEVER
-            done = step(self.spec, self.decide, saved.bucket, new, until, changes)
+            done = step(self.spec, self.decide, saved.bucket, new, until, changes, before)
             self._refuse_late(done)
         except CepError as error:
             code = error.code[len(error.kind) + 1 :]
             raise type(error)(f"{error.message}\nin {self.spec.text}", code=code, hint=error.hint) from error
         written = self._save(saved, done)
+        if self.spec.sigma != 0:
+            copies.write(self._name(key), written.digest, pa.concat_tables(done.foreseen or [pa.table({})]))
         late = done.late.num_rows if done.late is not None else 0
         busiest = done.busiest
         yield Row(
@@ -89,6 +92,15 @@ class BucketProcessor(StatefulProcessor):
             busiest_rows=busiest.rows if busiest else 0,
             busiest_key=key_text(busiest.keys) if busiest else None,
         )
+
+    def _foreseen(self, key: Any, saved: Saved) -> tuple[pa.Table, ...] | None:
+        """What the last turn has foreseen; None: no worker of the host knows."""
+        known = copies.read(self._name(key), saved.digest) if self.spec.sigma != 0 else None
+        return None if known is None else (known,)
+
+    def _name(self, key: Any) -> str:
+        """Of what is foreseen of a bucket: a spec of the same clause with other registers has other columns."""
+        return f"{self.clause}-{identity(self.spec_json)}-{key[0]}"
 
     def _save(self, saved: Saved, done: Step) -> Written:
         """Keep the bucket and set its one timer.

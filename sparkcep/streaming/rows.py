@@ -12,12 +12,16 @@ import polars as pl
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from sparkcep.engines.ranks import ranks
+from sparkcep.engines.turn import taken
 from sparkcep.spec.aggregate import AggregateSpec
 from sparkcep.spec.event import EventPatternSpec
 from sparkcep.spec.stream import PLACE, StreamSpec
 
 COPY = "__cep_copy"
 """A row's number among equal ones."""
+FEW = 1 << 12
+"""Rows of integers that numpy has sorted before Polars has begun."""
 
 
 def arranged(spec: StreamSpec, rows: pa.Table, since: int) -> pa.Table:
@@ -26,26 +30,23 @@ def arranged(spec: StreamSpec, rows: pa.Table, since: int) -> pa.Table:
     Rows before ``since`` come first, as the turn before has arranged them. In their partition all others follow them, so that only those are
     sorted: what is kept long is not sorted again and again.
     """
+    rows, keys = rows.combine_chunks(), list(spec.keys)
     old = int(np.count_nonzero(rows.column(spec.time).to_numpy() < since))
-    new = in_order(spec, rows.slice(old))
-    if not old:
-        return new
-    rows = pa.concat_tables([rows.slice(0, old), new]).combine_chunks()
-    numbers = _partition_numbers(spec, rows.slice(0, old), new)
-    return _taken(rows, np.argsort(numbers, kind="stable"))
+    new = rows.slice(old)
+    order = np.append(np.arange(old), old + _order(spec, new, spec.keys))
+    if old and new.num_rows and keys:
+        sorted_keys = new.select(keys).take(pa.array(order[old:] - old))
+        numbers = _partition_numbers(spec, rows.slice(0, old).select(keys), sorted_keys)
+        order = order[np.argsort(numbers, kind="stable")]
+    return taken(rows, order)
 
 
 def _partition_numbers(spec: StreamSpec, old: pa.Table, new: pa.Table) -> NDArray[np.int64]:
-    """The partitions of the rows of ``old`` and then ``new``, both sorted, numbered: those of ``old`` first."""
-    keys = list(spec.keys)
+    """The partitions of the keys of ``old`` and then ``new`` rows, both sorted, numbered: those of ``old`` first."""
     starts, later = partition_starts(spec, old), partition_starts(spec, new)
-    known = np.arange(len(starts) - 1)
-    numbers = np.repeat(known, np.diff(starts))
-    if not keys or not new.num_rows:
-        return np.append(numbers, np.zeros(new.num_rows, np.int64))
-    places = _places(old.select(keys).take(pa.array(starts[:-1])), new.select(keys).take(pa.array(later[:-1])))
-    of_new = np.where(places < 0, len(known) + np.arange(len(later) - 1), places)
-    return np.append(numbers, np.repeat(of_new, np.diff(later)))
+    places = _places(old.take(pa.array(starts[:-1])), new.take(pa.array(later[:-1])))
+    of_new = np.where(places < 0, len(starts) - 1 + np.arange(len(places)), places)
+    return np.repeat(np.append(np.arange(len(starts) - 1), of_new), np.append(np.diff(starts), np.diff(later)))
 
 
 def _places(among: pa.Table, rows: pa.Table) -> NDArray[np.int64]:
@@ -63,13 +64,13 @@ def _places(among: pa.Table, rows: pa.Table) -> NDArray[np.int64]:
 
 
 def _plain(column: pa.ChunkedArray) -> bool:
-    """Whether numpy can tell its values apart: on the few rows of a turn, Polars takes longer to begin than numpy to end."""
+    """Whether numpy compares its values as Spark does."""
     return pa.types.is_integer(column.type) and not column.null_count
 
 
 def in_order(spec: StreamSpec, rows: pa.Table) -> pa.Table:
     """``rows`` in the order of a turn. Those of which COPY is known have the order that they had."""
-    return _taken(rows.combine_chunks(), _order(spec, rows, spec.keys))
+    return taken(rows.combine_chunks(), _order(spec, rows, spec.keys))
 
 
 def _places_of_all(spec: StreamSpec, rows: pa.Table) -> NDArray[np.int64]:
@@ -85,17 +86,17 @@ def _order(spec: StreamSpec, rows: pa.Table, keys: tuple[str, ...]) -> NDArray[n
     if COPY in rows.column_names and rows.column(COPY).to_numpy().any():
         last.append(COPY)
     names = [*keys, *(column.column for column in spec.order), *last]
+    descending = [False] * len(keys) + [column.descending for column in spec.order] + [False] * len(last)
+    if rows.num_rows <= FEW and all(_plain(rows.column(name)) for name in names):
+        values = [rows.column(name).to_numpy() for name in names]
+        return np.lexsort([~one if down else one for one, down in zip(values, descending, strict=True)][::-1])
     order = (pl.arg_sort_by if len(names) > 1 else _arg_sort)(
         names,
-        descending=[False] * len(keys) + [column.descending for column in spec.order] + [False] * len(last),
+        descending=descending,
         nulls_last=[False] * len(keys) + [column.nulls_last for column in spec.order] + [False] * len(last),
     )
     indices: NDArray[np.int64] = frame(rows, names).select(order.alias("row"))["row"].to_numpy()
     return indices
-
-
-def _taken(rows: pa.Table, indices: NDArray[np.int64]) -> pa.Table:
-    return rows if np.array_equal(indices, np.arange(len(indices))) else rows.take(pa.array(indices))
 
 
 def partition_starts(spec: StreamSpec, rows: pa.Table) -> NDArray[np.int64]:
@@ -135,12 +136,9 @@ def with_partitions(spec: StreamSpec, rows: pa.Table, starts: NDArray[np.int64])
     rows = rows.set_column(place, spec.masks[0], pa.array(mask))
     if not isinstance(spec.of, EventPatternSpec | AggregateSpec):
         return rows
-    later = _changes(rows, [column.column for column in spec.order]) | (first == 1)
-    at = np.arange(rows.num_rows)
     if getattr(spec.of, "strategy", None) == "strict_contiguity":
         rows = rows.append_column(PLACE, pa.array(_places_of_all(spec, rows)))
-    begin = np.repeat(starts[:-1], np.diff(starts))
-    rank = np.maximum.accumulate(np.where(later, at, 0)) - begin + 1
+    rank = ranks(first == 1, _changes(rows, [column.column for column in spec.order]))
     return rows.append_column(spec.of.rank, pa.array(rank))
 
 

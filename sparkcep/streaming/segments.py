@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 
 from sparkcep.spec.stream import StreamSpec
 from sparkcep.streaming.fold import CONTEXT, MARKS, NOWHERE, STORED, marked
-from sparkcep.streaming.packets import of_bytes, to_bytes
+from sparkcep.streaming.packets import of_bytes, to_state
 from sparkcep.streaming.rows import COPY, in_order
 
 SMALLEST = 1 << 16
@@ -88,15 +88,15 @@ def change(before: Layout, rows: pa.Table) -> Change:
     width = max(data.nbytes // max(rows.num_rows, 1), 1)
     if len(fresh) * width >= SMALLEST:
         for part in _parts(fresh, width):
-            payload = to_bytes(data.take(pa.array(part)))
+            payload = to_state(data.take(pa.array(part)))
             put[number] = payload, None
             segments.append(Segment(number, len(part), len(payload)))
             place[part] = (number << _SHIFT) + np.arange(len(part))
             number += 1
         fresh = fresh[:0]
     rows = rows.set_column(rows.schema.get_field_index(STORED), STORED, pa.array(place))
-    tail = to_bytes(rows.take(pa.array(fresh)).drop_columns([STORED])) if len(fresh) else None
-    marks = to_bytes(_marks(tuple(segments), rows), compression="zstd")
+    tail = to_state(rows.take(pa.array(fresh)).drop_columns([STORED])) if len(fresh) else None
+    marks = to_state(_marks(tuple(segments), rows))
     put[TAIL] = tail, marks
     size = sum(segment.size for segment in segments) + len(tail or b"") + len(marks)
     return Change(Layout(tuple(segments), number), rows, put, gone, size)

@@ -1,8 +1,8 @@
 """Speculative turns: what rows beyond the watermark already say is emitted at once, and taken back where a later row proves it wrong.
 
 A turn emits the difference of two answers (as multisets of rows): all that is known with what the bucket has now, less all that was known with what
-it had before. Both are computed from the rows that the bucket keeps anyway, so nothing is stored of what has been emitted. What the watermark has
-passed is final and is never taken back. Pure, as ``fold`` is.
+it had before. Both are computed from the rows that the bucket keeps anyway, so the state has nothing of what has been emitted; a worker that still
+knows what the last turn foresaw is not asked again. What the watermark has passed is final and is never taken back. Pure, as ``fold`` is.
 """
 
 from __future__ import annotations
@@ -27,16 +27,24 @@ _WEIGHT, _ROW = "__cep_weight", "__cep_row"
 
 
 def step(
-    spec: StreamSpec, decide: Decide, bucket: Bucket, new: list[pa.Table], until: int, changes: Sequence[str] = ()
+    spec: StreamSpec,
+    decide: Decide,
+    bucket: Bucket,
+    new: list[pa.Table],
+    until: int,
+    changes: Sequence[str] = (),
+    before: tuple[pa.Table, ...] | None = None,
 ) -> Step:
-    """One turn. In the mode ``speculative`` the tables found have one more column, DELETED. Raises what the engine raises."""
+    """One turn. In the mode ``speculative`` the tables found have one more column, DELETED. ``before``: what the turn that left ``bucket`` has
+    ``foreseen``; None: it is computed again. Raises what the engine raises."""
     done = fold.step(spec, decide, bucket, new, until, changes)
     if spec.sigma == 0:
         return done
     now = foreseen(spec, decide, done.bucket, horizon(spec, done.bucket))
-    before = foreseen(spec, decide, bucket, horizon(spec, bucket))
+    if before is None:
+        before = foreseen(spec, decide, bucket, horizon(spec, bucket))
     times = [time for time in (done.due, _next_horizon(spec, done.bucket)) if time is not None]
-    return replace(done, found=difference([*done.found, *now], before), due=min(times, default=None))
+    return replace(done, found=difference([*done.found, *now], before), due=min(times, default=None), foreseen=now)
 
 
 def horizon(spec: StreamSpec, bucket: Bucket) -> int:
@@ -86,14 +94,14 @@ def difference(after: Iterable[pa.Table], before: Iterable[pa.Table]) -> tuple[p
         numbered.with_row_index(_ROW)
         .group_by(values.column_names, maintain_order=True)
         .agg(pl.col(_ROW).first(), pl.col(_WEIGHT).sum())
-        .filter(pl.col(_WEIGHT) != 0)
-        .sort(pl.col(_WEIGHT) > 0, maintain_order=True)
     )
     weight = net[_WEIGHT].to_numpy()
-    at = np.repeat(net[_ROW].to_numpy(), np.abs(weight))
-    if not len(at):
+    order = np.argsort(weight > 0, kind="stable")
+    order = np.repeat(order, np.abs(weight[order]))
+    if not len(order):
         return ()
-    return (values.take(pa.array(at)).append_column(DELETED, pa.array(np.repeat(weight < 0, np.abs(weight)))),)
+    changed = values.take(pa.array(net[_ROW].to_numpy()[order]))
+    return (changed.append_column(DELETED, pa.array(weight[order] < 0)),)
 
 
 def _weighted(rows: pa.Table, weight: int) -> pa.Table:

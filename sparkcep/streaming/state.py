@@ -7,6 +7,7 @@ and knows its clause: that of another is refused by name.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from hashlib import sha256
 from typing import Any
 
 import pyarrow as pa
@@ -15,7 +16,7 @@ from sparkcep.errors import CepDataError
 from sparkcep.spec.stream import StreamSpec
 from sparkcep.streaming import copies, segments
 from sparkcep.streaming.fold import STORED, Bucket, marked
-from sparkcep.streaming.packets import of_bytes, to_bytes
+from sparkcep.streaming.packets import of_bytes, to_state
 from sparkcep.streaming.rows import COPY
 from sparkcep.streaming.segments import TAIL, Layout
 from sparkcep.streaming.versions import of_text, to_text
@@ -34,20 +35,23 @@ SMALL = LARGE // 4
 
 @dataclass(frozen=True, slots=True)
 class Saved:
-    """A bucket between turns, and the timer that is set for it (milliseconds). ``name``, ``layout``: of its copies and segments, if it has some."""
+    """A bucket between turns, and the timer that is set for it (milliseconds). ``name``, ``layout``: of its copies and segments, if it has some.
+    ``digest``: as in Written."""
 
     bucket: Bucket
     timer: int
     name: str | None = None
     layout: Layout = Layout()
+    digest: str = ""
 
 
 @dataclass(frozen=True, slots=True)
 class Written:
-    """Bytes: ``size`` of what the bucket keeps, ``put`` of what this turn has written."""
+    """Bytes: ``size`` of what the bucket keeps, ``put`` of what this turn has written. ``digest``: names all of it (mode ``speculative``)."""
 
     size: int
     put: int
+    digest: str = ""
 
 
 class BucketState:
@@ -68,10 +72,9 @@ class BucketState:
         until, timer, rows, numbers, versions = rest
         counted = None if numbers is None else of_bytes(numbers)
         bucket = Bucket(None, counted, until, () if versions is None else of_text(versions))
-        if rows is not None:
-            return Saved(replace(bucket, rows=marked(of_bytes(rows))), timer)
-        if not self._segmented.exists():
-            return Saved(bucket, timer)
+        if rows is not None or not self._segmented.exists():
+            kept = None if rows is None else marked(of_bytes(rows))
+            return Saved(replace(bucket, rows=kept), timer, digest=self._digest(until, rows, numbers, versions))
         name, token, text = self._segmented.get()
         found = segments.layout(text)
         kept = copies.read(name, token)
@@ -79,25 +82,34 @@ class BucketState:
             numbered = (*(segment.number for segment in found.segments), TAIL)
             entries = {number: tuple(self._entries.getValue((number,))) for number in numbered}
             kept = segments.restored(self._spec, until, found, entries)
-        return Saved(replace(bucket, rows=kept), timer, name, found)
+        return Saved(replace(bucket, rows=kept), timer, name, found, token)
 
     def write(self, saved: Saved, bucket: Bucket, timer: int) -> Written:
         """Keep ``bucket``, which was ``saved`` before."""
-        numbers = None if bucket.numbers is None else to_bytes(bucket.numbers)
+        numbers = None if bucket.numbers is None else to_state(bucket.numbers)
         data = 0 if bucket.rows is None else bucket.rows.nbytes
-        rows, written = None, Written(0, 0)
+        rows, written = None, None
         if bucket.rows is not None and data > (LARGE if saved.name is None else SMALL):
             written = self._write_segments(saved, bucket.rows)
         else:
-            rows = None if bucket.rows is None else to_bytes(_lean(bucket.rows))
+            rows = None if bucket.rows is None else to_state(_lean(bucket.rows))
             if saved.name is not None:
                 self._segmented.clear()
                 self._entries.clear()
                 copies.remove(saved.name)
         versions = to_text(bucket.versions) if bucket.versions else None
         self._value.update((STATE_VERSION, self._clause, self._spec.text, bucket.until, timer, rows, numbers, versions))
+        written = written or Written(0, 0, self._digest(bucket.until, rows, numbers, versions))
         values = len(rows or b"") + len(numbers or b"") + len(versions or "")
-        return Written(written.size + values, written.put + values)
+        return Written(written.size + values, written.put + values, written.digest)
+
+    def _digest(self, until: int, rows: bytes | None, numbers: bytes | None, versions: str | None) -> str:
+        if self._spec.sigma == 0:
+            return ""
+        found = sha256(repr((until, rows and len(rows), numbers and len(numbers), versions)).encode())
+        found.update(rows or b"")
+        found.update(numbers or b"")
+        return found.hexdigest()
 
     def _write_segments(self, saved: Saved, rows: pa.Table) -> Written:
         change = segments.change(saved.layout, rows)
@@ -109,9 +121,8 @@ class BucketState:
             self._entries.removeKey((number,))
         text = change.layout.text
         self._segmented.update((name, token, text))
-        return Written(
-            change.size, len(text) + sum(len(part or b"") for entry in change.put.values() for part in entry)
-        )
+        put = sum(len(part or b"") for entry in change.put.values() for part in entry)
+        return Written(change.size, len(text) + put, token)
 
 
 def _lean(rows: pa.Table) -> pa.Table:

@@ -82,6 +82,7 @@ def test_a_pattern_changes_while_the_stream_runs(
     versions = data.draw(st.lists(numbers, min_size=1, max_size=3), label="arcs of versions")
     spec = replace(_spec(clause), followed=Followed("p", "t", "i", 1), sigma=sigma)
     decide, bucket, emitted, told = compile(spec), Bucket(), Counter[Any](), [(0, -(1 << 63))]
+    knows, before = data.draw(st.booleans(), label="knows"), None
     for i, arrival in enumerate(data.draw(arrivals(table[TIME].to_pylist()), label="arrivals")):
         changes = [_change(0, None, clause, versions[0])] if i == 0 else []
         if i and len(told) < len(versions) and data.draw(st.booleans(), label="change"):
@@ -90,10 +91,10 @@ def test_a_pattern_changes_while_the_stream_runs(
             told.append((len(told), max(arrival.until, arrival.until if effective is None else effective)))
         try:
             rows = [table.take(list(arrival.rows))] if arrival.rows else []
-            turn = speculation.step(spec, decide, bucket, rows, arrival.until, changes)
+            turn = speculation.step(spec, decide, bucket, rows, arrival.until, changes, before)
         except (CepLimitError, CepDataError):
             assume(False)
-        bucket = turn.bucket
+        bucket, before = turn.bucket, turn.foreseen if knows else None
         emitted.update(_signed(turn.found))
         emitted.subtract(_signed(turn.found, deleted=True))
     told_of = _lifetimes(automaton, versions, told)

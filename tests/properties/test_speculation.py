@@ -4,18 +4,25 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
+import pytest
 from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
+from pyspark.sql import Row
 
 from sparkcep.engines.stream import compile
+from sparkcep.engines.turn import Answer, Decide, Turn
 from sparkcep.errors import CepAnalysisError, CepError, CepLimitError, CepUnsupportedError
+from sparkcep.spec import to_json
 from sparkcep.spec.stream import DELETED, StreamSpec
 from sparkcep.streaming import fold
 from sparkcep.streaming.fold import Bucket
+from sparkcep.streaming.packets import of_bytes, to_bytes
+from sparkcep.streaming.processor import BucketProcessor
 from sparkcep.streaming.speculation import step
 from tests.automata import MASK, TIME, automaton_spec
 from tests.properties import test_aggregate_streams, test_automaton_streams, test_event_streams, test_open_runs
@@ -24,6 +31,7 @@ from tests.properties.automata import automata, events
 from tests.properties.lines import signed_lines
 from tests.properties.strategies import event_cases as drawn_cases
 from tests.properties.test_row_streams import cases as row_cases
+from tests.properties.test_stream_state import Store
 
 relaxed = settings(max_examples=100, deadline=None, suppress_health_check=list(HealthCheck))
 SIGMAS = st.sampled_from([None, None, 0, 1, 3, 10])
@@ -106,29 +114,85 @@ def test_a_late_event_takes_a_match_back() -> None:
     assert found == [[("b5", False)], [("b5", True)], []]
 
 
+class Watermark:
+    """Spark's timer values, at ``until``."""
+
+    def __init__(self, until: int) -> None:
+        self.until = until
+
+    def getCurrentWatermarkInMs(self) -> int:  # noqa: N802
+        return self.until
+
+
+class Handle(Store):
+    """Spark's handle of a stateful processor, without timers."""
+
+    def registerTimer(self, at: int) -> None:  # noqa: N802
+        pass
+
+    deleteTimer = registerTimer  # noqa: N815
+
+
+@pytest.mark.parametrize("knows", [True, False])
+def test_a_worker_that_knows_what_was_foreseen_asks_twice(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, knows: bool
+) -> None:
+    monkeypatch.setenv("SPARK_LOCAL_DIRS", str(tmp_path))
+    rows = tuple({"id": name, "type": name[0].upper(), "ts": 1000 * int(name[1:])} for name in ("a1", "b2", "b3", "n2"))
+    table = test_event_streams._table(
+        case := test_event_streams.EventCase("known", "SEQ(A a, NOT N n, B b)", rows, within=50_000), {}
+    )
+    assert table is not None
+    spec, handle = replace(test_event_streams._spec(case, "all"), sigma=None), Handle()
+    asked, found = list[int](), list[list[tuple[str, bool]]]()
+    by_id = {row["id"]: i for i, row in enumerate(table.to_pylist())}
+    for name in ("a1", "b3", "b2", "n2"):
+        processor = BucketProcessor(to_json(spec), "clause")
+        processor.init(handle)
+        decide, times = processor.decide, 0
+
+        def counted(turn: Turn, decide: Decide = decide) -> Answer:
+            nonlocal times
+            times += 1
+            return decide(turn)
+
+        processor.decide = counted
+        new = Row(payload=to_bytes(test_event_streams._sent(table).take([by_id[name]])))
+        for out in processor.handleInputRows((7,), iter([new]), Watermark(1)):
+            part = of_bytes(out.payload).to_pylist() if out.payload else []
+            found.append([(row["b"]["id"], row[DELETED]) for row in part])
+        asked.append(times)
+        assert len(list(tmp_path.glob("*/*"))) == 1
+        for path in () if knows else tmp_path.glob("*/*"):
+            path.unlink()
+    assert found == [[], [("b3", False)], [("b2", False)], [("b3", True)]]
+    assert asked == ([1, 1, 1, 1] if knows else [1, 2, 2, 2])
+
+
 def _check(data: st.DataObject, spec: StreamSpec, table: pa.Table, time: str) -> None:
     """Fold ``table`` as drawn; ``time``: the column of times."""
     plan = data.draw(arrivals(table[time].to_pylist()), label="arrivals")
     try:
         decide = compile(spec)
-        _folded(spec, decide, table, time, plan)
+        _folded(spec, decide, table, time, plan, knows=data.draw(st.booleans(), label="knows"))
     except (CepAnalysisError, CepUnsupportedError, CepLimitError):
         assume(False)
 
 
-def _folded(spec: StreamSpec, decide: Any, table: pa.Table, time: str, plan: list[Arrival]) -> None:
-    bucket, net, come = Bucket(), Counter[str](), list[int]()
+def _folded(spec: StreamSpec, decide: Any, table: pa.Table, time: str, plan: list[Arrival], *, knows: bool) -> None:
+    """``knows``: the worker of a turn has what the one before foresaw."""
+    bucket, net, come, before = Bucket(), Counter[str](), list[int](), None
     conservative = replace(spec, sigma=0)
     for arrival in plan:
         new = [table.take(list(arrival.rows))] if arrival.rows else []
         come += arrival.rows
         try:
-            turn = step(spec, decide, bucket, new, arrival.until)
+            turn = step(spec, decide, bucket, new, arrival.until, before=before)
         except CepError as error:
             if error.kind != "CEP_DATA":
                 raise
             assume(False)
-        bucket = turn.bucket
+        bucket, before = turn.bucket, turn.foreseen if knows else None
         deletes = [part for part in turn.found if DELETED in part.column_names]
         assert len(deletes) == (0 if spec.sigma == 0 else len(turn.found))
         for line, taken_back in signed_lines(turn.found):

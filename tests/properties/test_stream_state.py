@@ -32,7 +32,9 @@ class Clause:
     text = "a pattern"
 
 
-SPEC = StreamSpec(Clause(), ("k",), (OrderColumn("ts"), OrderColumn("x", descending=True)), "ts", "identity", "")  # type: ignore[arg-type]
+SPEC = StreamSpec(
+    Clause(), ("k",), (OrderColumn("ts"), OrderColumn("x", descending=True)), "ts", "identity", "", sigma=None
+)  # type: ignore[arg-type]
 
 
 @dataclass
@@ -163,14 +165,16 @@ def test_state_keeps_what_memory_keeps(turns: list[Any], share: int) -> None:
         since, until = until, until + forward
         new = [table(rows, since)] if rows else []
         if how == "abort":
-            _turn(store, [table([(1, 0, 0, 9), *rows], since + 1)], until + 3, keeps(share, []))
+            aborted = _turn(store, [table([(1, 0, 0, 9), *rows], since + 1)], until + 3, keeps(share, []))
             store.abort()
+            assert state.BucketState(store, "clause", SPEC).read().digest != aborted.digest
         elif how == "lost":
             for path in copies.folder().glob("*"):
                 path.unlink()
         memory = step(SPEC, keeps(share, asked), memory, new, until).bucket
-        _turn(store, new, until, keeps(share, stored))
+        written = _turn(store, new, until, keeps(share, stored))
         store.commit()
+        assert state.BucketState(store, "clause", SPEC).read().digest == written.digest
         assert stored[-1:] == asked[-1:]
         assert len(stored) == len(asked)
     found = segments.layout(store.now["segmented"][2]) if "segmented" in store.now else segments.Layout()

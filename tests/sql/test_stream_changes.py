@@ -99,6 +99,37 @@ def test_changes_of_the_input_are_counted(spark: SparkSession, feed: Path, name:
     assert not -net
 
 
+NESTED = [
+    [("A", None, 1, 100, "insert"), ("A", 1, None, 100, "insert"), ("A", 2, None, 100, "insert")],
+    [("A", 3, 4, 90, "insert"), ("A", None, 4, 99, "insert"), ("A", 4, None, 99, "insert")],
+    [("A", None, 1, 100, "delete"), ("B", None, 1, 101, "insert"), ("B", 1, None, 101, "insert")],
+    [("B", 2, 2, 102, "insert"), ("Z", 9, 9, END, "insert")],
+    [("Z", 9, 9, END + 1, "insert")],
+]
+"""In micro-batches; rows at one time differ in where their NULL is, and are in different partitions."""
+
+
+def test_rows_that_differ_in_what_is_null_are_not_each_other(spark: SparkSession, tmp_path: Path) -> None:
+    for i, batch in enumerate(NESTED):
+        frame = spark.createDataFrame(batch, "type STRING, a INT, b INT, s INT, _change_type STRING")
+        rows = frame.selectExpr("type", "STRUCT(a, b) AS of", "TIMESTAMP_SECONDS(s) AS ts", "_change_type")
+        rows.coalesce(1).write.parquet(str(tmp_path / f"part{i}"))
+        (tmp_path / "in").mkdir(exist_ok=True)
+        (part,) = (tmp_path / f"part{i}").glob("*.parquet")
+        part.rename(tmp_path / "in" / f"{i}.parquet")
+    stream = spark.readStream.schema(rows.schema).option("maxFilesPerTrigger", 1).parquet(str(tmp_path / "in"))
+    stream.withWatermark("ts", f"{DELAY} seconds").createOrReplaceTempView("nested")
+    spark.conf.set("sparkcep.stream.buckets", "1")
+    try:
+        moving = spark.sql("""SELECT p.of.a, p.of.b, q.ts AS ended FROM nested MATCH PATTERN (SEQ(A p, B q)
+            PARTITION BY of.a ORDER BY ts SKIP TILL NEXT MATCH) AS m""")
+    finally:
+        spark.conf.unset("sparkcep.stream.buckets")
+    found, _ = emitted(moving, str(tmp_path))
+    spark.catalog.dropTempView("nested")
+    assert {(row["ended"].second, row["a"], row["b"]) for row in found} == {(41, 1, None), (41, None, 4), (42, 2, None)}
+
+
 def test_a_change_that_is_not_known_is_named(spark: SparkSession, feed: Path) -> None:
     text = """SELECT * FROM (SELECT * EXCEPT (_change_type), 'upsert' AS _change_type FROM changing)
         MATCH PATTERN (SEQ(A a, B b) PARTITION BY k ORDER BY ts WITHIN 15 SECONDS)"""

@@ -147,6 +147,8 @@ def test_what_would_break_a_running_stream_is_refused_by_its_name(
         Exception, match="the stream alarms follows the pattern changing: the register n may not change: int"
     ):
         spark.sql(refused[1][0].replace("«", "").replace("»", ""))
+    explained = spark.sql("EXPLAIN PATTERN SELECT * FROM moving MATCH AUTOMATON changing").collect()
+    assert any("follows the pattern changing" in row[0] for row in explained)
     described = {row.info_name: row.info_value for row in spark.sql("DESCRIBE PATTERN changing").collect()}
     assert described["Followed by"] == "alarms"
     spark.sql("ALTER PATTERN changing DROP STREAM alarms")

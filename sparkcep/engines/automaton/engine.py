@@ -67,6 +67,10 @@ class Machine:
         """The matches that end before row ``until``; see ``log.advance``."""
         return advance(self.program, self.events, self.log, until, self._refusal, self._look)
 
+    def output(self, found: Found) -> pa.Table:
+        """The spec's outputs of some matches."""
+        return output_table(self.spec, found, self.plan.held, self.columns, self.handles, self.data.strings)
+
     def _look(self, runs: Runs) -> None:
         self.calls.frame.registers = runs.registers
 
@@ -76,10 +80,14 @@ class Machine:
 
 @dataclass(frozen=True, slots=True)
 class AutomatonEngine:
-    """A compiled AutomatonSpec; make it once a task with ``compile``, then ``run`` it on each table."""
+    """A compiled AutomatonSpec; make it once a task with ``compile``, then ``run`` it on each table. ``read``: the columns whose values it reads."""
 
     spec: AutomatonSpec
     plans: dict[object, Plan] = field(default_factory=dict, compare=False)
+    read: tuple[str, ...] = field(init=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "read", _columns(self.spec))
 
     def run(self, table: pa.Table) -> Iterator[pa.Table]:
         """The matches in ``table`` (whole partitions).
@@ -121,14 +129,14 @@ class AutomatonEngine:
             if choose is not None:
                 kept = choose(found)
                 found = Found(*(part[kept] for part in found))
-            yield output_table(
-                self.spec, found, machine.plan.held, machine.columns, machine.handles, machine.data.strings
-            )
+            yield machine.output(found)
 
-    def machine(self, table: pa.Table, counted: Tally, *, whole: bool, left: pa.Table | None = None) -> Machine:
-        """The engine over one table. ``left``: the registers of runs that go on, in the order of the spec's."""
+    def machine(
+        self, table: pa.Table, counted: Tally, *, whole: bool, first: int = 0, left: pa.Table | None = None
+    ) -> Machine:
+        """The engine over one table, from its row ``first`` on. ``left``: the registers of runs that go on, in the order of the spec's."""
         masks = masks_of(table, self.spec.masks)
-        if masks[0, 0] & 1 == 0:
+        if masks[0, first] & 1 == 0:
             raise CepInternalError("the first row of the engine's input does not start a partition")
         columns = Columns(table)
         plan = self._plan(columns, whole, left)
@@ -143,7 +151,8 @@ class AutomatonEngine:
             calls.outside,
             counted,
         )
-        log = Log.empty(_defaults(plan, columns, data, handles), self.spec.max_runs or MOST_RUNS)
+        rows = range(first, table.num_rows)
+        log = Log.empty(_defaults(plan, columns, data, handles, first), self.spec.max_runs or MOST_RUNS, rows)
         return Machine(
             self.spec, plan, columns, data, handles, calls, program, log, self._events(masks, columns), masks
         )
@@ -163,10 +172,9 @@ class AutomatonEngine:
         return time, after(time, within.length) if late is None else columns.order_keys(late, False)
 
     def _plan(self, columns: Columns, whole: bool, left: pa.Table | None) -> Plan:
-        names = _columns(self.spec)
         inputs = Inputs(
-            {name: columns.type(name) for name in names},
-            frozenset(name for name in names if columns.column(name).null_count),
+            {name: columns.type(name) for name in self.read},
+            frozenset(name for name in self.read if columns.column(name).null_count),
             frozenset()
             if left is None
             else frozenset(
@@ -196,7 +204,7 @@ def _planned(spec: AutomatonSpec, inputs: Inputs, whole: bool) -> Plan:
     return Plan(held, pool, conditions, build(spec, conditions, whole=whole))
 
 
-def _columns(spec: AutomatonSpec) -> list[str]:
+def _columns(spec: AutomatonSpec) -> tuple[str, ...]:
     """The columns whose values conditions, assignments and defaults read."""
     read = [
         leaf.column
@@ -205,28 +213,30 @@ def _columns(spec: AutomatonSpec) -> list[str]:
         for leaf in leaves(value)
         if isinstance(leaf, EventValue)
     ]
-    return list(dict.fromkeys([*read, *(one.column for one in spec.registers if one.column is not None)]))
+    return tuple(dict.fromkeys([*read, *(one.column for one in spec.registers if one.column is not None)]))
 
 
-def _defaults(plan: Plan, columns: Columns, data: Data, handles: Handles) -> NDArray[np.int64]:
-    """The words of the registers before the first event."""
+def _defaults(plan: Plan, columns: Columns, data: Data, handles: Handles, first: int) -> NDArray[np.int64]:
+    """The words of the registers before the ``first`` event."""
     found = np.zeros(words(plan.held), np.int64)
     for held in plan.held.values():
-        word = _default(held, plan, columns, data, handles)
+        word = _default(held, plan, columns, data, handles, first)
         found[held.word] = word or 0
         if held.flag >= 0:
             found[held.flag] = word is not None
     return found
 
 
-def _default(held: Held, plan: Plan, columns: Columns, data: Data, handles: Handles) -> int | None:
+def _default(held: Held, plan: Plan, columns: Columns, data: Data, handles: Handles, first: int) -> int | None:
     """The word of one register; None: NULL."""
     default, column = held.register.default, held.register.column
     if column is not None:
-        value = columns.column(column)[0]
+        value = columns.column(column)[first]
         if not value.is_valid:
             return None
-        return handles.number(value.as_py()) if held.handle else int(data.words.values[plan.pool.columns[column], 0])
+        return (
+            handles.number(value.as_py()) if held.handle else int(data.words.values[plan.pool.columns[column], first])
+        )
     if default is None or default.value is None:
         return None
     if held.handle:

@@ -27,7 +27,7 @@ from sparkcep.engines.automaton.structures import (
 from sparkcep.engines.row_match.structures import Code, Stack, Words
 
 FIRST_ROOM = 1 << 15
-"""Runs for which there is room at first; a power of two."""
+"""Runs for which there is room at first, at most; a power of two."""
 
 BATCH_MATCHES = 1 << 16
 """Matches in a table, as long as one event does not make more."""
@@ -48,17 +48,14 @@ class Log:
     resumed: Resumed
 
     @classmethod
-    def empty(cls, defaults: NDArray[np.int64], most: int) -> Log:
-        """A log without runs; ``defaults``: the words of the registers before the first event."""
+    def empty(cls, defaults: NDArray[np.int64], most: int, rows: range) -> Log:
+        """A log without runs before ``rows``; ``defaults``: the words of the registers before the first event."""
         position = np.zeros(codes.P_SIZE, np.int64)
         position[codes.P_USED], position[codes.P_SOONEST], position[codes.P_MOST] = 1, codes.NEVER, most
-        nothing = np.zeros(0, np.int64)
-        log = cls(
-            _runs(FIRST_ROOM, len(defaults)),
-            _memory(FIRST_ROOM),
-            position,
-            Resumed(nothing, np.zeros(1, np.int64), nothing),
-        )
+        position[codes.P_ROW] = rows.start
+        nothing, room = np.zeros(0, np.int64), min(FIRST_ROOM, 4 << len(rows).bit_length())
+        resumed = Resumed(nothing, np.zeros(1, np.int64), nothing)
+        log = cls(_runs(room, len(defaults)), _memory(room), position, resumed)
         log.runs.registers[0] = defaults
         return log
 
@@ -117,7 +114,7 @@ def advance(
     from sparkcep.engines.automaton import run_kernels
 
     saved = np.zeros(2 * len(program.tally.asked), np.int64)
-    found = _found(BATCH_MATCHES, log.runs.registers.shape[1])
+    found = _found(min(BATCH_MATCHES, 2 * len(log.runs.start)), log.runs.registers.shape[1])
     stopped = -1
     while True:
         look(log.runs)

@@ -6,7 +6,6 @@ Words mean something in one table only (see ``registers``), so values are kept, 
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 from decimal import Decimal
 
@@ -18,7 +17,6 @@ from numpy.typing import NDArray
 from sparkcep.engines.automaton.codes import NEVER
 from sparkcep.engines.automaton.engine import AutomatonEngine, Machine
 from sparkcep.engines.automaton.log import tally
-from sparkcep.engines.automaton.output import table as output_table
 from sparkcep.engines.automaton.output import values
 from sparkcep.engines.automaton.registers import Held, Inputs, type_of, words
 from sparkcep.engines.automaton.structures import Left
@@ -40,28 +38,26 @@ class Resumed:
 
 
 def resume(
-    engine: AutomatonEngine, new: pa.Table, old: pa.Table, runs: pa.Table | None, goes_on: NDArray[np.int64]
+    engine: AutomatonEngine, rows: pa.Table, new: int, runs: pa.Table | None, goes_on: NDArray[np.int64]
 ) -> Resumed:
-    """Let runs, and those that begin, meet the ``new`` rows (partitions, as ``AutomatonEngine.run`` reads them).
+    """Let runs, and those that begin, meet the ``rows`` from ``new`` on (partitions, as ``AutomatonEngine.run`` reads them).
 
-    ``runs``: those that were open. Their START, as that of the runs in the answer, is a row of ``new`` and then ``old``. ``goes_on`` [runs]: the row
-    of ``new`` with which the run's partition begins there; NEVER: it has none. Errors: as ``AutomatonEngine.run``.
+    ``runs``: those that were open, and their START a row before ``new``. ``goes_on`` [runs]: the row with which the run's partition begins among
+    the new ones; NEVER: it has none there. Errors: as ``AutomatonEngine.run``.
     """
     if runs is not None:
         runs, goes_on = _conformed(engine.spec, runs, goes_on)
     registers = None if runs is None else runs.drop_columns([START, STATE])
-    machine = engine.machine(new, tally(len(engine.spec.states), 0), whole=False, left=registers)
-    columns = Columns(pa.concat_tables([new, old]))
-    _, deadline = engine.times(columns)
+    machine = engine.machine(rows, tally(len(engine.spec.states), 0), whole=False, first=new, left=registers)
     if runs is None:
         none = np.zeros(0, np.int64)
         left = Left(none, none, none, np.zeros((0, words(machine.plan.held)), np.int64))
     else:
-        start = runs[START].to_numpy()
+        start, deadline = runs[START].to_numpy(), machine.events.deadline
         ends = deadline[start] if len(deadline) else np.full(len(start), NEVER)
         left = Left(start, ends, runs[STATE].to_numpy(), _words(machine, runs))
     machine.log.resume(left, goes_on)
-    found = tuple(_found(machine, columns, new.num_rows))
+    found = tuple(machine.output(found) for found in machine.advance(rows.num_rows))
     return Resumed(found, _open(machine))
 
 
@@ -84,11 +80,6 @@ def _default(register: Register, count: int) -> pa.Array:
     kind = type_of(register, Inputs({}, frozenset()))
     value = None if register.default is None else register.default.value
     return pa.array([Decimal(value) if pa.types.is_decimal(kind) and value is not None else value] * count, kind)
-
-
-def _found(machine: Machine, columns: Columns, until: int) -> Iterator[pa.Table]:
-    for found in machine.advance(until):
-        yield output_table(machine.spec, found, machine.plan.held, columns, machine.handles, machine.data.strings)
 
 
 def _open(machine: Machine) -> pa.Table:

@@ -46,6 +46,8 @@ def table(
 def values(held: Held, registers: NDArray[np.int64], handles: Handles, strings: Mapping[str, pa.Array]) -> pa.Array:
     """The values of one register in runs [n, words]."""
     words = np.ascontiguousarray(registers[:, held.word])
+    if held.flag < 0 and not held.handle and held.kind.name not in RANKED:
+        return _numbers(words, held)
     missing = registers[:, held.flag] == 0 if held.flag >= 0 else np.zeros(len(words), np.bool_)
     if held.handle:
         known = handles.values

@@ -22,7 +22,7 @@ from sparkcep.engines.automaton.structures import Found
 from sparkcep.engines.automaton.versions import merged
 from sparkcep.engines.event_pattern.events import ceilings_of
 from sparkcep.engines.kept_rows import places, rows_by_place
-from sparkcep.engines.turn import Answer, Decide, Turn, partitions
+from sparkcep.engines.turn import Answer, Decide, Turn, partitions, taken
 from sparkcep.engines.within import times
 from sparkcep.errors import CepInternalError
 from sparkcep.spec import from_json
@@ -59,7 +59,7 @@ def _changed(clause: AutomatonSpec, stream: StreamSpec, versions: tuple[tuple[in
     if not versions:
         raise CepInternalError(f"no version of the pattern {stream.followed} has come")
     now = merged(clause, [(since, spec_of(text)) for since, text in versions])
-    return Clause(now, engine.AutomatonEngine(now), stream)
+    return Clause(now, engine.compile(now), stream)
 
 
 @lru_cache(maxsize=VERSIONS)
@@ -112,17 +112,18 @@ def _resumed(
 ) -> tuple[tuple[pa.Table, ...], pa.Table]:
     """The matches that end with rows that are not ``old``, and the runs that are open behind these."""
     number, _ = partitions(rows.column(clause.spec.masks[0]).to_numpy())
-    row = np.argsort(old, kind="stable")  # the new ones, then those that were kept
-    count = int(np.count_nonzero(~old))
+    row = np.argsort(~old, kind="stable")  # those that were kept, then the new ones
+    place = np.empty(len(row), np.int64)
+    place[row] = np.arange(len(row))
+    kept, number = int(np.count_nonzero(old)), number[row]
     goes_on = np.zeros(0, np.int64)
     if runs is not None:
-        start = runs[START].to_numpy()
-        goes_on = _first_rows(number[row[:count]], number[start])
-        place = np.empty(len(row), np.int64)
-        place[row] = np.arange(len(row))
-        runs = _starting(runs, place[start])
-    new = _as_partitions(clause.stream, rows.take(pa.array(row[:count])), number[row[:count]])
-    answer = resume(clause.automaton, new, rows.take(pa.array(row[count:])), runs, goes_on)
+        start = place[runs[START].to_numpy()]
+        goes_on = _first_rows(number, kept, number[start])
+        runs = _starting(runs, start)
+    answer = resume(
+        clause.automaton, _as_partitions(clause.stream, taken(rows, row), number, kept), kept, runs, goes_on
+    )
     return answer.found, _starting(answer.runs, row[answer.runs[START].to_numpy()])
 
 
@@ -131,14 +132,15 @@ def _starting(runs: pa.Table, start: NDArray[np.signedinteger[Any]]) -> pa.Table
     return runs.set_column(runs.schema.get_field_index(START), START, pa.array(start))
 
 
-def _first_rows(new: NDArray[np.int64], wanted: NDArray[np.int64]) -> NDArray[np.int64]:
-    """The first of the ``new`` rows of each partition ``wanted``; NEVER: it has none. ``new`` [rows]: their partitions, ascending."""
-    at = np.searchsorted(new, wanted)
-    return np.where(np.append(new, -1)[at] == wanted, at, NEVER)
+def _first_rows(number: NDArray[np.int64], new: int, wanted: NDArray[np.int64]) -> NDArray[np.int64]:
+    """The first row from ``new`` on of each partition ``wanted``; NEVER: it has none. ``number`` [rows]: their partitions, ascending from there."""
+    at = new + np.searchsorted(number[new:], wanted)
+    return np.where(np.append(number, -1)[at] == wanted, at, NEVER)
 
 
-def _as_partitions(spec: StreamSpec, rows: pa.Table, number: NDArray[np.int64]) -> pa.Table:
-    """``rows`` with bit 0 of the first mask where the partition's ``number`` changes."""
+def _as_partitions(spec: StreamSpec, rows: pa.Table, number: NDArray[np.int64], new: int) -> pa.Table:
+    """``rows`` with bit 0 of the first mask where, from ``new`` on, the partition's ``number`` changes."""
     name = spec.masks[0]
-    mask = rows.column(name).to_numpy() & ~np.int64(1) | (np.diff(number, prepend=-1) != 0)
+    mask = rows.column(name).to_numpy() & ~np.int64(1)
+    mask[new:] |= np.diff(number[new:], prepend=-1) != 0
     return rows.set_column(rows.schema.get_field_index(name), name, pa.array(mask))

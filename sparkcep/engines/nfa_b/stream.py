@@ -191,7 +191,9 @@ def _scene(spec: EventPatternSpec, turn: Turn) -> Scene:
     flags: list[Longs] = [turn.rows.column(name).to_numpy() for name in spec.masks]
     taken = (flags[0] > 1) | np.logical_or.reduce([word != 0 for word in flags[1:]], axis=0)
     partition, start = partitions(flags[0])
-    return Scene(turn, partition, start, taken, time, deadline, ceilings_of(np.where(taken, deadline, _NEVER), start))
+    last = np.maximum.accumulate(np.where(taken, np.arange(len(taken)), -1))
+    ceiling = ceilings_of(np.where(last >= start, deadline[last], _NEVER), start)
+    return Scene(turn, partition, start, taken, time, deadline, ceiling)
 
 
 def _decided(clause: Compiled, scene: Scene) -> Iterator[Matches]:

@@ -147,6 +147,8 @@ def _rank(
     beside: Sequence[pa.ChunkedArray],
 ) -> tuple[NDArray[np.int64], pa.Array]:
     """Fills in the ranks of the columns' values; returns those of the constants, and the values of all ranks."""
+    if not (names or beside or len(constants)):
+        return np.empty(0, np.int64), constants
     arrays = [columns.table.column(name).cast(constants.type) for name in names]
     chunks = [chunk for array in (*arrays, *(one.cast(constants.type) for one in beside)) for chunk in array.chunks]
     values = pc.unique(pa.chunked_array([*chunks, constants], constants.type)).drop_null()
