@@ -21,7 +21,9 @@ from sparkcep.engines.automaton import log, run_kernels
 from sparkcep.engines.automaton.arc_kernels import fence, transfer, waits
 from sparkcep.engines.automaton.codes import DONE, EVENT, FINAL, P_PEAK, TARGET
 from sparkcep.engines.automaton.kernel_types import GIVEN
-from sparkcep.engines.kernel_types import I64, LEAN
+from sparkcep.engines.inner_kernel import inner
+from sparkcep.engines.kernel import kernel
+from sparkcep.engines.kernel_types import I64
 from sparkcep.engines.row_match.codes import TRUE
 
 PUNCTUATED = 1_000
@@ -43,7 +45,7 @@ def indexed() -> Iterator[list[int]]:
         yield matches
 
 
-@nb.njit(inline="always")
+@inner()
 def before(time, times, entries):  # type: ignore[no-untyped-def]
     """Search<=: the number of entries whose time is not later."""
     low, high = 0, entries
@@ -56,7 +58,7 @@ def before(time, times, entries):  # type: ignore[no-untyped-def]
     return low
 
 
-@nb.njit(inline="always")
+@inner()
 def transitions(run, row, used, g):  # type: ignore[no-untyped-def]
     """MakeTransitions for one partial match: the nodes in use then; -1: no room."""
     runs, first = g.runs, g.graph.first
@@ -70,7 +72,7 @@ def transitions(run, row, used, g):  # type: ignore[no-untyped-def]
     return used
 
 
-@nb.njit(inline="always")
+@inner()
 def punctuate(low, used, g):  # type: ignore[no-untyped-def]
     """The nodes from ``low`` on, the last entry's, are those that remain."""
     runs = g.runs
@@ -82,7 +84,7 @@ def punctuate(low, used, g):  # type: ignore[no-untyped-def]
     return 1 + used - low
 
 
-@nb.njit(inline="always")
+@inner()
 def output(row, first, used, matches, g):  # type: ignore[no-untyped-def]
     """InsertOutputEvent for the new nodes in final states; the matches then."""
     runs, found = g.runs, g.found
@@ -96,7 +98,7 @@ def output(row, first, used, matches, g):  # type: ignore[no-untyped-def]
     return matches
 
 
-@nb.njit(L(GIVEN, I64, I64), **LEAN)
+@kernel(L(GIVEN, I64, I64))
 def insert(g, times, ends):  # type: ignore[no-untyped-def]
     """InsertEvent for all events. The number of matches, -1: no room. ``times``, ``ends``: of the entries, the time and the end of their nodes."""
     runs, used, entries, matches = g.runs, 1, 0, 0

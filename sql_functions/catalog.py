@@ -17,7 +17,6 @@ from pyspark.errors.exceptions.captured import convert_exception
 from pyspark.logger import PySparkLogger
 from pyspark.sql.types import StructType
 
-from sparkcep.engines.functions import check
 from sparkcep.spec.expression import Constant, SparkFunction
 from sql_functions.expressions import expression_tree
 
@@ -82,6 +81,8 @@ class ClassicDescribe:
 
     def expression(self, query: str) -> SparkFunction | Constant:
         """The single column as a tree of functions. Raises CepUnsupportedError, without a span, for functions that no engine implements."""
+        from sparkcep.engines.functions import check
+
         with quiet:
             tree = expression_tree(self.jsession, self._dataset(query).queryExecution().analyzed())
         check(tree)

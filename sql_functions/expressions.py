@@ -10,7 +10,6 @@ from collections.abc import Callable
 from decimal import Decimal
 from typing import Any
 
-from sparkcep.engines.functions import NAMES
 from sparkcep.errors import CepUnsupportedError
 from sparkcep.spec.expression import Constant, SparkFunction
 
@@ -58,6 +57,8 @@ class _Reader:
             return self._common[str(node.id())]  # type: ignore[no-any-return]
         if name == "NamedLambdaVariable":
             return SparkFunction(name, _type(node), settings=(str(node.exprId().id()),))
+        from sparkcep.engines.functions import NAMES  # with NumPy, for few sessions
+
         if name not in NAMES and self._is_replaceable(node):
             return self.node(node.replacement())
         settings = tuple(_setting(node, accessor) for accessor in _SETTINGS.get(name, ()))

@@ -23,7 +23,6 @@ from pyspark.util import PythonEvalType
 from sparkcep.errors import CepAnalysisError
 from sparkcep.spec import from_json
 from sql_functions.expand_function import AnalyzedExpandFunction, closures, expand_function, expanded_type
-from sql_functions.match_function import table_function
 
 FUNCTION_NAME = "cep_match"
 EXPAND_NAME = "cep_expand"
@@ -56,6 +55,8 @@ def register_in_session(context: Any, jsession: Any, builders: Builders) -> None
 
 def connect_function(spark: Any, spec_json: str) -> str:
     """Register the MatchSpec's own UDTF with a Spark Connect session; returns the function's name."""
+    from sql_functions.match_function import table_function
+
     name = f"{FUNCTION_NAME}_{hashlib.sha256(spec_json.encode()).hexdigest()[:16]}"
     spec: Any = from_json(spec_json)
     schema = StructType.fromJson(json.loads(spec.schema))
@@ -83,6 +84,8 @@ class _Builder:
         return udtf.builder(arguments.init(), self._parser)
 
     def _make_udtf(self, spec_json: str) -> Any:
+        from sql_functions.match_function import table_function
+
         jvm = self._context._jvm
         spec: Any = from_json(spec_json)
         schema = jvm.org.apache.spark.sql.types.DataType.fromJson(spec.schema)

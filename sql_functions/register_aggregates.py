@@ -40,7 +40,6 @@ from sparkcep.errors import CepAnalysisError, CepError, CepUnsupportedError
 from sparkcep.pattern.event import EventPattern
 from sparkcep.spec import to_json
 from sparkcep.spec.aggregate import AggregateFunctionSpec
-from sql_functions.aggregate_function import CollectedAggregate, GroupedAggregate
 
 FUNCTIONS = ("count", "sum", "avg", "min", "max")
 PREFIX, COLLECTED_PREFIX = "aseq_", "cep_aseq_"
@@ -131,7 +130,9 @@ def result_type(function: str, value: DataType | None) -> DataType:
 
 
 def udf(spec: AggregateFunctionSpec, value: DataType | None, *, collected: bool, name: str) -> UserDefinedFunction:
-    """The Arrow UDF of a call."""
+    """The Arrow UDF of a call. Its class needs the engine, half of a session's imports, and few sessions call it."""
+    from sql_functions.aggregate_function import CollectedAggregate, GroupedAggregate
+
     function = CollectedAggregate(to_json(spec)) if collected else GroupedAggregate(to_json(spec))
     kind = PythonEvalType.SQL_SCALAR_ARROW_UDF if collected else PythonEvalType.SQL_GROUPED_AGG_ARROW_UDF
     return UserDefinedFunction(function, result_type(spec.function, value), name, kind)  # type: ignore[arg-type]

@@ -97,3 +97,10 @@ def test_workers_load_no_driver() -> None:
     )
     done = subprocess.run([sys.executable, "-c", program], cwd=ROOT, capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[]"
+
+
+def test_sessions_load_no_engine_library() -> None:
+    """A session starts without what only queries need: NumPy, Polars, numba and Arrow, half a second of imports."""
+    program = "import sys, sparkcep.session\nprint([name for name in ('numpy', 'polars', 'numba', 'pyarrow') if name in sys.modules])\n"
+    done = subprocess.run([sys.executable, "-c", program], cwd=ROOT, capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "[]"

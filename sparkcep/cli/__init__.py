@@ -1,5 +1,5 @@
 """The shell commands: ``sparkcep sql`` runs SQL with pattern clauses, ``sparkcep thriftserver`` serves it to BI tools, ``sparkcep stream run`` runs
-it over streams."""
+it over streams, ``sparkcep precompile`` compiles the kernels."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from py4j.protocol import Py4JJavaError
 from pyspark.errors import PySparkException
 
 from sparkcep import thriftserver as thrift
+from sparkcep.cli.precompile import precompile
 from sparkcep.cli.settings import FOLDER, QUIET, settings
 from sparkcep.cli.signals import stop_on_signals
 from sparkcep.cli.statements import message, print_table, run_statement, split_statements
@@ -29,6 +30,7 @@ def main() -> None:
 
 
 main.add_command(stream)
+main.add_command(precompile)
 
 
 @main.command()

@@ -12,12 +12,15 @@ from typing import Any
 import numba as nb
 from numba.core.registry import cpu_target
 
+from sparkcep.engines.inner_kernel import COUNTED, LEAN
+
 
 class Kernel:
     """A function with signatures, each compiled on the first call that fits it."""
 
-    def __init__(self, function: Callable[..., Any], signatures: tuple[Any, ...]) -> None:
-        self._dispatcher = nb.njit(cache=True, nogil=True)(function)
+    def __init__(self, function: Callable[..., Any], signatures: tuple[Any, ...], *, allocates: bool = False) -> None:
+        options = COUNTED if allocates else LEAN
+        self._dispatcher = nb.njit(cache=True, no_cfunc_wrapper=True, **options)(function)
         self._waiting = list(signatures)
         self.__doc__, self.__name__ = function.__doc__, function.__name__
 
@@ -31,6 +34,11 @@ class Kernel:
                     raise
         self._compile_for(arguments)
         return self._dispatcher(*arguments)
+
+    @property
+    def waits(self) -> bool:
+        """Whether a signature is not compiled yet."""
+        return bool(self._waiting)
 
     def compile(self) -> None:
         """All signatures, now."""
@@ -53,9 +61,9 @@ class Kernel:
         self._waiting.remove(signature)
 
 
-def kernel(*signatures: Any) -> Callable[[Callable[..., Any]], Kernel]:
-    """Decorator: a kernel with numba's ``signatures``."""
-    return lambda function: Kernel(function, signatures)
+def kernel(*signatures: Any, allocates: bool = False) -> Callable[[Callable[..., Any]], Kernel]:
+    """Decorator: a kernel with numba's ``signatures``. ``allocates``: it makes arrays, which numba counts references for."""
+    return lambda function: Kernel(function, signatures, allocates=allocates)
 
 
 def _fits(kinds: list[Any], signature: Any) -> bool:

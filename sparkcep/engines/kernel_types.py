@@ -1,4 +1,4 @@
-"""The numba types that kernels of several engines take, and the options that they are compiled with."""
+"""The numba types that kernels of several engines take."""
 
 from __future__ import annotations
 
@@ -7,20 +7,20 @@ from typing import Any
 import numba as nb
 from numba import types
 
+from sparkcep.engines.given import Given
+
 I8, I16, I32, I64 = (types.Array(t, 1, "C") for t in (nb.int8, nb.int16, nb.int32, nb.int64))
 U64, F64, BOOL = (types.Array(t, 1, "C") for t in (nb.uint64, nb.float64, nb.boolean))
 I32X2, I64X2, U64X2, BOOLX2 = (types.Array(t, 2, "C") for t in (nb.int32, nb.int64, nb.uint64, nb.boolean))
 MASKS = types.Array(nb.int64, 2, "C", readonly=True)
 """Mask columns [columns, rows] of a table."""
 
-LEAN: dict[str, Any] = {"cache": True, "nogil": True, "error_model": "numpy", "_nrt": False}
-"""Options of kernels that allocate nothing. Without numba's reference counts (``_nrt``, as numba's own sorting does) calls between
-kernels are four times as fast: each would count every array it is given up and down, atomically."""
 
-INNER = LEAN | {"no_cpython_wrapper": True, "no_cfunc_wrapper": True}
-"""Options of those that only kernels call: without an entry for Python they compile faster."""
+def structure(kind: type[Any], *fields: Any) -> Given:
+    """The numba type of the NamedTuple ``kind`` whose fields have these types, as kernels are given it: by reference."""
+    return Given(values(kind, *fields))
 
 
-def structure(kind: type[Any], *fields: Any) -> Any:
-    """The numba type of the NamedTuple ``kind`` whose fields have these types, as numba itself finds it for a value."""
+def values(kind: type[Any], *fields: Any) -> types.BaseNamedTuple:
+    """The same by value, for those that kernels put together."""
     return types.BaseTuple.from_types(fields, kind)

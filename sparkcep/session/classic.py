@@ -23,6 +23,7 @@ from rewrites.bind.relation import spark_message
 from sparkcep.errors import CepError, CepInternalError
 from sparkcep.session.aggregate_functions import counted_pattern
 from sparkcep.session.config import PREFIX, options, point_workers
+from sparkcep.session.kernels import PRECOMPILE, compile_beside
 from sparkcep.session.patterns import SessionPatterns
 from sparkcep.session.raising import remember, translate_errors
 from sparkcep.session.statement import analysed as analysed_statement
@@ -47,6 +48,7 @@ def install(spark: SparkSession) -> None:
         parser.injection.active = parser.active = True
         return
     fail = partial(_java_error, context)
+    compile_beside(spark.conf.get(PRECOMPILE, "auto").lower(), context.master)
     functions = (*table_functions(context), (FUNCTION_NAME, StreamBuilder(context, fail)))
     register_builtin(context, functions)
     register_in_session(context, jsession, functions)

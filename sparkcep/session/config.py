@@ -6,6 +6,7 @@ retention, can change an answer:
 * ``sparkcep.nullEventTime``: ``error`` (default) or ``drop``: how to treat events whose time is NULL.
 * ``sparkcep.rules.disable``: comma-separated names of rewrite rules to disable (``rewrites/rules``).
 * ``sparkcep.patterns.table``: the table of named patterns (``session/patterns.py``); it decides what their names mean.
+* ``sparkcep.precompile``: ``auto`` (default) or ``off``: whether a new local session compiles missing kernels beside it (``session/kernels.py``).
 * ``sparkcep.explain.rows``: a number, 0 by default: the number of input rows in which EXPLAIN PATTERN counts the events of each variable.
 
 For MATCH PATTERN (``rewrites/settings.py``); a hint at the start of a clause overrides the session's setting, for example

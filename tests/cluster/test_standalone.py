@@ -11,6 +11,7 @@ import subprocess
 import sys
 import sysconfig
 import time
+import zipfile
 from collections.abc import Iterator
 from contextlib import ExitStack
 from dataclasses import dataclass
@@ -131,14 +132,46 @@ def test_examples_on_a_cluster_that_loses_a_worker(
     conf = [f"--conf={name}={value}" for name, value in ({"spark.submit.pyFiles": packages} | SETTINGS).items()]
     program = [sys.executable, "-m", "tests.cluster.program", str(cluster.workers[0])]
     command = [*program, "sql", "--master", cluster.master, *conf, "-f", str(script)]
-    inherited = {name: value for name, value in os.environ.items() if not name.startswith(("SPARK_", "PYSPARK_"))}
-    environment = inherited | {"PYTHONWARNINGS": "ignore", "PYSPARK_PYTHON": str(bare_python)}
+    environment = _environment(bare_python)
     done = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True, timeout=400, check=False)
     assert done.returncode == 0, done.stderr[-4000:]
     assert re.search(rf"one worker lost after \d+ of {SLICES} tasks", done.stdout), done.stdout
     assert _tables(done.stdout)[-2:] == [_expected(name) for name in NAMES]
     (unpacked,) = (folder for folder in cluster.cache.iterdir() if len(folder.name) == 16)
     assert list(unpacked.rglob("*.nbi")), "the workers kept their compiled kernels there"
+
+
+def test_workers_find_kernels_in_the_archive(cluster: Cluster, bare_python: Path, tmp_path: Path) -> None:
+    """``sparkcep precompile --archive``: the workers compile nothing."""
+    archive = tmp_path / "sparkcep.zip"
+    command = [sys.executable, "-c", "from sparkcep.cli import main; main()"]
+    environment = _environment(bare_python)
+    subprocess.run(
+        [*command, "precompile", "--archive", str(archive)], cwd=ROOT, env=environment, check=True, timeout=300
+    )
+    sent = {name for name in zipfile.ZipFile(archive).namelist() if name.endswith((".nbi", ".nbc"))}
+    query = "SELECT * FROM VALUES (1, 'A'), (2, 'B') AS e(ts, kind) MATCH_RECOGNIZE (ORDER BY ts MEASURES LAST(b.ts) AS last PATTERN (a b) DEFINE b AS b.ts > a.ts)"
+    conf = [f"--conf={name}={value}" for name, value in ({"spark.submit.pyFiles": archive} | SETTINGS).items()]
+    done = subprocess.run(
+        [*command, "sql", "--master", cluster.master, *conf, "-e", query],
+        cwd=tmp_path,
+        env=environment | {"PYTHONPATH": str(ROOT)},
+        capture_output=True,
+        text=True,
+        timeout=200,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr[-4000:]
+    assert _tables(done.stdout) == [[["2"]]]
+    (unpacked,) = (folder for folder in cluster.cache.iterdir() if len(folder.name) == 16)
+    found = {str(file.relative_to(unpacked)) for file in unpacked.rglob("*.nb?")}
+    assert found == sent
+
+
+def _environment(python: Path) -> dict[str, str]:
+    """For a driver whose workers run ``python``."""
+    inherited = {name: value for name, value in os.environ.items() if not name.startswith(("SPARK_", "PYSPARK_"))}
+    return inherited | {"PYTHONWARNINGS": "ignore", "PYSPARK_PYTHON": str(python)}
 
 
 def _tables(output: str) -> list[list[list[str]]]:

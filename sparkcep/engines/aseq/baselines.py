@@ -14,8 +14,9 @@ import numba as nb
 import numpy as np
 
 from sparkcep.engines.aseq.events import Coded
-from sparkcep.engines.aseq.kernels import I64, RESET
+from sparkcep.engines.aseq.kernels import I64, RESET, copy
 from sparkcep.engines.aseq.semiring import SATURATING, plus
+from sparkcep.engines.inner_kernel import inner
 from sparkcep.engines.kernel import kernel
 
 
@@ -32,10 +33,10 @@ def sem(coded: Coded) -> tuple[int, int]:
     return int(total), int(most)
 
 
-@nb.njit(cache=True, nogil=True)
+@inner()
 def _update(code, begin, end, length, before, counter):  # type: ignore[no-untyped-def]
     """One group of concurrent events (Lemma 1): count(p_j) += count(p_j-1); a negated event resets (Lemma 6)."""
-    before[:] = counter
+    copy(counter, before)
     for r in range(begin, end):
         for j in range(1, length):
             if (code[r] >> (RESET + j)) & 1:
@@ -46,7 +47,7 @@ def _update(code, begin, end, length, before, counter):  # type: ignore[no-untyp
                 counter[j] = plus(SATURATING, counter[j], before[j - 1])
 
 
-@kernel(nb.int64(I64, I64, I64, nb.int64))
+@kernel(nb.int64(I64, I64, I64, nb.int64), allocates=True)
 def _dpc(code, first, part, length):  # type: ignore[no-untyped-def]
     total = np.int64(0)
     counter, before = np.zeros(length + 1, np.int64), np.zeros(length + 1, np.int64)
@@ -60,7 +61,7 @@ def _dpc(code, first, part, length):  # type: ignore[no-untyped-def]
     return plus(SATURATING, total, counter[length])
 
 
-@kernel(nb.types.UniTuple(nb.int64, 2)(I64, I64, I64, I64, nb.int64, nb.int64))
+@kernel(nb.types.UniTuple(nb.int64, 2)(I64, I64, I64, I64, nb.int64, nb.int64), allocates=True)
 def _sem(code, first, part, low, widest, length):  # type: ignore[no-untyped-def]
     total, most = np.int64(0), np.int64(0)
     counters = np.zeros((widest + 1, length + 1), np.int64)  # a ring of PreCntrs, one per START group

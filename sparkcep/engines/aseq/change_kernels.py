@@ -12,14 +12,14 @@ from __future__ import annotations
 import numba as nb
 import numpy as np
 
-from sparkcep.engines.aseq.kernels import F64, I8, I64, _pull, _push, _through, _unit
+from sparkcep.engines.aseq.kernels import I8, I64, _pull, _push, _through, _unit, copy
 from sparkcep.engines.aseq.semiring import one_of, plus, zero_of
 from sparkcep.engines.kernel import kernel
 
 
 @kernel(
     nb.int64(I64, I64, I64, I64, I64, I64, I64),
-    nb.int64(I64, F64, I64, F64, F64, I64, I64),
+    allocates=True,
 )
 def reach(moment_part, moment, part, time, deadline, low, high):  # type: ignore[no-untyped-def]
     """Per moment the half-open range of groups that are alive: at or before it, and with a later deadline.
@@ -45,7 +45,7 @@ def reach(moment_part, moment, part, time, deadline, low, high):  # type: ignore
     return widest
 
 
-@kernel(nb.int64(I64, I64, I64, I64, I64, I64, I64), nb.int64(I64, I64, F64, F64, I64, I64, I64))
+@kernel(nb.int64(I64, I64, I64, I64, I64, I64, I64), allocates=True)
 def turning(part, arrival, deadline, time, ends, turn_part, turn):  # type: ignore[no-untyped-def]
     """Class by class the moments at which an event arrives or has expired, each once; returns how many.
 
@@ -85,7 +85,7 @@ def turning(part, arrival, deadline, time, ends, turn_part, turn):  # type: igno
 
 @kernel(
     nb.void(nb.int64, I64, I64, I64, I64, I64, I64),
-    nb.void(nb.int64, I64, I64, F64, I64, I64, F64),
+    allocates=True,
 )
 def merged(mode, turn, leaf, values, part, leaves, out):  # type: ignore[no-untyped-def]
     """``out[m]``: joined by ``plus`` with the last values of all classes of the moment's partition: the root of a tree over them.
@@ -97,8 +97,8 @@ def merged(mode, turn, leaf, values, part, leaves, out):  # type: ignore[no-unty
     for number in leaves:
         while widest < number:
             widest *= 2
-    zero = zero_of(mode, out[0])
-    tree = np.full(2 * widest, zero)
+    zero = zero_of(mode)
+    tree = np.full(2 * widest, zero, np.int64)
     size, t = 1, 0
     for m in range(len(out)):
         if m == 0 or part[m] != part[m - 1]:
@@ -121,7 +121,7 @@ def merged(mode, turn, leaf, values, part, leaves, out):  # type: ignore[no-unty
 
 @kernel(
     nb.void(nb.int64, I64, I64, I64, I64, I64, I8, nb.int64, nb.int64, I64),
-    nb.void(nb.int64, I64, I64, I64, I64, F64, I8, nb.int64, nb.int64, F64),
+    allocates=True,
 )
 def alive(mode, code, first, low, high, weights, gaps, weighted, widest, out):  # type: ignore[no-untyped-def]
     """``out[m]``: joined by ``plus`` with the aggregate over the matches whose groups are ``low[m]`` … ``high[m] - 1``.
@@ -130,11 +130,11 @@ def alive(mode, code, first, low, high, weights, gaps, weighted, widest, out):  
     """
     length = len(gaps)
     size = length + 1
-    zero, one = zero_of(mode, weights[0]), one_of(mode, weights[0])
-    front = np.empty((widest + 1, size), weights.dtype)
-    back, turned = np.full((size, size), zero), np.full((size, size), zero)
-    ahead = np.full((size + 1, size), zero)
-    state, gain = np.full(size, zero), np.full(size, zero)
+    zero, one = zero_of(mode), one_of(mode)
+    front = np.empty((widest + 1, size), np.int64)
+    back, turned = np.full((size, size), zero, np.int64), np.full((size, size), zero, np.int64)
+    ahead = np.full((size + 1, size), zero, np.int64)
+    state, gain = np.full(size, zero, np.int64), np.full(size, zero, np.int64)
     base, turn, top = 0, 0, 0  # groups base … turn - 1 are in the front, turn … top - 1 in the back
     _unit(mode, back, one, zero)
     for m in range(len(low)):
@@ -149,7 +149,7 @@ def alive(mode, code, first, low, high, weights, gaps, weighted, widest, out):  
             base = low[m]
             for g in range(top - 1, base - 1, -1):
                 _pull(mode, code, weights, first[g], first[g + 1], gaps, length, weighted, turned, ahead)
-                front[g - base] = turned[0]
+                copy(turned[0], front[g - base])
             turn = top
             _unit(mode, back, one, zero)
         if low[m] < turn:

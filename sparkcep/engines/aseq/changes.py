@@ -52,13 +52,20 @@ class ChangeWork(Work):
             turns, values = near.turns, np.full(len(near.low), out.dtype.type(nothing))
             self._alive(one, near, weighing, mode, values)
             change_kernels.merged(
-                mode, turns.moment, turns.leaf, values[turns.order], self.moments.part, turns.leaves, out
+                mode,
+                turns.moment,
+                turns.leaf,
+                semiring.words(values[turns.order]),
+                self.moments.part,
+                turns.leaves,
+                semiring.words(out),
             )
         return out[np.newaxis]
 
     def _alive(self, one: Marked, near: Reach, weighing: Weighing, mode: int, out: NDArray) -> None:
         coded = self.code(one.sequence)
         weights = self.weights(weighing, mode)[coded.row] if one.position else np.zeros(1, out.dtype)
+        weights, out = semiring.words(weights), semiring.words(out)
         rows = mode, coded.code, coded.first, near.low, near.high
         if near.borders is None:
             change_kernels.alive(*rows, weights, coded.gaps, one.position, near.widest, out)

@@ -16,25 +16,25 @@ import numpy as np
 from numba import types
 
 from sparkcep.engines.aseq.selection_kernels import I64, ONE, ROWS, U64, WORDS, word_of
-from sparkcep.engines.aseq.semiring import LEAST, MAX, SATURATING, plus, times
+from sparkcep.engines.aseq.semiring import MAX, one_of, plus, times, zero_of
+from sparkcep.engines.inner_kernel import inner
 from sparkcep.engines.kernel import kernel
 
-F64 = types.Array(nb.float64, 1, "C")
 KEPT = types.Array(nb.uint64, 2, "C")
-OUT_I64, OUT_F64 = (types.Array(t, 2, "C") for t in (nb.int64, nb.float64))
+OUT = types.Array(nb.int64, 2, "C")
 SIDE = types.Tuple((types.UniTuple(U64, 6), I64))
 PROGRAM = types.Tuple((SIDE, SIDE, types.UniTuple(U64, 8), types.Tuple((U64, KEPT))))
 FRONT = 64
 """Snapshots of one kind, at first."""
 
 
-@nb.njit(cache=True, nogil=True)
+@inner()
 def _start(mode, values, units):  # type: ignore[no-untyped-def]
     for i in range(len(values)):
-        values[i] = (0 if units[i] else MAX) if mode == LEAST else units[i]
+        values[i] = one_of(mode) if units[i] else zero_of(mode)
 
 
-@nb.njit(cache=True, nogil=True)
+@inner()
 def _single(mode, test, r, weights, side, values, zero):  # type: ignore[no-untyped-def]
     """A row that passes one test, in place."""
     at, target, source, weighed, clear_at, clear = side
@@ -47,7 +47,7 @@ def _single(mode, test, r, weights, side, values, zero):  # type: ignore[no-unty
         values[clear[c]] = zero
 
 
-@nb.njit(cache=True, nogil=True)
+@inner()
 def _group(mode, words, row, weights, side, values, gain, zero):  # type: ignore[no-untyped-def]
     """Concurrent rows, or a row that passes several tests: all read the values from before the group."""
     at, target, source, weighed, clear_at, clear = side
@@ -76,7 +76,7 @@ def _group(mode, words, row, weights, side, values, gain, zero):  # type: ignore
                     gain[target[s]] = zero
 
 
-@nb.njit(cache=True, nogil=True)
+@inner()
 def _ending(mode, test, r, now, weights, finals, back, stacks, windowed, found):  # type: ignore[no-untyped-def]
     """Adds the matches that end in row ``r``: prefixes of the oldest START that is alive times what follows in the back."""
     at, result, start, weighed, entry, term_at, place, behind = finals
@@ -98,7 +98,7 @@ def _ending(mode, test, r, now, weights, finals, back, stacks, windowed, found):
         found[result[f]] = plus(mode, found[result[f]], total)
 
 
-@nb.njit(cache=True, nogil=True)
+@inner()
 def _keep(which, deadline, turned, kept, stacks):  # type: ignore[no-untyped-def]
     """A snapshot of the prefixes of one kind of START event; the last kind is none, and its stack stays empty."""
     front, until, held = stacks
@@ -109,7 +109,7 @@ def _keep(which, deadline, turned, kept, stacks):  # type: ignore[no-untyped-def
     held[which] = top if which < np.uint64(len(held) - 1) else np.uint64(0)
 
 
-@nb.njit(cache=True, nogil=True)
+@inner()
 def _turn(mode, rows, todo, words, weights, program, values, gain, stacks, zero):  # type: ignore[no-untyped-def]
     """Makes the front of the groups ``todo`` (their first rows), from the last to the first."""
     row, kind, _, _, deadline = rows
@@ -133,7 +133,7 @@ def _turn(mode, rows, todo, words, weights, program, values, gain, stacks, zero)
                     _keep(begins[t], deadline[k], values, kept, stacks)
 
 
-@nb.njit(cache=True, nogil=True)
+@inner()
 def _partition(mode, rows, begin, end, words, weights, program, ends, scratch, stacks, zero):  # type: ignore[no-untyped-def]
     """Adds to the last of ``scratch``. Returns 0, or the room for snapshots that it has not got."""
     row, kind, _, time, deadline = rows
@@ -177,8 +177,9 @@ def _partition(mode, rows, begin, end, words, weights, program, ends, scratch, s
     return 0
 
 
-@nb.njit(cache=True, nogil=True)
-def _run(mode, rows, words, weights, program, zero, out):  # type: ignore[no-untyped-def]
+@inner(allocates=True)
+def _run(mode, rows, words, weights, program, out):  # type: ignore[no-untyped-def]
+    zero = zero_of(mode)
     bounds = rows[2]
     (push, units), (_, pull_units), finals, (begins, kept) = program
     ends = np.zeros(len(begins), np.int64)  # 1: some matches end with it; 2: all that it does
@@ -189,14 +190,14 @@ def _run(mode, rows, words, weights, program, zero, out):  # type: ignore[no-unt
     longest = 0
     for p in range(len(bounds) - 1):
         longest = max(longest, bounds[p + 1] - bounds[p])
-    back, turned = np.empty(len(units), out.dtype), np.empty(len(pull_units), out.dtype)
-    gain = np.full(max(len(units), len(pull_units)), zero, out.dtype)
-    todo, held, found = np.empty(longest, np.int64), np.zeros(len(kept), np.uint64), np.empty(len(out), out.dtype)
+    back, turned = np.empty(len(units), np.int64), np.empty(len(pull_units), np.int64)
+    gain = np.full(max(len(units), len(pull_units)), zero, np.int64)
+    todo, held, found = np.empty(longest, np.int64), np.zeros(len(kept), np.uint64), np.empty(len(out), np.int64)
     scratch = back, turned, gain, todo, found
     p, more = 0, FRONT
     while p + 1 < len(bounds):
         # Place 0 of a stack is none: it never expires, and its prefixes are none.
-        front, until = np.empty((len(held), more, kept.shape[1]), out.dtype), np.empty((len(held), more), np.int64)
+        front, until = np.empty((len(held), more, kept.shape[1]), np.int64), np.empty((len(held), more), np.int64)
         front[:, 0] = zero
         until[:, 0] = MAX
         more = 0
@@ -211,20 +212,19 @@ def _run(mode, rows, words, weights, program, zero, out):  # type: ignore[no-unt
                 p += 1
 
 
-@kernel(nb.void(ROWS, WORDS, PROGRAM, OUT_I64))
+@kernel(nb.void(ROWS, WORDS, PROGRAM, OUT), allocates=True)
 def count(rows, words, program, out):  # type: ignore[no-untyped-def]
     """``out[i, p]`` += the number of matches with result i in partition p, SATURATING.
 
     ``rows``, ``words``: what ``select`` keeps and reads.
     """
-    _run(SATURATING, rows, words, None, program, 0, out)
+    _run(None, rows, words, None, program, out)
 
 
 @kernel(
-    nb.void(nb.int64, ROWS, WORDS, I64, PROGRAM, OUT_I64),
-    nb.void(nb.int64, ROWS, WORDS, F64, PROGRAM, OUT_F64),
+    nb.void(nb.int64, ROWS, WORDS, I64, PROGRAM, OUT),
+    allocates=True,
 )
 def weigh(mode, rows, words, weights, program, out):  # type: ignore[no-untyped-def]
     """The same in any arithmetic; ``weights`` per row of the table."""
-    zero = out.dtype.type(MAX if mode == LEAST else 0)
-    _run(mode, rows, words, weights, program, zero, out)
+    _run(mode, rows, words, weights, program, out)

@@ -25,7 +25,7 @@ MASK_BITS = 62
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """The columns that every sequence reads: masks [columns, rows], ranks, times and deadlines (None without WITHIN).
+    """The columns that every sequence reads: masks [columns, rows], ranks, times and deadlines (integers in their order; None without WITHIN).
 
     ``starts``: the first row of each partition, or of each equivalence class (``[attr]``) within one.
     """
@@ -33,8 +33,8 @@ class Table:
     arrow: pa.Table
     masks: NDArray[np.int64]
     rank: Ints
-    time: NDArray | None
-    deadline: NDArray | None
+    time: Ints | None
+    deadline: Ints | None
     starts: Ints
 
 
@@ -71,7 +71,7 @@ def read(table: pa.Table, spec: AggregateSpec) -> Table:
     rank = _numbers(table, spec.rank).astype(np.int64, copy=False)
     time = deadline = None
     if isinstance(spec.within, WithinTime):
-        time, deadline = map(_same_type, times(table, spec.within))
+        time, deadline = map(_ordered, times(table, spec.within))
     elif spec.within is not None:
         time, deadline = rank, rank + min(spec.within.count, len(rank) + 1)
     return Table(table, masks, rank, time, deadline, selection_kernels.starts(masks))
@@ -140,17 +140,17 @@ def select(table: Table, variables: Items[str], tests: Items[str], used: int) ->
 
 
 def _clock(table: Table) -> tuple[Ints, Ints]:
-    """Time and deadline per row as integers of the same order; empty without WITHIN."""
+    """Time and deadline per row; empty without WITHIN."""
     if table.time is None or table.deadline is None:
         return (np.empty(0, np.int64),) * 2
-    return _ordered(table.time), _ordered(table.deadline)
+    return table.time, table.deadline
 
 
 def _ordered(times: NDArray) -> Ints:
     """Doubles as integers of the same order; NaN is the greatest, -0.0 equals 0.0."""
     if times.dtype.kind != "f":
-        return times
-    bits = (np.where(np.isnan(times), np.nan, times) + 0.0).view(np.int64)
+        return times.astype(np.int64, copy=False)
+    bits = (np.where(np.isnan(times), np.nan, times) + 0.0).astype(np.float64, copy=False).view(np.int64)
     return bits ^ ((bits >> 63) & np.iinfo(np.int64).max)
 
 
@@ -168,7 +168,3 @@ def table_bit(variables: Items[str], name: str) -> tuple[int, int]:
 
 def _numbers(table: pa.Table, name: str) -> NDArray:
     return table.column(name).to_numpy()
-
-
-def _same_type(values: NDArray) -> NDArray:
-    return values.astype(np.float64 if values.dtype.kind == "f" else np.int64, copy=False)

@@ -22,11 +22,12 @@ import numpy as np
 from numba import types
 
 from sparkcep.engines.aseq.semiring import LEAST, one_of, plus, times, zero_of
+from sparkcep.engines.inner_kernel import inner
 from sparkcep.engines.kernel import kernel
 
-I8, I64, F64 = (types.Array(t, 1, "C") for t in (nb.int8, nb.int64, nb.float64))
+I8, I64 = (types.Array(t, 1, "C") for t in (nb.int8, nb.int64))
 MASKS = types.Array(nb.int64, 2, "C", readonly=True)
-STATES, WEIGHED_STATES = types.Array(nb.int64, 2, "C"), types.Array(nb.float64, 2, "C")
+STATES = types.Array(nb.int64, 2, "C")
 RANKS = types.Array(nb.int64, 1, "C", readonly=True)
 
 RESET, BEFORE, BEHIND = 30, 60, 61
@@ -35,7 +36,7 @@ LOOP = -1
 """A gap like STRICT, of a position that takes one event or more."""
 
 
-@kernel(nb.types.UniTuple(nb.int64, 2)(MASKS, RANKS, I64, I64, I64, I64, I64, I64, I64))
+@kernel(nb.types.UniTuple(nb.int64, 2)(MASKS, RANKS, I64, I64, I64, I64, I64, I64, I64), allocates=True)
 def select(masks, rank, column, bit, target, code, row, first, part):  # type: ignore[no-untyped-def]
     """Keeps the rows that can do something: their ``code`` and ``row``, and per group its ``first`` kept row and ``part``.
 
@@ -63,7 +64,7 @@ def select(masks, rank, column, bit, target, code, row, first, part):  # type: i
     return kept, groups
 
 
-@nb.njit(cache=True, nogil=True)
+@inner()
 def _any_bit(code, first, g, bit):  # type: ignore[no-untyped-def]
     word = np.int64(0)
     for r in range(first[g], first[g + 1]):
@@ -71,7 +72,7 @@ def _any_bit(code, first, g, bit):  # type: ignore[no-untyped-def]
     return (word >> bit) & 1 != 0
 
 
-@kernel(nb.int64(I64, I64, I64, I64, I64, I64, I64), nb.int64(I64, I64, I64, F64, F64, I64, I64))
+@kernel(nb.int64(I64, I64, I64, I64, I64, I64, I64), allocates=True)
 def bounds(code, first, part, time, deadline, low, high):  # type: ignore[no-untyped-def]
     """Per group g the half-open range of groups whose events may start a match that ends at g; -1 if deadlines fall.
 
@@ -104,10 +105,10 @@ def bounds(code, first, part, time, deadline, low, high):  # type: ignore[no-unt
     return widest
 
 
-@nb.njit(cache=True, nogil=True)
+@inner()
 def _step_row(mode, word, weight, gaps, length, weighted, state):  # type: ignore[no-untyped-def]
     """A group of one row, in place, right to left: no event is its own predecessor."""
-    zero = zero_of(mode, weight)
+    zero = zero_of(mode)
     for j in range(length, 0, -1):
         if j < length and (word >> (RESET + j)) & 1:
             state[j] = zero
@@ -118,10 +119,10 @@ def _step_row(mode, word, weight, gaps, length, weighted, state):  # type: ignor
             state[j] = plus(mode, state[j], gain)
 
 
-@nb.njit(cache=True, nogil=True)
+@inner()
 def _step_group(mode, code, weights, begin, end, gaps, length, weighted, state, gain):  # type: ignore[no-untyped-def]
     """A group of concurrent rows: STRICT gaps start from the states before it, TIED ones from earlier rows of it."""
-    zero = zero_of(mode, weights[0])
+    zero = zero_of(mode)
     gain[:] = zero
     resets = np.int64(0)
     for r in range(begin, end):
@@ -144,13 +145,13 @@ def _step_group(mode, code, weights, begin, end, gaps, length, weighted, state, 
 
 @kernel(
     nb.void(nb.int64, I64, I64, I64, I64, I8, nb.int64, I64),
-    nb.void(nb.int64, I64, I64, I64, F64, I8, nb.int64, F64),
+    allocates=True,
 )
 def unbounded(mode, code, first, part, weights, gaps, weighted, out):  # type: ignore[no-untyped-def]
     """``out[p]``: the aggregate over all matches of partition p (Dynamic Prefix Counting)."""
     length = len(gaps)
-    zero, one = zero_of(mode, weights[0]), one_of(mode, weights[0])
-    state, gain = np.full(length + 1, zero), np.full(length + 1, zero)
+    zero, one = zero_of(mode), one_of(mode)
+    state, gain = np.full(length + 1, zero, np.int64), np.full(length + 1, zero, np.int64)
     state[0] = one
     for g in range(len(part)):
         begin, end = first[g], first[g + 1]
@@ -166,12 +167,12 @@ def unbounded(mode, code, first, part, weights, gaps, weighted, out):  # type: i
 
 @kernel(
     nb.void(nb.int64, I64, I64, I64, I64, I8, nb.int64, STATES),
-    nb.void(nb.int64, I64, I64, I64, F64, I8, nb.int64, WEIGHED_STATES),
+    allocates=True,
 )
 def resumed(mode, code, first, part, weights, gaps, weighted, states):  # type: ignore[no-untyped-def]
     """``unbounded`` that goes on from ``states`` [partitions, length + 1], where earlier events have left them, and leaves them there."""
     length = len(gaps)
-    gain = np.full(length + 1, zero_of(mode, weights[0]))
+    gain = np.full(length + 1, zero_of(mode))
     for g in range(len(part)):
         begin, end, state = first[g], first[g + 1], states[part[g]]
         if end - begin == 1:
@@ -181,10 +182,10 @@ def resumed(mode, code, first, part, weights, gaps, weighted, states):  # type: 
             _step_group(mode, code, weights, begin, end, gaps, length, weighted, state, gain)
 
 
-@nb.njit(cache=True, nogil=True)
+@inner()
 def _push(mode, code, weights, begin, end, gaps, length, weighted, matrix, gain):  # type: ignore[no-untyped-def]
     """``matrix`` times the group's transition matrix: what ``_step_row`` and ``_step_group`` do to each of its rows."""
-    zero = zero_of(mode, weights[0])
+    zero = zero_of(mode)
     if end - begin > 1:
         for i in range(length + 1):
             _step_group(mode, code, weights, begin, end, gaps, length, weighted, matrix[i], gain)
@@ -205,7 +206,7 @@ def _push(mode, code, weights, begin, end, gaps, length, weighted, matrix, gain)
                     matrix[i, j] = plus(mode, matrix[i, j], gain_i)
 
 
-@nb.njit(cache=True, nogil=True)
+@inner()
 def _pull_row(mode, word, weight, gaps, length, weighted, matrix, zero):  # type: ignore[no-untyped-def]
     """A group of one row, in place, left to right."""
     for j in range(1, length + 1):
@@ -221,13 +222,13 @@ def _pull_row(mode, word, weight, gaps, length, weighted, matrix, zero):  # type
                 matrix[j, k] = plus(mode, matrix[j, k], matrix[j, k])
 
 
-@nb.njit(cache=True, nogil=True)
+@inner()
 def _pull(mode, code, weights, begin, end, gaps, length, weighted, matrix, ahead):  # type: ignore[no-untyped-def]
     """The group's transition matrix times ``matrix``; rows right to left, as ``_push`` goes left to right.
 
     ``ahead[j]``: the paths that go on from state j - 1 by taking an event of this group for position j.
     """
-    zero = zero_of(mode, weights[0])
+    zero = zero_of(mode)
     if end - begin == 1:
         _pull_row(mode, code[begin], weights[begin if weighted > 0 else 0], gaps, length, weighted, matrix, zero)
         return
@@ -250,9 +251,10 @@ def _pull(mode, code, weights, begin, end, gaps, length, weighted, matrix, ahead
                         ahead[j, k] = plus(mode, ahead[j, k], go)
     for j in range(1, length + 1):
         if gaps[j - 1] == LOOP and mode != LEAST:
-            times_taken = zero + 1
+            times_taken = one_of(mode)
             for r in range(begin, end):
-                times_taken += (code[r] >> (j - 1)) & 1
+                if (code[r] >> (j - 1)) & 1:
+                    times_taken = plus(mode, times_taken, one_of(mode))
             for k in range(j, length + 1):
                 matrix[j, k] = times(mode, matrix[j, k], times_taken)
     for j in range(length):
@@ -263,14 +265,28 @@ def _pull(mode, code, weights, begin, end, gaps, length, weighted, matrix, ahead
                 matrix[j, k] = plus(mode, matrix[j, k], ahead[j + 1, k])
 
 
-@nb.njit(cache=True, nogil=True)
+@inner()
+def copy(source, target):  # type: ignore[no-untyped-def]
+    """One row; numba's own assignment compiles what it would say of different shapes."""
+    for i in range(len(source)):
+        target[i] = source[i]
+
+
+@inner()
+def copy_all(source, target):  # type: ignore[no-untyped-def]
+    """The rows of a matrix."""
+    for i in range(len(source)):
+        copy(source[i], target[i])
+
+
+@inner()
 def _unit(mode, matrix, one, zero):  # type: ignore[no-untyped-def]
     matrix[:, :] = zero
     for i in range(len(matrix)):
         matrix[i, i] = one
 
 
-@nb.njit(cache=True, nogil=True)
+@inner()
 def _through(mode, state, matrix, out, zero):  # type: ignore[no-untyped-def]
     """``state`` times an upper triangular matrix, into ``out``."""
     for k in range(len(state)):
@@ -283,7 +299,7 @@ def _through(mode, state, matrix, out, zero):  # type: ignore[no-untyped-def]
 
 @kernel(
     nb.void(nb.int64, I64, I64, I64, I64, I64, I64, I8, nb.int64, nb.int64, nb.boolean, I64),
-    nb.void(nb.int64, I64, I64, I64, I64, I64, F64, I8, nb.int64, nb.int64, nb.boolean, F64),
+    allocates=True,
 )
 def windowed(mode, code, first, part, low, high, weights, gaps, weighted, widest, open_ended, out):  # type: ignore[no-untyped-def]
     """``out[p]``: the aggregate over all matches of partition p inside their windows.
@@ -296,12 +312,16 @@ def windowed(mode, code, first, part, low, high, weights, gaps, weighted, widest
     """
     length = len(gaps)
     size = length + 1
-    zero, one = zero_of(mode, weights[0]), one_of(mode, weights[0])
-    front = np.empty((widest + 1, size), weights.dtype)
-    rest_front = np.empty((widest + 1 if open_ended else 0, size, size), weights.dtype)
-    back, rest_back, turned = np.full((size, size), zero), np.full((size, size), zero), np.full((size, size), zero)
-    ahead = np.full((size + 1, size), zero)
-    state, moved, gain = np.full(size, zero), np.full(size, zero), np.full(size, zero)
+    zero, one = zero_of(mode), one_of(mode)
+    front = np.empty((widest + 1, size), np.int64)
+    rest_front = np.empty((widest + 1 if open_ended else 0, size, size), np.int64)
+    back, rest_back, turned = (
+        np.full((size, size), zero, np.int64),
+        np.full((size, size), zero, np.int64),
+        np.full((size, size), zero, np.int64),
+    )
+    ahead = np.full((size + 1, size), zero, np.int64)
+    state, moved, gain = np.full(size, zero, np.int64), np.full(size, zero, np.int64), np.full(size, zero, np.int64)
     turn, middle, rest_turn = 0, 0, 0  # first groups not in the fronts; the border between the queues
     base, rest_base = 0, 0  # the groups of the fronts' first entries
     last_bit = np.int64(1) << (length - 1)
@@ -323,7 +343,7 @@ def windowed(mode, code, first, part, low, high, weights, gaps, weighted, widest
             base = low[g]
             for s in range(middle - 1, base - 1, -1):
                 _pull(mode, code, weights, first[s], first[s + 1], gaps, length, weighted, turned, ahead)
-                front[s - base] = turned[0]
+                copy(turned[0], front[s - base])
             turn = middle
             _unit(mode, back, one, zero)
         if open_ended and middle > rest_turn:
@@ -331,7 +351,7 @@ def windowed(mode, code, first, part, low, high, weights, gaps, weighted, widest
             rest_base = middle
             for s in range(g - 1, middle - 1, -1):
                 _pull(mode, code, weights, first[s], first[s + 1], gaps, length, weighted, turned, ahead)
-                rest_front[s - rest_base] = turned
+                copy_all(turned, rest_front[s - rest_base])
             rest_turn = g
             _unit(mode, rest_back, one, zero)
         begin, end = first[g], first[g + 1]
@@ -342,15 +362,15 @@ def windowed(mode, code, first, part, low, high, weights, gaps, weighted, widest
             if low[g] < turn:
                 _through(mode, front[low[g] - base], back, state, zero)
             else:
-                state[:] = back[0]
+                copy(back[0], state)
             if open_ended:
                 if high[g] <= g:
                     state[0] = zero
                 if middle < rest_turn:
                     _through(mode, state, rest_front[middle - rest_base], moved, zero)
-                    state[:] = moved
+                    copy(moved, state)
                 _through(mode, state, rest_back, moved, zero)
-                state[:] = moved
+                copy(moved, state)
             state[length] = zero
             if end - begin == 1:
                 _step_row(mode, code[begin], weights[begin if weighted > 0 else 0], gaps, length, weighted, state)

@@ -14,11 +14,12 @@ import numba as nb
 import numpy as np
 from numba import types
 
-from sparkcep.engines.aseq.kernels import LOOP, RESET
-from sparkcep.engines.aseq.semiring import LEAST, MAX, plus, times
+from sparkcep.engines.aseq.kernels import LOOP, RESET, copy
+from sparkcep.engines.aseq.semiring import MAX, one_of, plus, times, zero_of
 from sparkcep.engines.aseq.structures import Compared, Groups, Held, Positions
+from sparkcep.engines.inner_kernel import inner
 from sparkcep.engines.kernel import kernel
-from sparkcep.engines.kernel_types import F64, I8, I64, I64X2, structure
+from sparkcep.engines.kernel_types import I8, I64, I64X2, structure
 
 GROUPS = structure(Groups, I64, I64, I64, I64)
 POSITIONS = structure(Positions, I8, nb.int64, I8, I64)
@@ -27,10 +28,11 @@ EQ, NE, LT, LE, GT, GE, PAIR = range(7)
 """How the sides of a condition are compared; PAIR: their sum is the number of a bit."""
 
 
-@nb.njit(cache=True, nogil=True)
+@inner()
 def _follows(compared, links, r, before):  # type: ignore[no-untyped-def]
     """Whether row ``r`` may follow ``before`` in a closure; NULL (MAX) satisfies nothing."""
-    comparisons, each, previous, holds = compared
+    comparisons, each = compared.operators, compared.each
+    previous, holds = compared.previous, compared.holds
     for c in range(len(comparisons)):
         if not links >> c & 1:
             continue
@@ -57,7 +59,7 @@ def _follows(compared, links, r, before):  # type: ignore[no-untyped-def]
     return True
 
 
-@nb.njit(cache=True, nogil=True)
+@inner()
 def _sum(mode, compared, links, r, rows, values, count, zero):  # type: ignore[no-untyped-def]
     total = zero
     for i in range(count):
@@ -66,27 +68,28 @@ def _sum(mode, compared, links, r, rows, values, count, zero):  # type: ignore[n
     return total
 
 
-@nb.njit(cache=True, nogil=True)
+@inner(allocates=True)
 def _from(mode, groups, begin, end, weights, positions, compared, held, zero, one):  # type: ignore[no-untyped-def]
     """The aggregate over matches in the groups ``begin`` … ``end - 1``. In a window only ``begin`` may hold first events."""
     code, first = groups.code, groups.first
-    gaps, weighted, inner, links = positions
+    gaps, weighted = positions.gaps, positions.weighted
+    goes_on, links = positions.inner, positions.links
     kept, values = held
     alone, length = len(groups.low) > 0, len(gaps)
-    state, gain = np.full(length + 1, zero), np.full(length + 1, zero)
+    state, gain = np.full(length + 1, zero, np.int64), np.full(length + 1, zero, np.int64)
     count, taken = np.zeros(length + 1, np.int64), np.zeros(length + 1, np.int64)
     state[0] = one
     for g in range(begin, end):
         gain[:] = zero
         resets = np.int64(0)
-        taken[:] = count
+        copy(count, taken)
         for r in range(first[g], first[g + 1]):
             resets |= code[r]
             for j in range(length, 0, -1):
                 if not code[r] >> (j - 1) & 1:
                     continue
                 start = state[j - 1]
-                if inner[j - 1]:
+                if goes_on[j - 1]:
                     start = _sum(mode, compared, links[j - 1], r, kept[j - 1], values[j - 1], count[j - 1], zero)
                 if j == weighted:
                     start = times(mode, start, weights[r])
@@ -98,7 +101,7 @@ def _from(mode, groups, begin, end, weights, positions, compared, held, zero, on
                     kept[j, taken[j]] = r
                     values[j, taken[j]] = start
                     taken[j] += 1
-        count[:] = taken
+        copy(taken, count)
         for j in range(1, length + 1):
             if j < length and resets >> (RESET + j) & 1:
                 state[j] = zero
@@ -110,18 +113,18 @@ def _from(mode, groups, begin, end, weights, positions, compared, held, zero, on
 
 @kernel(
     nb.void(nb.int64, GROUPS, I64, POSITIONS, COMPARED, nb.int64, I64),
-    nb.void(nb.int64, GROUPS, F64, POSITIONS, COMPARED, nb.int64, F64),
+    allocates=True,
 )
 def neighbours(mode, groups, weights, positions, compared, most, out):  # type: ignore[no-untyped-def]
     """``out[p]`` += the aggregate over all matches of partition p.
 
     ``most``: rows of a pass, at most.
     """
-    code, first, part, low = groups
-    one = out.dtype.type(0 if mode == LEAST else 1)
-    zero = out.dtype.type(MAX if mode == LEAST else 0)
+    code, first = groups.code, groups.first
+    part, low = groups.part, groups.low
+    one, zero = one_of(mode), zero_of(mode)
     size = len(positions.gaps) + 1
-    held = Held(np.empty((size, most), np.int64), np.empty((size, most), out.dtype))
+    held = Held(np.empty((size, most), np.int64), np.empty((size, most), np.int64))
     end = 0
     for begin in range(len(part)):
         p = part[begin]

@@ -11,14 +11,26 @@ from __future__ import annotations
 import numba as nb
 import numpy as np
 
-from sparkcep.engines.aseq.kernels import BEFORE, BEHIND, F64, I8, I64, _any_bit, _pull, _push, _through, _unit
+from sparkcep.engines.aseq.kernels import (
+    BEFORE,
+    BEHIND,
+    I8,
+    I64,
+    _any_bit,
+    _pull,
+    _push,
+    _through,
+    _unit,
+    copy,
+    copy_all,
+)
 from sparkcep.engines.aseq.semiring import one_of, plus, zero_of
 from sparkcep.engines.kernel import kernel
 
 
 @kernel(
     nb.void(I64, I64, I64, I64, I64, I64, I64, I64, I64, I64),
-    nb.void(I64, I64, I64, I64, I64, I64, F64, F64, I64, I64),
+    allocates=True,
 )
 def borders(code, first, moment_part, low, high, part, time, deadline, starts, ends):  # type: ignore[no-untyped-def]
     """Per moment: matches start in groups before ``starts[m]`` and end in groups from ``ends[m]`` on; both in ``low[m]`` … ``high[m]``.
@@ -61,7 +73,7 @@ def borders(code, first, moment_part, low, high, part, time, deadline, starts, e
 
 @kernel(
     nb.void(nb.int64, I64, I64, I64, I64, I64, I64, I64, I8, nb.int64, nb.int64, I64),
-    nb.void(nb.int64, I64, I64, I64, I64, I64, I64, F64, I8, nb.int64, nb.int64, F64),
+    allocates=True,
 )
 def alive_between(mode, code, first, low, high, starts, ends, weights, gaps, weighted, widest, out):  # type: ignore[no-untyped-def]
     """``out[m]``: like ``change_kernels.alive``, over the matches that start before ``starts[m]`` and end from ``ends[m]`` on.
@@ -71,11 +83,11 @@ def alive_between(mode, code, first, low, high, starts, ends, weights, gaps, wei
     """
     length = len(gaps)
     size = length + 1
-    zero, one = zero_of(mode, weights[0]), one_of(mode, weights[0])
-    front = np.empty((3, widest + 1, size, size), weights.dtype)
-    back, turned = np.full((3, size, size), zero), np.full((size, size), zero)
-    ahead = np.full((size + 1, size), zero)
-    state, moved, gain = np.full(size, zero), np.full(size, zero), np.full(size, zero)
+    zero, one = zero_of(mode), one_of(mode)
+    front = np.empty((3, widest + 1, size, size), np.int64)
+    back, turned = np.full((3, size, size), zero, np.int64), np.full((size, size), zero, np.int64)
+    ahead = np.full((size + 1, size), zero, np.int64)
+    state, moved, gain = np.full(size, zero, np.int64), np.full(size, zero, np.int64), np.full(size, zero, np.int64)
     base, turn, top = np.zeros(3, np.int64), np.zeros(3, np.int64), np.zeros(3, np.int64)
     edges = np.zeros(4, np.int64)
     for q in range(3):
@@ -99,14 +111,14 @@ def alive_between(mode, code, first, low, high, starts, ends, weights, gaps, wei
                 base[q] = begin
                 for g in range(top[q] - 1, begin - 1, -1):
                     _pull(mode, code, weights, first[g], first[g + 1], gaps, length, weighted, turned, ahead)
-                    front[q, g - begin] = turned
+                    copy_all(turned, front[q, g - begin])
                 turn[q] = top[q]
                 _unit(mode, back[q], one, zero)
             if begin < turn[q]:
                 _through(mode, state, front[q, begin - base[q]], moved, zero)
-                state[:] = moved
+                copy(moved, state)
             _through(mode, state, back[q], moved, zero)
-            state[:] = moved
+            copy(moved, state)
             if end == starts[m] and q < 2:
                 state[0] = zero
             if end == ends[m] and q < 2:

@@ -9,6 +9,7 @@ import numba as nb
 import numpy as np
 from numba import types
 
+from sparkcep.engines.inner_kernel import inner
 from sparkcep.engines.kernel import kernel
 
 I64, U64 = (types.Array(t, 1, "C") for t in (nb.int64, nb.uint64))
@@ -21,7 +22,7 @@ DE_BRUIJN = np.uint64(0x03F79D71B4CB0A89)
 """Times a power of two, its six highest bits tell which."""
 
 
-@nb.njit(inline="always")
+@inner()
 def word_of(words, r):  # type: ignore[no-untyped-def]
     """Bit t: whether row r passes test t: bit ``bit[t]`` of mask ``column[t]``; where there is one mask, bit t + 1 of it."""
     masks, used, column, bit = words
@@ -33,7 +34,7 @@ def word_of(words, r):  # type: ignore[no-untyped-def]
     return word
 
 
-@kernel(I64(MASKS))
+@kernel(I64(MASKS), allocates=True)
 def starts(masks):  # type: ignore[no-untyped-def]
     """The first row of each partition, which bit 0 of the first mask says."""
     count = 0
@@ -47,7 +48,7 @@ def starts(masks):  # type: ignore[no-untyped-def]
     return first[:-1]
 
 
-@nb.njit(cache=True, nogil=True)
+@inner()
 def _concur(rank, row, bounds, partitions, kind):  # type: ignore[no-untyped-def]
     """Sets the ``kind`` of rows that are concurrent with others."""
     for p in range(partitions):
@@ -61,7 +62,7 @@ def _concur(rank, row, bounds, partitions, kind):  # type: ignore[no-untyped-def
             k += size
 
 
-@kernel(nb.int64(WORDS, TIMES, TIMES, TIMES, ROWS))
+@kernel(nb.int64(WORDS, TIMES, TIMES, TIMES, ROWS), allocates=True)
 def select(words, rank, time, deadline, rows):  # type: ignore[no-untyped-def]
     """Keeps the rows that pass a test; those of partition p are ``bounds[p]`` … ``bounds[p + 1] - 1``.
 

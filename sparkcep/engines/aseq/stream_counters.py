@@ -107,7 +107,7 @@ class ResumedWork(Work):
             if len(coded.part):
                 weights = self.weights(weighing, mode)[coded.row] if one.position else np.zeros(1, out.dtype)
                 rows = coded.code, coded.first, coded.part
-                kernels.resumed(mode, *rows, weights, coded.gaps, one.position, states)
+                kernels.resumed(mode, *rows, semiring.words(weights), coded.gaps, one.position, semiring.words(states))
             out += states[:, -1] - before
             if not floats:
                 out[states[:, -1] == semiring.MAX] = semiring.MAX

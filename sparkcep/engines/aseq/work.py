@@ -131,7 +131,7 @@ class Work:
             return
         weights = self.weights(weighing, mode)
         weights = weights if len(weights) else np.ones(len(self.table.rank), out.dtype)
-        counting_kernels.weigh(mode, *rows, weights, arrays, out)
+        counting_kernels.weigh(mode, *rows, semiring.words(weights), arrays, semiring.words(out))
 
     def _select(self, tests: tuple[str, ...], used: int) -> Rows:
         if (tests, used) not in self._rows:
@@ -145,6 +145,7 @@ class Work:
             return
         rows = coded.code, coded.first, coded.part
         weights = self.weights(weighing, mode)[coded.row] if position else np.zeros(1, out.dtype)
+        weights, out = semiring.words(weights), semiring.words(out)
         if coded.windows is None:
             kernels.unbounded(mode, *rows, weights, coded.gaps, position, out)
             return
@@ -175,6 +176,7 @@ class Work:
             compared = Compared(found.operators, each, previous, holds)
             neighbour_kernels.neighbours(mode, groups, weights, positions, compared, len(coded.code), out)
 
+        weights, out = semiring.words(weights), semiring.words(out)
         allowed = out.copy()
         count(found.holds, out)
         if found.error is not None:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import numba as nb
-
 from sparkcep.engines.automaton.codes import (
     ADD_CONSTANT,
     BIT,
@@ -35,20 +33,21 @@ from sparkcep.engines.automaton.codes import (
     TEST_END,
     WORD,
 )
+from sparkcep.engines.inner_kernel import inner
 from sparkcep.engines.row_match.codes import CALL_FAILED, FALSE, OVERFLOW, TRUE
 from sparkcep.engines.row_match.condition_kernels import holds
 from sparkcep.engines.row_match.structures import Taken, Tested
 from sparkcep.engines.row_match.word_kernels import call_python, is_null
 
 
-@nb.njit(inline="always")
+@inner()
 def said(condition, i, row, run, g):  # type: ignore[no-untyped-def]
     """What the bytecode of that number says of the run and the row; its value is left on the stack."""
     tested = Tested(g.graph.arcs[i, NUMBER], row, run - 1, 0, g.words.values.shape[1], 0)
     return holds(condition, g.code, tested, Taken(g.path, g.runs.registers), g.words, g.stack)
 
 
-@nb.njit(inline="always")
+@inner(forceinline=True)
 def side(t, at, row, run, g):  # type: ignore[no-untyped-def]
     """The word of a test's side, and whether there is one."""
     tests = g.graph.tests
@@ -60,7 +59,7 @@ def side(t, at, row, run, g):  # type: ignore[no-untyped-def]
     return which, True
 
 
-@nb.njit(inline="always")
+@inner(forceinline=True)
 def passes(t, row, run, g):  # type: ignore[no-untyped-def]
     """What a test says."""
     left, one = side(t, T_LEFT, row, run, g)
@@ -69,7 +68,7 @@ def passes(t, row, run, g):  # type: ignore[no-untyped-def]
     return one and other and g.graph.tests[t, T_WHEN] & found != 0
 
 
-@nb.njit(inline="always")
+@inner(forceinline=True)
 def waits(i, row, g):  # type: ignore[no-untyped-def]
     """Whether arc i waits for the row, whatever the run: its bit is set, and the tests that read no register pass."""
     arcs = g.graph.arcs
@@ -81,7 +80,7 @@ def waits(i, row, g):  # type: ignore[no-untyped-def]
     return True
 
 
-@nb.njit(inline="always")
+@inner(forceinline=True)
 def fence(i, row, run, g):  # type: ignore[no-untyped-def]
     """What the arc's condition says of the run and the row: TRUE, FALSE (or NULL), or a fault."""
     arcs = g.graph.arcs
@@ -92,7 +91,7 @@ def fence(i, row, run, g):  # type: ignore[no-untyped-def]
     return TRUE if condition < 0 else said(condition, i, row, run, g)
 
 
-@nb.njit(inline="always")
+@inner(forceinline=True)
 def added(m, run, new, g):  # type: ignore[no-untyped-def]
     """ADD_CONSTANT."""
     moves, registers = g.graph.moves, g.runs.registers
@@ -106,7 +105,7 @@ def added(m, run, new, g):  # type: ignore[no-untyped-def]
     return TRUE
 
 
-@nb.njit(inline="always")
+@inner(forceinline=True)
 def copied(m, row, new, g):  # type: ignore[no-untyped-def]
     """COPY_COLUMN."""
     moves, registers = g.graph.moves, g.runs.registers
@@ -117,7 +116,7 @@ def copied(m, row, new, g):  # type: ignore[no-untyped-def]
         registers[new, flag] = 0 if missing else 1
 
 
-@nb.njit(inline="always")
+@inner()
 def computed(m, i, row, run, new, g):  # type: ignore[no-untyped-def]
     """A register's new value by bytecode or by Python."""
     moves, registers = g.graph.moves, g.runs.registers
@@ -138,7 +137,7 @@ def computed(m, i, row, run, new, g):  # type: ignore[no-untyped-def]
     return TRUE
 
 
-@nb.njit(inline="always")
+@inner(forceinline=True)
 def transfer(i, row, run, new, g):  # type: ignore[no-untyped-def]
     """The registers of run ``new``: those of ``run`` after the arc. TRUE, or a fault."""
     moves, registers, status = g.graph.moves, g.runs.registers, TRUE
@@ -157,7 +156,7 @@ def transfer(i, row, run, new, g):  # type: ignore[no-untyped-def]
     return TRUE
 
 
-@nb.njit(inline="always")
+@inner(forceinline=True)
 def same(one, other, runs):  # type: ignore[no-untyped-def]
     """Whether two runs of one start are the same description."""
     if runs.state[one] != runs.state[other]:
@@ -168,7 +167,7 @@ def same(one, other, runs):  # type: ignore[no-untyped-def]
     return True
 
 
-@nb.njit(inline="always")
+@inner()
 def place(run, epoch, g):  # type: ignore[no-untyped-def]
     """The slot of the memory that holds a run equal to ``run``, or the free one where it belongs."""
     registers, mask = g.runs.registers, len(g.memory.slots) - 1
@@ -182,7 +181,7 @@ def place(run, epoch, g):  # type: ignore[no-untyped-def]
     return at
 
 
-@nb.njit(inline="always")
+@inner(forceinline=True)
 def is_known(run, side, first, end, g):  # type: ignore[no-untyped-def]
     """Whether a run equal to ``run`` stands in ``lists[side]`` between ``first`` and ``end``, the group of one start."""
     lists, memory, position = g.runs.lists, g.memory, g.position

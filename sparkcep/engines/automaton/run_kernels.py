@@ -54,30 +54,28 @@ from sparkcep.engines.automaton.codes import (
     WORK,
 )
 from sparkcep.engines.automaton.kernel_types import GIVEN
+from sparkcep.engines.inner_kernel import inner
 from sparkcep.engines.kernel import kernel
-from sparkcep.engines.kernel_types import I64, INNER
+from sparkcep.engines.kernel_types import I64
 from sparkcep.engines.row_match.codes import TRUE
 
 L = nb.int64
 
-HOT = INNER | {"forceinline": True}
-"""Options of what every event passes through: a call would copy all that is given, some 2 KB."""
 
-
-@nb.njit(inline="always")
+@inner(forceinline=True)
 def leaving(kind, q, g):  # type: ignore[no-untyped-def]
     """The arcs of a kind that leave state q now: from … to."""
     first, at = g.graph.first, KINDS * g.position[P_CLOSING if kind == WINDOW else P_BLOCK] + kind
     return first[at, q], first[at, q + 1]
 
 
-@nb.njit(inline="always")
+@inner(forceinline=True)
 def trait(which, q, g):  # type: ignore[no-untyped-def]
     """Whether state q has the trait now."""
     return g.graph.traits[g.position[P_BLOCK] * len(g.tally.action) + q, which]
 
 
-@nb.njit(inline="always")
+@inner()
 def period(time, at, g):  # type: ignore[no-untyped-def]
     """The period of ``time``, which is not before the period ``at``."""
     since = g.graph.since
@@ -86,13 +84,13 @@ def period(time, at, g):  # type: ignore[no-untyped-def]
     return at
 
 
-@nb.njit(inline="always")
+@inner(forceinline=True)
 def time_of(row, g):  # type: ignore[no-untyped-def]
     """The event's time, where there are times."""
     return g.events.time[row] if len(g.events.time) > 0 else 0
 
 
-@nb.njit(inline="always")
+@inner(forceinline=True)
 def act(row, g):  # type: ignore[no-untyped-def]
     """What the event does to the runs of each state in which there are some, or may be as it begins. Where arcs are counted, every run is asked."""
     graph, action = g.graph, g.tally.action
@@ -112,7 +110,7 @@ def act(row, g):  # type: ignore[no-untyped-def]
         action[q] = found
 
 
-@nb.njit(inline="always")
+@inner(forceinline=True)
 def count(i, taken, g):  # type: ignore[no-untyped-def]
     """Arc i was asked, and taken or not."""
     if len(g.tally.asked) > 0:
@@ -121,14 +119,14 @@ def count(i, taken, g):  # type: ignore[no-untyped-def]
         g.tally.taken[number] += taken
 
 
-@nb.njit(inline="always")
+@inner(forceinline=True)
 def failed(status, i, g):  # type: ignore[no-untyped-def]
     """-1, for callers to hand on."""
     g.position[P_STATUS], g.position[P_ARC] = status, g.graph.arcs[i, NUMBER]
     return -1
 
 
-@nb.njit(L(L, L, L, L, L, L, GIVEN), **HOT)
+@inner(L(L, L, L, L, L, L, GIVEN), forceinline=True)
 def step(i, row, run, side, first, end, g):  # type: ignore[no-untyped-def]
     """The run taken over the arc, at the end of the group if it is new. The group's new end, -1: see P_STATUS."""
     runs, position = g.runs, g.position
@@ -151,7 +149,7 @@ def step(i, row, run, side, first, end, g):  # type: ignore[no-untyped-def]
     return end + 1
 
 
-@nb.njit(L(L, L, L, L, L, L, GIVEN), **INNER)
+@inner(L(L, L, L, L, L, L, GIVEN))
 def leap(last, row, side, first, new, end, g):  # type: ignore[no-untyped-def]
     """The group with all that arcs without an event lead to: ε-arcs of the runs from ``new`` on; with ``last`` WINDOW arcs at the window's
     end, of all."""
@@ -175,7 +173,7 @@ def leap(last, row, side, first, new, end, g):  # type: ignore[no-untyped-def]
     return end
 
 
-@nb.njit(inline="always")
+@inner(forceinline=True)
 def accept(row, side, first, end, g):  # type: ignore[no-untyped-def]
     """The runs that stand in final states are matches that end at ``row``. False: no room for them."""
     runs, found, at = g.runs, g.found, g.position[P_FOUND]
@@ -193,7 +191,7 @@ def accept(row, side, first, end, g):  # type: ignore[no-untyped-def]
     return True
 
 
-@nb.njit(inline="always")
+@inner(forceinline=True)
 def kept(row, side, first, end, g):  # type: ignore[no-untyped-def]
     """The end of the group without the runs that nothing can take on."""
     runs, at = g.runs, first
@@ -210,7 +208,7 @@ def kept(row, side, first, end, g):  # type: ignore[no-untyped-def]
     return at
 
 
-@nb.njit(inline="always")
+@inner(forceinline=True)
 def meet(run, begins, row, side, first, end, g):  # type: ignore[no-untyped-def]
     """One run meets the event: the group's new end, -1: see P_STATUS. ``begins``: it has taken no event so far."""
     graph, q = g.graph, g.runs.state[run]
@@ -238,7 +236,7 @@ def meet(run, begins, row, side, first, end, g):  # type: ignore[no-untyped-def]
     return end
 
 
-@nb.njit(L(L, L, L, L, L, L, GIVEN), **HOT)
+@inner(L(L, L, L, L, L, L, GIVEN))
 def group(source, low, high, row, side, first, g):  # type: ignore[no-untyped-def]
     """The runs of one start (``lists[source]``, ``low`` … ``high`` - 1) meet an event. They stand in ``lists[side]`` from ``first`` on; their end,
     or -1: see P_STATUS."""
@@ -258,7 +256,7 @@ def group(source, low, high, row, side, first, g):  # type: ignore[no-untyped-de
     return kept(row, side, first, end, g)
 
 
-@nb.njit(L(L, L, L, L, L, L, GIVEN), **INNER)
+@inner(L(L, L, L, L, L, L, GIVEN))
 def over(source, low, high, row, side, first, g):  # type: ignore[no-untyped-def]
     """The window of the runs of one start has passed before ``row``: arcs at its end fire. ``first``, or -1: see P_STATUS."""
     runs, position, used = g.runs, g.position, g.position[P_USED]
@@ -281,7 +279,7 @@ def over(source, low, high, row, side, first, g):  # type: ignore[no-untyped-def
     return first
 
 
-@nb.njit(L(L, L, GIVEN), **HOT)
+@inner(L(L, L, GIVEN))
 def walk(row, time, g):  # type: ignore[no-untyped-def]
     """All runs alive meet the event, or the end of their windows. How many are alive then (in the other list), or -1: see P_STATUS."""
     runs, side, alive = g.runs, g.position[P_SIDE], g.position[P_ALIVE]
@@ -303,7 +301,7 @@ def walk(row, time, g):  # type: ignore[no-untyped-def]
     return end
 
 
-@nb.njit(inline="always")
+@inner()
 def begin(row, side, alive, g):  # type: ignore[no-untyped-def]
     """The runs that begin with the event, behind the ``alive`` ones of ``lists[side]``. How many are alive then, or -1: see P_STATUS."""
     runs, q, end = g.runs, g.runs.state[0], 1
@@ -321,7 +319,7 @@ def begin(row, side, alive, g):  # type: ignore[no-untyped-def]
     return group(2, 0, end, row, side, alive, g)
 
 
-@nb.njit(inline="always")
+@inner(forceinline=True)
 def is_idle(tally):  # type: ignore[no-untyped-def]
     """Whether the event leaves all runs as they are."""
     for q in range(len(tally.action)):  # noqa: SIM110
@@ -330,14 +328,14 @@ def is_idle(tally):  # type: ignore[no-untyped-def]
     return True
 
 
-@nb.njit(inline="always")
+@inner(forceinline=True)
 def resumes(row, g):  # type: ignore[no-untyped-def]
     """Whether runs that an earlier turn left go on with the event."""
     part, rows = g.position[P_RESUMED], g.resumed.rows
     return part < len(rows) and rows[part] == row
 
 
-@nb.njit(inline="always")
+@inner()
 def counted(g):  # type: ignore[no-untyped-def]
     """The runs alive of each state, counted again."""
     position = g.position
@@ -346,7 +344,7 @@ def counted(g):  # type: ignore[no-untyped-def]
         g.tally.alive[g.runs.state[g.runs.lists[position[P_SIDE], k]]] += 1
 
 
-@nb.njit(nb.void(L, GIVEN), **INNER)
+@inner(nb.void(L, GIVEN))
 def change(row, g):  # type: ignore[no-untyped-def]
     """The runs alive stay in the log as they are; those of the next partition, which begins with the event, are alive."""
     position, runs, resumed = g.position, g.runs, g.resumed
@@ -361,7 +359,7 @@ def change(row, g):  # type: ignore[no-untyped-def]
     counted(g)
 
 
-@nb.njit(inline="always")
+@inner()
 def take(row, g):  # type: ignore[no-untyped-def]
     """One event; behind the last one the windows of all runs pass. DONE, or why it failed."""
     position, rows = g.position, g.events.masks.shape[1]
@@ -389,7 +387,7 @@ def take(row, g):  # type: ignore[no-untyped-def]
     return RUNS if alive > position[P_MOST] else DONE
 
 
-@nb.njit(inline="always")
+@inner()
 def undo(used, found, soonest, g):  # type: ignore[no-untyped-def]
     """The state as it was before an event that found no room."""
     position = g.position
@@ -397,8 +395,8 @@ def undo(used, found, soonest, g):  # type: ignore[no-untyped-def]
     counted(g)
 
 
-@nb.njit(L(GIVEN, L, I64), **INNER)
-def run(g, until, saved):  # type: ignore[no-untyped-def]
+@kernel(L(GIVEN, L, I64))
+def advance(g, until, saved):  # type: ignore[no-untyped-def]
     """Events from P_ROW up to ``until`` (one more than there are: the input ends behind them). DONE; or why it stopped, with the state as it
     was before the event at P_ROW, which a further call takes up. ``saved`` [2 * arcs]: room for the counts of arcs."""
     position, asked, taken = g.position, g.tally.asked, g.tally.taken
@@ -417,12 +415,6 @@ def run(g, until, saved):  # type: ignore[no-untyped-def]
             return status
         position[P_ROW] += 1
     return DONE
-
-
-@kernel(L(GIVEN, L, I64))
-def advance(g, until, saved):  # type: ignore[no-untyped-def]
-    """As ``run``; only what is compiled without reference counts is fast."""
-    return run(g, until, saved)
 
 
 @kernel(nb.void(GIVEN))

@@ -8,7 +8,9 @@ from __future__ import annotations
 
 import numba as nb
 
-from sparkcep.engines.kernel_types import I64, INNER, LEAN
+from sparkcep.engines.inner_kernel import inner
+from sparkcep.engines.kernel import kernel
+from sparkcep.engines.kernel_types import I64
 from sparkcep.engines.nfa_b.codes import (
     DONE,
     ENDS_FULL,
@@ -55,10 +57,11 @@ from sparkcep.engines.nfa_b.run_kernels import (
 from sparkcep.engines.row_match.codes import FALSE, TRUE
 
 
-@nb.njit(nb.void(nb.int64, nb.int64, RUNS), **INNER)
+@inner(nb.void(nb.int64, nb.int64, RUNS))
 def copy_run(source, target, runs):  # type: ignore[no-untyped-def]
     """The run's row, a second time."""
-    at, count, tail, reach, since, vectors = runs
+    at, count, tail = runs.at, runs.taken, runs.tail
+    reach, since, vectors = runs.reach, runs.since, runs.vectors
     at[target] = at[source]
     count[target] = count[source]
     tail[target] = tail[source]
@@ -68,21 +71,21 @@ def copy_run(source, target, runs):  # type: ignore[no-untyped-def]
         vectors[target, w] = vectors[source, w]
 
 
-@nb.njit(inline="always")
+@inner()
 def take(which, k, event, run, machine, formulas, runs, nodes, state):  # type: ignore[no-untyped-def]
     """The run takes the event on the edge ``which`` of its component k."""
     runs.tail[run] = node(event, k, nb.int64(runs.tail[run]), nb.int64(runs.reach[run]), nodes, state)
     absorb(which, event, run, machine.update_starts, machine.updates, runs.vectors, formulas.words)
 
 
-@nb.njit(nb.int64(nb.int64, nb.int64, nb.int64, MACHINE, FORMULAS, RUNS, NODES, ENDS, I64), **INNER)
+@inner(nb.int64(nb.int64, nb.int64, nb.int64, MACHINE, FORMULAS, RUNS, NODES, ENDS, I64))
 def begin(k, event, run, machine, formulas, runs, nodes, ends, state):  # type: ignore[no-untyped-def]
     """The run's component k begins with the event: TRUE: it goes on; FALSE: it is over; or a fault."""
     take(2 * k, k, event, run, machine, formulas, runs, nodes, state)
     return settle(k, 1, event, run, machine, formulas, runs, ends, state)
 
 
-@nb.njit(inline="always")
+@inner()
 def start(event, run, machine, formulas, events, runs, nodes, ends, state):  # type: ignore[no-untyped-def]
     """A run starts with the event, if it may: TRUE: it goes on; FALSE: there is none, or it is over; or a fault."""
     runs.tail[run] = NOTHING
@@ -96,7 +99,7 @@ def start(event, run, machine, formulas, events, runs, nodes, ends, state):  # t
     return begin(0, event, run, machine, formulas, runs, nodes, ends, state)
 
 
-@nb.njit(nb.int64(*[nb.int64] * 5, MACHINE, FORMULAS, RUNS, NODES, ENDS, I64), **INNER)
+@inner(nb.int64(*[nb.int64] * 5, MACHINE, FORMULAS, RUNS, NODES, ENDS, I64))
 def step(fit, event, run, fork, ignores, machine, formulas, runs, nodes, ends, state):  # type: ignore[no-untyped-def]
     """One run reads one event: 1: the run goes on; 2: a run that proceeded, in the row ``fork``; 3: both; 4: it took the
     event (with 1). Or minus a fault."""
@@ -135,7 +138,7 @@ def step(fit, event, run, fork, ignores, machine, formulas, runs, nodes, ends, s
     return outcome | (5 if result == TRUE else 0)
 
 
-@nb.njit(nb.int64(nb.int64, MACHINE, RUNS, NODES, MERGING, I64), **INNER)
+@inner(nb.int64(nb.int64, MACHINE, RUNS, NODES, MERGING, I64))
 def merged(total, machine, runs, nodes, table, state):  # type: ignore[no-untyped-def]
     """Runs that will select the same events from now on become one; how many are left.
 
@@ -143,8 +146,9 @@ def merged(total, machine, runs, nodes, table, state):  # type: ignore[no-untype
     taken in a closure matter up to its bounds.
     """
     low, high, masks = machine.low, machine.high, machine.masks
-    at, count, tail, reach, _, vectors = runs
-    slot, stamp = table
+    at, count, tail = runs.at, runs.taken, runs.tail
+    reach, vectors = runs.reach, runs.vectors
+    slot, stamp = table.slot, table.stamp
     state[S_EPOCH] += 1
     epoch, limit, kept = state[S_EPOCH], len(slot) - 1, 0
     for run in range(total):
@@ -183,7 +187,7 @@ def merged(total, machine, runs, nodes, table, state):  # type: ignore[no-untype
     return kept
 
 
-@nb.njit(nb.void(nb.int64, RUNS, SAVED, I64), **INNER)
+@inner(nb.void(nb.int64, RUNS, SAVED, I64))
 def save(total, runs, saved, state):  # type: ignore[no-untyped-def]
     """Set the runs aside: their partition ends."""
     first = state[S_SAVED]
@@ -195,7 +199,7 @@ def save(total, runs, saved, state):  # type: ignore[no-untyped-def]
     state[S_RUNS] = 0
 
 
-@nb.njit(nb.void(nb.int64, nb.int64, RUNS, RUNS), **INNER)
+@inner(nb.void(nb.int64, nb.int64, RUNS, RUNS))
 def resume(first, total, left, runs):  # type: ignore[no-untyped-def]
     """The runs ``left`` from ``first`` on are at work again."""
     for run in range(total):
@@ -207,11 +211,11 @@ def resume(first, total, left, runs):  # type: ignore[no-untyped-def]
             runs.vectors[run, w] = left.vectors[first + run, w]
 
 
-@nb.njit(nb.int64(MACHINE, FORMULAS, EVENTS, RUNS, NODES, ENDS, MERGING, PATHS, MODE, RESUMED, SAVED, I64), **LEAN)
+@kernel(nb.int64(MACHINE, FORMULAS, EVENTS, RUNS, NODES, ENDS, MERGING, PATHS, MODE, RESUMED, SAVED, I64))
 def advance(machine, formulas, events, runs, nodes, ends, table, paths, mode, resumed, saved, state):  # type: ignore[no-untyped-def]
     """Read events from ``state[S_EVENT]`` on. Why it stops: see ``codes``."""
     fit, reach = events.fit, runs.reach
-    ignores, merges, chooses = mode
+    ignores, merges, chooses = mode.ignores, mode.merges, mode.chooses
     for event in range(state[S_EVENT], len(fit)):
         state[S_EVENT] = event
         if events.cut[event] & 1 and len(saved.at):

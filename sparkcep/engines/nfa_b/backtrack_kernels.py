@@ -9,7 +9,9 @@ from __future__ import annotations
 
 import numba as nb
 
-from sparkcep.engines.kernel_types import I64, INNER, LEAN
+from sparkcep.engines.inner_kernel import inner
+from sparkcep.engines.kernel import kernel
+from sparkcep.engines.kernel_types import I64
 from sparkcep.engines.nfa_b.advance_kernels import copy_run, start, step
 from sparkcep.engines.nfa_b.codes import (
     DONE,
@@ -30,7 +32,7 @@ from sparkcep.engines.nfa_b.run_kernels import breaks, is_preferred
 from sparkcep.engines.row_match.codes import TRUE
 
 
-@nb.njit(inline="always")
+@inner()
 def reserve(chooses, state):  # type: ignore[no-untyped-def]
     """The end that is the next to be written; where matches are chosen it leaves a place for the best before it."""
     if chooses and state[S_BEST] < 0:
@@ -38,7 +40,7 @@ def reserve(chooses, state):  # type: ignore[no-untyped-def]
     return state[S_ENDS]
 
 
-@nb.njit(nb.void(nb.int64, nb.int64, NODES, ENDS, PATHS, I64), **INNER)
+@inner(nb.void(nb.int64, nb.int64, NODES, ENDS, PATHS, I64))
 def prefer(before, last, nodes, ends, paths, state):  # type: ignore[no-untyped-def]
     """The ends from ``before`` on, made with the event ``last``, against the best one, which is the end before them."""
     for i in range(before, state[S_ENDS]):
@@ -49,7 +51,7 @@ def prefer(before, last, nodes, ends, paths, state):  # type: ignore[no-untyped-
             state[S_BEST] = last
 
 
-@nb.njit(inline="always")
+@inner()
 def choose(before, last, nodes, ends, paths, state):  # type: ignore[no-untyped-def]
     """Keeps the best of the ends from ``before`` on and of the one before them, and the place for it only if there is one."""
     if state[S_ENDS] > before:
@@ -57,7 +59,7 @@ def choose(before, last, nodes, ends, paths, state):  # type: ignore[no-untyped-
     state[S_ENDS] = before if state[S_BEST] >= 0 else before - 1
 
 
-@nb.njit(nb.int64(MACHINE, FORMULAS, EVENTS, RUNS, NODES, ENDS, PATHS, MODE, I64), **LEAN)
+@kernel(nb.int64(MACHINE, FORMULAS, EVENTS, RUNS, NODES, ENDS, PATHS, MODE, I64))
 def backtrack(machine, formulas, events, runs, nodes, ends, paths, mode, state):  # type: ignore[no-untyped-def]
     """Go on from ``state``. Why it stops: see ``codes``.
 

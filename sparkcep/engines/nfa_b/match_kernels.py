@@ -9,7 +9,9 @@ from __future__ import annotations
 
 import numba as nb
 
-from sparkcep.engines.kernel_types import I32, I64, INNER, LEAN
+from sparkcep.engines.inner_kernel import inner
+from sparkcep.engines.kernel import kernel
+from sparkcep.engines.kernel_types import I32, I64
 from sparkcep.engines.nfa_b.codes import DONE, NOTHING, ROWS_FULL, UNION
 from sparkcep.engines.nfa_b.kernel_types import ENDS, NODES, PARTS, WALK, WRITTEN
 
@@ -18,12 +20,14 @@ W_END, W_TOP, W_DEPTH, W_COMPLETE, W_MATCHES, W_ROWS, W_SIZE = 0, 1, 2, 3, 4, 5,
 written; matches and events written."""
 
 
-@nb.njit(nb.int64(nb.int64, ENDS, NODES, WALK, WRITTEN, I64), **LEAN)
+@kernel(nb.int64(nb.int64, ENDS, NODES, WALK, WRITTEN, I64))
 def write_matches(count, ends, nodes, walk, matches, state):  # type: ignore[no-untyped-def]
     """Write the matches of the ends from ``state[W_END]`` to ``count`` until there is no room: DONE or ROWS_FULL."""
-    events, components, left, right, reaches = nodes
-    branch, depths, path, named = walk
-    rows, sizes = matches
+    events, components, left = nodes.events, nodes.components, nodes.left
+    right, reaches = nodes.right, nodes.reaches
+    branch, depths = walk.branches, walk.depths
+    path, named = walk.path, walk.named
+    rows, sizes = matches.events, matches.sizes
     top, depth, written, filled = state[W_TOP], state[W_DEPTH], state[W_MATCHES], state[W_ROWS]
     complete = state[W_COMPLETE] != 0
     end = state[W_END]
@@ -65,14 +69,16 @@ def write_matches(count, ends, nodes, walk, matches, state):  # type: ignore[no-
     return DONE
 
 
-@nb.njit(nb.int64(nb.int64, nb.int64, nb.int64, NODES, I32, I32, PARTS, nb.int64, nb.int64), **INNER)
+@inner(nb.int64(nb.int64, nb.int64, nb.int64, NODES, I32, I32, PARTS, nb.int64, nb.int64))
 def _write_below(root, last, first, nodes, number, todo, parts, filled, mark):  # type: ignore[no-untyped-def]
     """The nodes below ``root`` that reach ``last``, those before others first; how many nodes are written now.
 
     ``number[i]``: the place of node i among those written, from ``mark`` on (so that it need not be cleared).
     """
-    events, components, left, right, reaches = nodes
-    _, _, names, rows, previous, others = parts
+    events, components, left = nodes.events, nodes.components, nodes.left
+    right, reaches = nodes.right, nodes.reaches
+    names, rows = parts.components, parts.rows
+    previous, others = parts.previous, parts.others
     top = 1
     todo[0] = root
     while top:
@@ -109,13 +115,14 @@ def _write_below(root, last, first, nodes, number, todo, parts, filled, mark):  
     return filled
 
 
-@nb.njit(nb.int64(nb.int64, ENDS, NODES, I32, I32, PARTS, I64), **LEAN)
+@kernel(nb.int64(nb.int64, ENDS, NODES, I32, I32, PARTS, I64))
 def write_parts(count, ends, nodes, number, todo, parts, state):  # type: ignore[no-untyped-def]
     """For each last event the buffer below it, its root last, until there is no room: DONE or ROWS_FULL.
 
     ``number`` [nodes]: less than ``state[W_DEPTH]`` everywhere. ``todo``: room for twice the nodes.
     """
-    last_events, sizes, names, rows, previous, others = parts
+    last_events, sizes, names = parts.last, parts.sizes, parts.components
+    rows, previous, others = parts.rows, parts.previous, parts.others
     end, written, filled, mark = state[W_END], 0, 0, state[W_DEPTH]
     room = nb.int64(len(names))
     result = DONE
@@ -143,14 +150,15 @@ def write_parts(count, ends, nodes, number, todo, parts, state):  # type: ignore
     return result
 
 
-@nb.njit(nb.int64(nb.int64, nb.int64, nb.int64, I32, NODES, I32), **LEAN)
+@kernel(nb.int64(nb.int64, nb.int64, nb.int64, I32, NODES, I32))
 def compacted(count, event, tails, versions, nodes, place):  # type: ignore[no-untyped-def]
     """The buffer without the nodes that no version needs for events from ``event`` on; how many are left.
 
     ``versions[:tails]`` are changed to the nodes' new places; ``place`` [nodes]: room to work. A node is older than
     those that stand behind it, so one walk from the newest to the oldest marks all, one the other way moves them.
     """
-    events, components, left, right, reaches = nodes
+    events, components, left = nodes.events, nodes.components, nodes.left
+    right, reaches = nodes.right, nodes.reaches
     for i in range(count):
         place[i] = 0
     for i in range(tails):

@@ -9,13 +9,14 @@ from __future__ import annotations
 
 import numba as nb
 
-from sparkcep.engines.kernel_types import I32, LEAN
+from sparkcep.engines.kernel import kernel
+from sparkcep.engines.kernel_types import I32
 from sparkcep.engines.nfa_b.codes import UNION
 from sparkcep.engines.nfa_b.kernel_types import FORMULAS, MACHINE, NODES, RUNS
 from sparkcep.engines.nfa_b.run_kernels import absorb
 
 
-@nb.njit(nb.void(nb.int64, NODES, I32), **LEAN)
+@kernel(nb.void(nb.int64, NODES, I32))
 def latest_starts(count, nodes, found):  # type: ignore[no-untyped-def]
     """``found`` [nodes]: the last event with which a match that takes the node begins. A node stands behind those before it."""
     for i in range(count):
@@ -26,7 +27,7 @@ def latest_starts(count, nodes, found):  # type: ignore[no-untyped-def]
             found[i] = found[left] if left >= 0 else nodes.events[i]
 
 
-@nb.njit(nb.void(nb.int64, MACHINE, FORMULAS, NODES, RUNS, I32), **LEAN)
+@kernel(nb.void(nb.int64, MACHINE, FORMULAS, NODES, RUNS, I32))
 def restore(total, machine, formulas, nodes, runs, path):  # type: ignore[no-untyped-def]
     """Compute the ``vectors`` of the first ``total`` runs. ``path`` [nodes]: room to work."""
     for run in range(total):

@@ -17,7 +17,8 @@ from __future__ import annotations
 
 import numba as nb
 
-from sparkcep.engines.kernel_types import I32, I64, I64X2, INNER
+from sparkcep.engines.inner_kernel import inner
+from sparkcep.engines.kernel_types import I32, I64, I64X2
 from sparkcep.engines.nfa_b.codes import (
     BEGIN,
     COUNT,
@@ -44,10 +45,11 @@ from sparkcep.engines.row_match.structures import Taken, Tested
 from sparkcep.engines.row_match.word_kernels import call_python, is_null, keyed_float
 
 
-@nb.njit(nb.int64(nb.int64, nb.int64, nb.int64, I32, FORMULAS, I64X2, I64), **INNER)
+@inner(nb.int64(nb.int64, nb.int64, nb.int64, I32, FORMULAS, I64X2, I64))
 def formula(edge, event, run, edges, formulas, vectors, state):  # type: ignore[no-untyped-def]
     """Whether the conjuncts on an edge hold for a run and an event: TRUE, FALSE, or a fault (noted in ``state``)."""
-    code, words, stack, path = formulas
+    code, words = formulas.code, formulas.words
+    stack, path = formulas.stack, formulas.path
     tested = Tested(nb.int64(0), event, run - 1, nb.int64(0), nb.int64(words.values.shape[1]), nb.int64(0))
     for c in range(edges[edge], edges[edge + 1]):
         result = holds(c, code, tested, Taken(path, vectors), words, stack)
@@ -59,7 +61,7 @@ def formula(edge, event, run, edges, formulas, vectors, state):  # type: ignore[
     return TRUE
 
 
-@nb.njit(nb.void(nb.int64, nb.int64, nb.int64, I32, I64X2, I64X2, WORDS), **INNER)
+@inner(nb.void(nb.int64, nb.int64, nb.int64, I32, I64X2, I64X2, WORDS))
 def absorb(which, event, run, update_starts, updates, vectors, words):  # type: ignore[no-untyped-def]
     """The value vector after the run took the event on the edge ``which``. Words without a value are 0."""
     for u in range(update_starts[which], update_starts[which + 1]):
@@ -93,10 +95,11 @@ def absorb(which, event, run, update_starts, updates, vectors, words):  # type: 
         vectors[run, word + 2] = 1
 
 
-@nb.njit(nb.int64(nb.int64, nb.int64, nb.int64, nb.int64, NODES, I64), **INNER)
+@inner(nb.int64(nb.int64, nb.int64, nb.int64, nb.int64, NODES, I64))
 def node(event, component, before, reach, nodes, state):  # type: ignore[no-untyped-def]
     """A new node: ``event`` taken by ``component`` behind the node ``before``, whose expired members are left out."""
-    events, components, left, right, reaches = nodes
+    events, components, left = nodes.events, nodes.components, nodes.left
+    right, reaches = nodes.right, nodes.reaches
     while before >= 0 and components[before] == UNION and reaches[right[before]] <= event:
         before = left[before]
     new = state[S_NODES]
@@ -109,10 +112,11 @@ def node(event, component, before, reach, nodes, state):  # type: ignore[no-unty
     return new
 
 
-@nb.njit(nb.int64(nb.int64, nb.int64, NODES, I64), **INNER)
+@inner(nb.int64(nb.int64, nb.int64, NODES, I64))
 def union(one, other, nodes, state):  # type: ignore[no-untyped-def]
     """A node for two; the one that reaches further on the left."""
-    events, components, left, right, reaches = nodes
+    events, components, left = nodes.events, nodes.components, nodes.left
+    right, reaches = nodes.right, nodes.reaches
     if reaches[one] < reaches[other]:
         one, other = other, one
     new = state[S_NODES]
@@ -125,7 +129,7 @@ def union(one, other, nodes, state):  # type: ignore[no-untyped-def]
     return new
 
 
-@nb.njit(nb.int64(nb.int64, EVENTS), **INNER)
+@inner(nb.int64(nb.int64, EVENTS))
 def reach_of(event, events):  # type: ignore[no-untyped-def]
     """The first event of the partition that is past the window that ``event`` opens, or the partition's end."""
     time = events.time
@@ -142,14 +146,14 @@ def reach_of(event, events):  # type: ignore[no-untyped-def]
     return low
 
 
-@nb.njit(nb.boolean(nb.int64, EVENTS, nb.int64), **INNER)
+@inner(nb.boolean(nb.int64, EVENTS, nb.int64))
 def breaks(event, events, ignores):  # type: ignore[no-untyped-def]
     """Whether no run goes past the border before ``event``."""
     fit, cut = events.fit, events.cut
     return cut[event] & 1 != 0 or (ignores == 0 and (cut[event] & 2 != 0 or fit[event] == 0))
 
 
-@nb.njit(nb.void(nb.int64, nb.int64, ENDS, I64), **INNER)
+@inner(nb.void(nb.int64, nb.int64, ENDS, I64))
 def record(event, at, ends, state):  # type: ignore[no-untyped-def]
     """Matches end with ``event`` at the node ``at``."""
     ends.events[state[S_ENDS]] = event
@@ -157,7 +161,7 @@ def record(event, at, ends, state):  # type: ignore[no-untyped-def]
     state[S_ENDS] += 1
 
 
-@nb.njit(nb.int64(nb.int64, nb.int64, nb.int64, nb.int64, MACHINE, FORMULAS, RUNS, ENDS, I64), **INNER)
+@inner(nb.int64(nb.int64, nb.int64, nb.int64, nb.int64, MACHINE, FORMULAS, RUNS, ENDS, I64))
 def settle(k, taken, event, run, machine, formulas, runs, ends, state):  # type: ignore[no-untyped-def]
     """Where a run stands after its component k took ``event``, as its ``taken``-th: TRUE: it goes on; FALSE: it is over.
 
@@ -187,7 +191,7 @@ def settle(k, taken, event, run, machine, formulas, runs, ends, state):  # type:
     return TRUE
 
 
-@nb.njit(nb.int64(nb.int64, nb.int64, nb.int64, MACHINE, FORMULAS, RUNS, I64), **INNER)
+@inner(nb.int64(nb.int64, nb.int64, nb.int64, MACHINE, FORMULAS, RUNS, I64))
 def enters(k, event, run, machine, formulas, runs, state):  # type: ignore[no-untyped-def]
     """Whether the run may begin component k with the event: the begin formula, and proceed of a closure just before."""
     edges = machine.edges
@@ -200,12 +204,12 @@ def enters(k, event, run, machine, formulas, runs, state):  # type: ignore[no-un
     return formula(3 * k + BEGIN, event, run, edges, formulas, runs.vectors, state)
 
 
-@nb.njit(nb.boolean(nb.int64, nb.int64, NODES, PATHS), **INNER)
+@inner(nb.boolean(nb.int64, nb.int64, NODES, PATHS))
 def is_preferred(one, other, nodes, paths):  # type: ignore[no-untyped-def]
     """Which of two matches with the same last event is output first: the one that starts first, then takes the earliest
     events, then gives them to the latest components. Their nodes are no unions."""
     events, components, left = nodes.events, nodes.components, nodes.left
-    path, other_path = paths
+    path, other_path = paths.one, paths.other
     size = 0
     while one >= 0:
         path[size] = one

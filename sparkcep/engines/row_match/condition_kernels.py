@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import numba as nb
 
-from sparkcep.engines.kernel_types import INNER
+from sparkcep.engines.inner_kernel import inner
 from sparkcep.engines.row_match.codes import (
     ABS,
     ADD,
@@ -59,7 +59,7 @@ from sparkcep.engines.row_match.word_kernels import (
 )
 
 
-@nb.njit(inline="always")
+@inner()
 def located(where, word, index, row, depth, registers):  # type: ignore[no-untyped-def]
     """The row that a navigation stands at before its physical offset, or -1."""
     if where == CURRENT:
@@ -70,7 +70,7 @@ def located(where, word, index, row, depth, registers):  # type: ignore[no-untyp
     return row
 
 
-@nb.njit(inline="always")
+@inner()
 def navigate(operations, at, top, tested, taken, words, stack):  # type: ignore[no-untyped-def]
     """COLUMN and CLASSIFIER: what stands in a row of the match, or near it."""
     operation, where, word, index = operations[at, 0], operations[at, 1], operations[at, 2], operations[at, 3]
@@ -91,7 +91,7 @@ def navigate(operations, at, top, tested, taken, words, stack):  # type: ignore[
         stack.null[top] = not words.sets[operations[at, 5], label]
 
 
-@nb.njit(inline="always")
+@inner()
 def total(operation, a, b, top, tested, registers, stack):  # type: ignore[no-untyped-def]
     """Aggregates of the rows so far, the one under test too; and the number of the match."""
     after = tested.depth + 1
@@ -112,7 +112,7 @@ def total(operation, a, b, top, tested, registers, stack):  # type: ignore[no-un
     return TRUE
 
 
-@nb.njit(inline="always")
+@inner()
 def apply(a, b, top, tested, stack):  # type: ignore[no-untyped-def]
     """What Python says."""
     answer = call_python(b, a, tested.variable, tested.row, tested.depth, tested.low, tested.high, tested.number)
@@ -123,10 +123,10 @@ def apply(a, b, top, tested, stack):  # type: ignore[no-untyped-def]
     return TRUE
 
 
-@nb.njit(inline="always")
+@inner()
 def convert(operation, a, b, top, stack):  # type: ignore[no-untyped-def]
     """Operations on one value; it need not be the top one."""
-    word, null = stack
+    word, null = stack.word, stack.null
     if operation == IS_NULL:
         word[top] = null[top]
         null[top] = False
@@ -149,10 +149,10 @@ def convert(operation, a, b, top, stack):  # type: ignore[no-untyped-def]
     return TRUE
 
 
-@nb.njit(inline="always")
+@inner()
 def compare(operation, top, stack):  # type: ignore[no-untyped-def]
     """Comparisons that are NULL where a side is."""
-    word, null = stack
+    word, null = stack.word, stack.null
     left, right = word[top], word[top + 1]
     null[top] |= null[top + 1]
     if operation == EQ:
@@ -169,10 +169,10 @@ def compare(operation, top, stack):  # type: ignore[no-untyped-def]
         word[top] = left >= right
 
 
-@nb.njit(inline="always")
+@inner()
 def decide(operation, top, stack):  # type: ignore[no-untyped-def]
     """AND, OR and null-safe equality: what they say of NULL depends on the other side."""
-    word, null = stack
+    word, null = stack.word, stack.null
     left, right = word[top], word[top + 1]
     if operation == EQ_NULL_SAFE:
         word[top] = null[top] == null[top + 1] and (null[top] or left == right)
@@ -184,10 +184,10 @@ def decide(operation, top, stack):  # type: ignore[no-untyped-def]
     word[top] = decided == decisive
 
 
-@nb.njit(inline="always")
+@inner()
 def compute(operation, bits, top, stack):  # type: ignore[no-untyped-def]
     """Arithmetic of integers of so many bits."""
-    word, null = stack
+    word, null = stack.word, stack.null
     left, right = word[top], word[top + 1]
     null[top] |= null[top + 1]
     if operation == ADD:
@@ -202,10 +202,10 @@ def compute(operation, bits, top, stack):  # type: ignore[no-untyped-def]
     return TRUE
 
 
-@nb.njit(inline="always")
+@inner()
 def compute_float(operation, bits, top, stack):  # type: ignore[no-untyped-def]
     """Arithmetic of floats of so many bits."""
-    word, null = stack
+    word, null = stack.word, stack.null
     null[top] |= null[top + 1]
     x, y = keyed_float(word[top]), keyed_float(word[top + 1])
     if operation == FLOAT_DIV:
@@ -223,11 +223,11 @@ def compute_float(operation, bits, top, stack):  # type: ignore[no-untyped-def]
     return TRUE
 
 
-@nb.njit(nb.int64(nb.int64, CODE, TESTED, TAKEN, WORDS, STACK), **INNER)
+@inner(nb.int64(nb.int64, CODE, TESTED, TAKEN, WORDS, STACK))
 def holds(condition, code, tested, taken, words, stack):  # type: ignore[no-untyped-def]
     """The condition of that number for the row under test: TRUE, FALSE (or NULL), or a fault."""
     operations = code.operations
-    word, null = stack
+    word, null = stack.word, stack.null
     at, end, top = nb.int64(code.start[condition]), nb.int64(code.start[condition + 1]), -1
     while at < end:
         operation, a, b = operations[at, 0], operations[at, 1], operations[at, 2]

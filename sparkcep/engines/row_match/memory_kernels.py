@@ -13,7 +13,8 @@ from __future__ import annotations
 import numba as nb
 import numpy as np
 
-from sparkcep.engines.kernel_types import I64, I64X2, INNER
+from sparkcep.engines.inner_kernel import inner
+from sparkcep.engines.kernel_types import I64, I64X2
 from sparkcep.engines.row_match.codes import (
     C_ADDED,
     C_CAPACITY,
@@ -42,11 +43,12 @@ LONGEST_PAUSE = 64
 """Start rows searched without remembering, before it is tried again."""
 
 
-@nb.njit(nb.int64(*[nb.int64] * 5, TAKEN, KEYS, WORDS, I64), **INNER)
+@inner(nb.int64(*[nb.int64] * 5, TAKEN, KEYS, WORDS, I64))
 def write_key(node, row, depth, low, high, taken, keys, words, key):  # type: ignore[no-untyped-def]
     """Writes what tells a search from others at ``node`` before ``row``, after ``depth`` rows; returns its length."""
     path, registers = taken
-    same, live, start, items = keys
+    same, live = keys.same, keys.live
+    start, items = keys.start, keys.items
     size, absent = 2, 0
     for i in range(start[live[node]], start[live[node] + 1]):
         kind, held = items[i, 0], registers[depth, items[i, 1]]
@@ -74,7 +76,7 @@ def write_key(node, row, depth, low, high, taken, keys, words, key):  # type: ig
     return size
 
 
-@nb.njit(nb.int64(I64X2, I64, I64, nb.int64, nb.int64, nb.int64, nb.int64), **INNER)
+@inner(nb.int64(I64X2, I64, I64, nb.int64, nb.int64, nb.int64, nb.int64))
 def place_of(entries, epochs, key, size, base, capacity, epoch):  # type: ignore[no-untyped-def]
     """Where the key is in the table at ``base``, or, if its entry there is not of ``epoch``, where it belongs."""
     mixed = np.uint64(0x9E3779B97F4A7C15)
@@ -94,13 +96,13 @@ def place_of(entries, epochs, key, size, base, capacity, epoch):  # type: ignore
     return base + at
 
 
-@nb.njit(nb.int64(nb.int64, nb.int64, nb.int64), **INNER)
+@inner(nb.int64(nb.int64, nb.int64, nb.int64))
 def base_of(capacity, second, least):  # type: ignore[no-untyped-def]
     """Where a table begins: two of each size, smaller ones first."""
     return 2 * (capacity - least) + second * capacity
 
 
-@nb.njit(nb.void(I64), **INNER)
+@inner(nb.void(I64))
 def forget(state):  # type: ignore[no-untyped-def]
     """Empties the memory."""
     state[C_CAPACITY] = state[C_LEAST]
@@ -110,7 +112,7 @@ def forget(state):  # type: ignore[no-untyped-def]
     state[C_FURTHEST] = -1
 
 
-@nb.njit(nb.void(I64X2, I64, nb.int64, I64), **INNER)
+@inner(nb.void(I64X2, I64, nb.int64, I64))
 def make_room(entries, epochs, begin, state):  # type: ignore[no-untyped-def]
     """Goes on in the other table of this size if that is the limit, or if half of the entries are of rows before
     ``begin``, where no search will come again; else moves the others to a table twice as large."""
@@ -137,10 +139,10 @@ def make_room(entries, epochs, begin, state):  # type: ignore[no-untyped-def]
             epochs[at] = epoch + 1
 
 
-@nb.njit(nb.void(MEMORY, nb.int64, nb.int64, nb.int64, I64), **INNER)
+@inner(nb.void(MEMORY, nb.int64, nb.int64, nb.int64, I64))
 def remember(memory, size, row, begin, state):  # type: ignore[no-untyped-def]
     """Remembers the key at hand, of a failure before ``row``, in a search that began at row ``begin``."""
-    entries, epochs, key = memory
+    entries, epochs, key = memory.entries, memory.epochs, memory.key
     if 4 * state[C_USED] >= 3 * state[C_CAPACITY]:
         make_room(entries, epochs, begin, state)
     base = base_of(state[C_CAPACITY], state[C_SECOND], state[C_LEAST])
@@ -154,10 +156,10 @@ def remember(memory, size, row, begin, state):  # type: ignore[no-untyped-def]
     state[C_FURTHEST] = max(state[C_FURTHEST], row)
 
 
-@nb.njit(nb.boolean(MEMORY, nb.int64, nb.int64, nb.int64, I64), **INNER)
+@inner(nb.boolean(MEMORY, nb.int64, nb.int64, nb.int64, I64))
 def known(memory, size, row, begin, state):  # type: ignore[no-untyped-def]
     """True if the key at hand is remembered; then it will be for longer."""
-    entries, epochs, key = memory
+    entries, epochs, key = memory.entries, memory.epochs, memory.key
     capacity, second, least = state[C_CAPACITY], state[C_SECOND], state[C_LEAST]
     at = place_of(entries, epochs, key, size, base_of(capacity, second, least), capacity, state[C_EPOCH])
     if epochs[at] == state[C_EPOCH]:
@@ -173,7 +175,7 @@ def known(memory, size, row, begin, state):  # type: ignore[no-untyped-def]
     return True
 
 
-@nb.njit(nb.void(nb.int64, nb.int64, I64), **INNER)
+@inner(nb.void(nb.int64, nb.int64, I64))
 def weigh(hits, added, state):  # type: ignore[no-untyped-def]
     """After a start row (``hits``, ``added``: counts before it): pauses if what the last ones remembered was of no use.
 

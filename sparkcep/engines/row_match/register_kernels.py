@@ -7,13 +7,14 @@ from __future__ import annotations
 
 import numba as nb
 
-from sparkcep.engines.kernel_types import I64X2, INNER
+from sparkcep.engines.inner_kernel import inner
+from sparkcep.engines.kernel_types import I64X2
 from sparkcep.engines.row_match.codes import COUNT_TOTAL, FLOAT_TOTAL, INT_TOTAL, LEAST_TOTAL, LIST_TOTAL
 from sparkcep.engines.row_match.kernel_types import CHANGES, WORDS
 from sparkcep.engines.row_match.word_kernels import bits_of, call_python, float_of, keyed_float, sum_and_carry
 
 
-@nb.njit(inline="always")
+@inner()
 def add_integer(registers, at, word, value):  # type: ignore[no-untyped-def]
     """Adds to a sum of 128 bits."""
     total, carry = sum_and_carry(registers[at, word], value)
@@ -21,13 +22,13 @@ def add_integer(registers, at, word, value):  # type: ignore[no-untyped-def]
     registers[at, word + 1] += (value >> 63) + carry
 
 
-@nb.njit(inline="always")
+@inner()
 def add_float(registers, at, word, value):  # type: ignore[no-untyped-def]
     """Adds to a sum of floats."""
     registers[at, word] = bits_of(float_of(registers[at, word]) + value)
 
 
-@nb.njit(inline="always")
+@inner()
 def keep(registers, at, word, value, least):  # type: ignore[no-untyped-def]
     """The least value so far, or the greatest."""
     held = registers[at, word]
@@ -35,7 +36,7 @@ def keep(registers, at, word, value, least):  # type: ignore[no-untyped-def]
         registers[at, word] = value
 
 
-@nb.njit(nb.void(nb.int64, nb.int64, nb.int64, I64X2, CHANGES, WORDS), **INNER)
+@inner(nb.void(nb.int64, nb.int64, nb.int64, I64X2, CHANGES, WORDS))
 def count_in(variable, row, depth, registers, changes, words):  # type: ignore[no-untyped-def]
     """``registers[depth + 1]``: as ``registers[depth]``, with ``row`` in the totals of ``variable``."""
     start, totals = changes.total_start, changes.totals
@@ -63,7 +64,7 @@ def count_in(variable, row, depth, registers, changes, words):  # type: ignore[n
         registers[after, word + 2] = 1
 
 
-@nb.njit(nb.void(nb.int64, nb.int64, nb.int64, I64X2, CHANGES), **INNER)
+@inner(nb.void(nb.int64, nb.int64, nb.int64, I64X2, CHANGES))
 def fill_slots(variable, row, depth, registers, changes):  # type: ignore[no-untyped-def]
     """Puts ``row`` into the slots of ``variable`` in ``registers[depth + 1]``."""
     start, slots = changes.slot_start, changes.slots

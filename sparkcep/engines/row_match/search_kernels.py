@@ -11,7 +11,9 @@ from __future__ import annotations
 
 import numba as nb
 
-from sparkcep.engines.kernel_types import I64, INNER, LEAN
+from sparkcep.engines.inner_kernel import inner
+from sparkcep.engines.kernel import kernel
+from sparkcep.engines.kernel_types import I64
 from sparkcep.engines.row_match.codes import (
     BUDGET,
     C_ADDED,
@@ -60,7 +62,7 @@ NO_MATCH = -1
 """What ``first_match`` returns, beside a length; below that: -2 - status."""
 
 
-@nb.njit(nb.int64(START, SETS, TARGETS, CONDITIONS, WORDS, WORKSPACE, I64, I64), **INNER)
+@inner(nb.int64(START, SETS, TARGETS, CONDITIONS, WORDS, WORKSPACE, I64, I64))
 def first_match(start, viable, targets, conditions, words, work, failures, state):  # type: ignore[no-untyped-def]
     """The rows of the preferred match that begins at the row (0: an empty one); its codes are in the path.
 
@@ -69,8 +71,9 @@ def first_match(start, viable, targets, conditions, words, work, failures, state
     longer, [variables + 2 * nodes + …], it counts for each node the rows that its condition was asked of, and turned away.
     """
     begin, low, high, number, budget, is_open = start
-    code, changes, keys = conditions
-    frames, taken, stack, memory = work
+    code, changes, keys = conditions.code, conditions.changes, conditions.keys
+    frames, taken = work.frames, work.taken
+    stack, memory = work.stack, work.memory
     path, registers = taken
     first, items = targets.start, targets.items
     conditioned, filled = code.start, changes.slot_start
@@ -142,7 +145,7 @@ def first_match(start, viable, targets, conditions, words, work, failures, state
     return NO_MATCH
 
 
-@nb.njit(nb.boolean(SETS, nb.int64, nb.int64, TARGETS), **INNER)
+@inner(nb.boolean(SETS, nb.int64, nb.int64, TARGETS))
 def may_begin(viable, row, root, targets):  # type: ignore[no-untyped-def]
     """True if the mask bits let a match begin at the row."""
     found = False
@@ -151,9 +154,8 @@ def may_begin(viable, row, root, targets):  # type: ignore[no-untyped-def]
     return found
 
 
-@nb.njit(
+@kernel(
     nb.int64(I64, PROGRESS, SETS, TARGETS, RULES, CONDITIONS, WORDS, LIMITS, WORKSPACE, I64, I64, PATH, FOUND),
-    **LEAN,
 )
 def search(  # type: ignore[no-untyped-def]
     starts, progress, viable, targets, rules, conditions, words, limits, work, failures, state, path, found

@@ -7,7 +7,8 @@ from __future__ import annotations
 
 import numba as nb
 
-from sparkcep.engines.kernel_types import I64, LEAN, MASKS
+from sparkcep.engines.kernel import kernel
+from sparkcep.engines.kernel_types import I64, MASKS
 from sparkcep.engines.row_match.codes import (
     C_ADDED,
     C_COVERED,
@@ -39,11 +40,10 @@ from sparkcep.engines.row_pattern.kernels import (
 from sparkcep.engines.row_pattern.window_kernels import enter, next_begin
 
 
-@nb.njit(
+@kernel(
     nb.int64(
         I64, MASKS, FRAMES, SETS, TARGETS, RULES, CONDITIONS, WORDS, LIMITS, WORKSPACE, I64, I64, PATH, FOUND
     ),
-    **LEAN,
 )  # fmt: skip
 def search_frames(  # type: ignore[no-untyped-def]
     starts, masks, frames, viable, targets, rules, conditions, words, limits, work, failures, state, path, found

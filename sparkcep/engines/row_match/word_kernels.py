@@ -13,7 +13,7 @@ import numba as nb
 from numba import types
 from numba.extending import intrinsic
 
-from sparkcep.engines.kernel_types import INNER
+from sparkcep.engines.inner_kernel import inner
 
 SIGN = 0x7FFFFFFFFFFFFFFF
 
@@ -74,13 +74,13 @@ sum_and_carry = _checked("uadd_with_overflow")
 """The same of words whose bits are unsigned."""
 
 
-@nb.njit(nb.float64(nb.int64), **INNER)
+@inner(nb.float64(nb.int64))
 def keyed_float(key):  # type: ignore[no-untyped-def]
     """The float of an order-preserving key."""
     return float_of(key if key >= 0 else key ^ SIGN)
 
 
-@nb.njit(nb.int64(nb.float64), **INNER)
+@inner(nb.int64(nb.float64))
 def float_key(value):  # type: ignore[no-untyped-def]
     """An int64 that sorts like the float: one NaN, above all, and one zero (as ``Columns.order_keys``)."""
     if value != value:
@@ -89,7 +89,7 @@ def float_key(value):  # type: ignore[no-untyped-def]
     return bits if bits >= 0 else bits ^ SIGN
 
 
-@nb.njit(inline="always")
+@inner()
 def is_null(words, column, row):  # type: ignore[no-untyped-def]
     """True if the column is NULL in the row."""
     return words.nullable[column] >= 0 and words.nulls[words.nullable[column], row]

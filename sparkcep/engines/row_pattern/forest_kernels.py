@@ -9,7 +9,8 @@ from __future__ import annotations
 
 import numba as nb
 
-from sparkcep.engines.kernel_types import BOOL, I16, I32, I64, LEAN, MASKS
+from sparkcep.engines.kernel import kernel
+from sparkcep.engines.kernel_types import BOOL, I16, I32, I64, MASKS
 from sparkcep.engines.row_pattern.kernel_types import FOREST, FOUND, PROGRESS, RULES, TARGETS
 from sparkcep.engines.row_pattern.kernels import (
     DONE,
@@ -32,7 +33,7 @@ J_ROW, J_PARTITION, J_NUMBER, J_MATCHES, J_SIZE = 0, 1, 2, 3, 4
 """Slots of the state that ``jump`` resumes from: next row, its partition, matches so far in it, matches written."""
 
 
-@nb.njit(nb.int64(I64, SETS, TARGETS, RULES, I64, I64, I32, I32, FOREST), **LEAN)
+@kernel(nb.int64(I64, SETS, TARGETS, RULES, I64, I64, I32, I32, FOREST))
 def grow(starts, viable, targets, rules, state, slot, active, start_node, forest):  # type: ignore[no-untyped-def]
     """Adds the nodes of the matches that start at each row, row by row, until the arrays may not hold another row's.
 
@@ -86,7 +87,7 @@ def grow(starts, viable, targets, rules, state, slot, active, start_node, forest
     return status
 
 
-@nb.njit(nb.void(MASKS, SETS, TARGETS, FOREST, BOOL), **LEAN)
+@kernel(nb.void(MASKS, SETS, TARGETS, FOREST, BOOL))
 def unfinished(masks, viable, targets, forest, out):  # type: ignore[no-untyped-def]
     """``out`` [forest nodes]: whether a match that comes by the node would take a row behind the partition's last (``program.open_end``)."""
     rows = masks.shape[1]
@@ -100,7 +101,7 @@ def unfinished(masks, viable, targets, forest, out):  # type: ignore[no-untyped-
             out[n] = choose(viable, rows, nb.int64(forest.state[n]), targets) >= 2
 
 
-@nb.njit(nb.int64(I64, I32, I16, RULES, I32, PROGRESS, I64, FOUND), **LEAN)
+@kernel(nb.int64(I64, I32, I16, RULES, I32, PROGRESS, I64, FOUND))
 def jump(starts, start_node, node_code, rules, target, progress, state, found):  # type: ignore[no-untyped-def]
     """Which of the possible matches are found, by AFTER MATCH SKIP; resumable like ``walk``.
 

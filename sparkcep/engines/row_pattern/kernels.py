@@ -14,7 +14,9 @@ from __future__ import annotations
 import numba as nb
 import numpy as np
 
-from sparkcep.engines.kernel_types import I64, INNER, LEAN, MASKS, U64, U64X2
+from sparkcep.engines.inner_kernel import inner
+from sparkcep.engines.kernel import kernel
+from sparkcep.engines.kernel_types import I64, MASKS, U64, U64X2
 from sparkcep.engines.row_pattern.kernel_types import FOUND, PATH, PROGRESS, RULES, TARGETS, TESTS
 
 SETS = U64X2
@@ -29,7 +31,7 @@ S_ROW, S_PARTITION, S_NUMBER, S_COVERED, S_MATCHES, S_NODES, S_SIZE = 0, 1, 2, 3
 matches so far; and, set by each call, the matches and nodes written."""
 
 
-@nb.njit(nb.int64(MASKS, I64), **LEAN)
+@kernel(nb.int64(MASKS, I64))
 def partition_starts(masks, out):  # type: ignore[no-untyped-def]
     """Writes the first row of every partition; returns how many there are (``out`` may be empty: count only)."""
     found = 0
@@ -41,10 +43,10 @@ def partition_starts(masks, out):  # type: ignore[no-untyped-def]
     return found
 
 
-@nb.njit(nb.void(MASKS, TESTS, U64, SETS), **LEAN)
+@kernel(nb.void(MASKS, TESTS, U64, SETS))
 def viable_narrow(masks, tests, follow, out):  # type: ignore[no-untyped-def]
     """``out[r, 0]``: the viable nodes at row r, from the follow sets (one word)."""
-    column, bit = tests
+    column, bit = tests.column, tests.bit
     rows, positions = masks.shape[1], len(column)
     end = out[rows, 0]
     after = end
@@ -59,16 +61,16 @@ def viable_narrow(masks, tests, follow, out):  # type: ignore[no-untyped-def]
         after = end if mask & 1 else viable
 
 
-@nb.njit(nb.boolean(SETS, nb.int64, nb.int64), **INNER)
+@inner(nb.boolean(SETS, nb.int64, nb.int64))
 def has(sets, at, node):  # type: ignore[no-untyped-def]
     """True if ``node`` is in the set ``at``."""
     return sets[at, node >> 6] >> np.uint64(node & 63) & np.uint64(1) != 0
 
 
-@nb.njit(nb.void(MASKS, TESTS, TARGETS, SETS), **LEAN)
+@kernel(nb.void(MASKS, TESTS, TARGETS, SETS))
 def viable_wide(masks, tests, targets, out):  # type: ignore[no-untyped-def]
     """``out[r]``: the viable nodes at row r, from the target lists (any number of words)."""
-    column, bit = tests
+    column, bit = tests.column, tests.bit
     rows, positions = masks.shape[1], len(column)
     nodes = len(targets.codes)
     for r in range(rows - 1, -1, -1):
@@ -85,7 +87,7 @@ def viable_wide(masks, tests, targets, out):  # type: ignore[no-untyped-def]
                     break
 
 
-@nb.njit(nb.int64(SETS, nb.int64, nb.int64, TARGETS), **INNER)
+@inner(nb.int64(SETS, nb.int64, nb.int64, TARGETS))
 def choose(viable, at, node, targets):  # type: ignore[no-untyped-def]
     """The most preferred target of ``node`` in the set ``at`` that takes a row or accepts (-1: none, at a root)."""
     start, items = targets.start, targets.items
@@ -100,7 +102,7 @@ def choose(viable, at, node, targets):  # type: ignore[no-untyped-def]
         node = chosen
 
 
-@nb.njit(inline="always")
+@inner()
 def write_match(found, at, node, number, low, high):  # type: ignore[no-untyped-def]
     """A match of the partition ``low`` … ``high`` - 1, from ``node`` on."""
     found.node[at] = node
@@ -109,7 +111,7 @@ def write_match(found, at, node, number, low, high):  # type: ignore[no-untyped-
     found.high[at] = high
 
 
-@nb.njit(inline="always")
+@inner()
 def write_node(path, at, row, code, back):  # type: ignore[no-untyped-def]
     """A node of a match; ``back``: the one before, or -1."""
     path.row[at] = row
@@ -117,13 +119,13 @@ def write_node(path, at, row, code, back):  # type: ignore[no-untyped-def]
     path.back[at] = back
 
 
-@nb.njit(inline="always")
+@inner()
 def goes_to(rules, code, target):  # type: ignore[no-untyped-def]
     """Whether SKIP TO leads to a row with this code, given the row it would lead to so far, or -1."""
     return rules.skip_to[code] and (target < 0 or rules.skip == SKIP_LAST)
 
 
-@nb.njit(inline="always")
+@inner()
 def skipped(rules, row, target):  # type: ignore[no-untyped-def]
     """DONE, or why the search cannot go on behind a match that begins at ``row``."""
     if rules.skip < SKIP_FIRST or target > row:
@@ -131,13 +133,13 @@ def skipped(rules, row, target):  # type: ignore[no-untyped-def]
     return SKIP_ABSENT if target < 0 else SKIP_TO_START
 
 
-@nb.njit(inline="always")
+@inner()
 def row_after(rules, row, end, target):  # type: ignore[no-untyped-def]
     """Where the search goes on behind a match of the rows ``row`` … ``end`` - 1."""
     return end if rules.skip == SKIP_PAST_LAST_ROW else row + 1 if rules.skip == SKIP_NEXT_ROW else target
 
 
-@nb.njit(inline="always")
+@inner()
 def stopped(progress, part, row, number, covered):  # type: ignore[no-untyped-def]
     """Notes how far the partition has been searched; returns where the next one begins: (row, number, covered)."""
     if len(progress.begin) == 0:
@@ -148,7 +150,7 @@ def stopped(progress, part, row, number, covered):  # type: ignore[no-untyped-de
     return progress.begin[part + 1], progress.numbers[part + 1], progress.covered[part + 1]
 
 
-@nb.njit(nb.int64(I64, SETS, TARGETS, RULES, PROGRESS, I64, PATH, FOUND), **LEAN)
+@kernel(nb.int64(I64, SETS, TARGETS, RULES, PROGRESS, I64, PATH, FOUND))
 def walk(starts, viable, targets, rules, progress, state, path, found):  # type: ignore[no-untyped-def]
     """Match after match, resumable: node by node into ``path``, match by match into ``found``.
 

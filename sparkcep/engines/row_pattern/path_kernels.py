@@ -11,13 +11,14 @@ from __future__ import annotations
 import numba as nb
 import numpy as np
 
+from sparkcep.engines.kernel import kernel
 from sparkcep.engines.kernel_types import BOOL, F64, I16, I32, I64
 
 KEYS = nb.types.Array(nb.int64, 1, "C", readonly=True)
 FLOATS = nb.types.Array(nb.float64, 1, "C", readonly=True)
 
 
-@nb.njit(nb.void(I16, BOOL, I32, I32, nb.int64, nb.int64, I32), cache=True, nogil=True)
+@kernel(nb.void(I16, BOOL, I32, I32, nb.int64, nb.int64, I32))
 def seek(code, member, start, stop, step, skip, out):  # type: ignore[no-untyped-def]
     """``out[m]``: going from node ``start[m]`` to ``stop[m]`` by ``step``, the first member after ``skip`` others."""
     for m in range(len(start)):
@@ -32,7 +33,7 @@ def seek(code, member, start, stop, step, skip, out):  # type: ignore[no-untyped
         out[m] = found
 
 
-@nb.njit(nb.void(I32, I16, BOOL, I32), cache=True, nogil=True)
+@kernel(nb.void(I32, I16, BOOL, I32))
 def nearest(back, code, member, out):  # type: ignore[no-untyped-def]
     """``out[i]``: the last member at or before node i, or -1."""
     for i in range(len(back)):
@@ -42,14 +43,14 @@ def nearest(back, code, member, out):  # type: ignore[no-untyped-def]
             out[i] = out[back[i]] if back[i] >= 0 else -1
 
 
-@nb.njit(nb.void(I32, BOOL, I64), cache=True, nogil=True)
+@kernel(nb.void(I32, BOOL, I64))
 def counts(back, use, out):  # type: ignore[no-untyped-def]
     """``out[i]``: the number of used nodes up to node i."""
     for i in range(len(back)):
         out[i] = np.int64(use[i]) + (out[back[i]] if back[i] >= 0 else 0)
 
 
-@nb.njit(nb.void(I32, BOOL, I64, nb.int64, I32), cache=True, nogil=True)
+@kernel(nb.void(I32, BOOL, I64, nb.int64, I32))
 def ordinal(back, use, count, n, out):  # type: ignore[no-untyped-def]
     """``out[i]``: the n-th (from 1) used node of the path, if it comes at or before node i, or -1."""
     for i in range(len(back)):
@@ -61,7 +62,7 @@ def ordinal(back, use, count, n, out):  # type: ignore[no-untyped-def]
             out[i] = out[back[i]]
 
 
-@nb.njit(nb.void(I32, I32, BOOL, KEYS, I32), cache=True, nogil=True)
+@kernel(nb.void(I32, I32, BOOL, KEYS, I32))
 def least(back, row, use, keys, out):  # type: ignore[no-untyped-def]
     """``out[i]``: the row with the least key among the used nodes up to node i (the first such), or -1."""
     for i in range(len(back)):
@@ -71,7 +72,7 @@ def least(back, row, use, keys, out):  # type: ignore[no-untyped-def]
         out[i] = best
 
 
-@nb.njit(nb.void(I32, I32, BOOL, FLOATS, F64), cache=True, nogil=True)
+@kernel(nb.void(I32, I32, BOOL, FLOATS, F64))
 def float_sums(back, row, use, values, out):  # type: ignore[no-untyped-def]
     """``out[i]``: the sum of the used nodes' values up to node i."""
     for i in range(len(back)):
@@ -79,7 +80,7 @@ def float_sums(back, row, use, values, out):  # type: ignore[no-untyped-def]
         out[i] = total + values[row[i]] if use[i] else total
 
 
-@nb.njit(nb.void(I32, I32, BOOL, KEYS, KEYS, I64, I64), cache=True, nogil=True)
+@kernel(nb.void(I32, I32, BOOL, KEYS, KEYS, I64, I64))
 def wide_sums(back, row, use, low, high, out_low, out_high):  # type: ignore[no-untyped-def]
     """The sum of the used nodes' 128-bit values up to node i, modulo 2^128, as two words (``high`` empty: 64-bit)."""
     for i in range(len(back)):

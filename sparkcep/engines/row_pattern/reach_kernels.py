@@ -8,11 +8,13 @@ from __future__ import annotations
 import numba as nb
 import numpy as np
 
-from sparkcep.engines.kernel_types import BOOL, I64, INNER, MASKS
+from sparkcep.engines.inner_kernel import inner
+from sparkcep.engines.kernel import kernel
+from sparkcep.engines.kernel_types import BOOL, I64, MASKS
 from sparkcep.engines.row_pattern.kernel_types import TARGETS, TESTS
 
 
-@nb.njit(nb.void(BOOL, nb.int64, TARGETS, I64), **INNER)
+@inner(nb.void(BOOL, nb.int64, TARGETS, I64))
 def spread(at, node, targets, stack):  # type: ignore[no-untyped-def]
     """Marks in ``at`` what follows ``node``: nodes that take a row, 0 and 1 where a match is complete, and the splits between."""
     stack[0] = node
@@ -29,14 +31,14 @@ def spread(at, node, targets, stack):  # type: ignore[no-untyped-def]
                     depth += 1
 
 
-@nb.njit(nb.void(MASKS, TESTS, TARGETS, nb.boolean, I64, I64, I64), cache=True, nogil=True)
+@kernel(nb.void(MASKS, TESTS, TARGETS, nb.boolean, I64, I64, I64), allocates=True)
 def reach(masks, tests, targets, initial, tried, taken, ends):  # type: ignore[no-untyped-def]
     """Adds to ``tried[p]`` the rows at which some partial match stands before position p, to ``taken[p]`` those whose mask
     lets it go on, and to ``ends[0]`` the rows with which some match is complete.
 
     Partial matches begin at every row (``initial``: at the first of a partition alone).
     """
-    column, bit = tests
+    column, bit = tests.column, tests.bit
     rows, positions, nodes = masks.shape[1], len(column), len(targets.codes)
     at, after = np.zeros(nodes + 2, nb.boolean), np.zeros(nodes + 2, nb.boolean)
     stack = np.empty(len(targets.items) + nodes + 4, nb.int64)

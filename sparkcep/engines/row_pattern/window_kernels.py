@@ -10,7 +10,9 @@ from __future__ import annotations
 import numba as nb
 import numpy as np
 
-from sparkcep.engines.kernel_types import I32, I64, INNER, LEAN, MASKS
+from sparkcep.engines.inner_kernel import inner
+from sparkcep.engines.kernel import kernel
+from sparkcep.engines.kernel_types import I32, I64, MASKS
 from sparkcep.engines.row_pattern.kernel_types import FOUND, FRAMES, I16, PATH, RULES, TARGETS
 from sparkcep.engines.row_pattern.kernels import (
     DONE,
@@ -35,7 +37,7 @@ NO_END = 1 << 40
 """Where an unbounded frame ends: far from every row."""
 
 
-@nb.njit(nb.boolean(MASKS, FRAMES, *[nb.int64] * 4), **INNER)
+@inner(nb.boolean(MASKS, FRAMES, *[nb.int64] * 4))
 def may_take(masks, frames, position, row, begin, end):  # type: ignore[no-untyped-def]
     """Whether the masks let ``position`` take ``row`` in the frame ``begin`` … ``end``."""
     near = frames.near
@@ -43,7 +45,7 @@ def may_take(masks, frames, position, row, begin, end):  # type: ignore[no-untyp
     return masks[bit >> 6, row] >> (bit & 63) & 1 != 0
 
 
-@nb.njit(nb.void(MASKS, FRAMES, *[nb.int64] * 5, TARGETS, SETS), **INNER)
+@inner(nb.void(MASKS, FRAMES, *[nb.int64] * 5, TARGETS, SETS))
 def fill(masks, frames, begin, end, first, last, behind, targets, out):  # type: ignore[no-untyped-def]
     """``out[r]`` for rows first … last of the frame begin … end: the viable nodes; ``behind``: the set beyond row ``last``."""
     positions, nodes = frames.near.shape[0], len(targets.codes)
@@ -61,7 +63,7 @@ def fill(masks, frames, begin, end, first, last, behind, targets, out):  # type:
                     break
 
 
-@nb.njit(nb.int64(MASKS, FRAMES, nb.int64, nb.int64, TARGETS), **INNER)
+@inner(nb.int64(MASKS, FRAMES, nb.int64, nb.int64, TARGETS))
 def reach(masks, frames, begin, end, targets):  # type: ignore[no-untyped-def]
     """The last row that a partial match beginning at row ``begin`` takes (begin - 1: none)."""
     positions, nodes = frames.near.shape[0], len(targets.codes)
@@ -90,7 +92,7 @@ def reach(masks, frames, begin, end, targets):  # type: ignore[no-untyped-def]
     return r - 1
 
 
-@nb.njit(nb.int64(nb.int64, nb.int64, MASKS, FRAMES, TARGETS, SETS), **INNER)
+@inner(nb.int64(nb.int64, nb.int64, MASKS, FRAMES, TARGETS, SETS))
 def enter(row, high, masks, frames, targets, viable):  # type: ignore[no-untyped-def]
     """Writes into ``viable`` what holds inside the frame of ``row``; returns the row beyond the frame."""
     beyond = viable.shape[0] - 1
@@ -108,7 +110,7 @@ def enter(row, high, masks, frames, targets, viable):  # type: ignore[no-untyped
     return end + 1
 
 
-@nb.njit(nb.int64(nb.int64, nb.int64, nb.int64, FRAMES), **INNER)
+@inner(nb.int64(nb.int64, nb.int64, nb.int64, FRAMES))
 def next_begin(row, begin, near, frames):  # type: ignore[no-untyped-def]
     """For SEEK in the frame of ``row``: where to try from row ``begin`` on; rows where no match begins are left out, from ``near`` rows
     behind the frame's first on, where a frame makes no difference."""
@@ -125,7 +127,7 @@ def next_begin(row, begin, near, frames):  # type: ignore[no-untyped-def]
     return found
 
 
-@nb.njit(nb.void(I64, SETS, TARGETS, I64), **LEAN)
+@kernel(nb.void(I64, SETS, TARGETS, I64))
 def all_begins(starts, viable, targets, out):  # type: ignore[no-untyped-def]
     """``out[r]``: the first row from r on, in its partition, where the mask bits let a match begin; else the number of rows."""
     rows, root = viable.shape[0] - 1, len(targets.codes)
@@ -140,7 +142,7 @@ def all_begins(starts, viable, targets, out):  # type: ignore[no-untyped-def]
             out[row] = found
 
 
-@nb.njit(nb.int64(I64, MASKS, FRAMES, SETS, TARGETS, RULES, I64, PATH, FOUND), **LEAN)
+@kernel(nb.int64(I64, MASKS, FRAMES, SETS, TARGETS, RULES, I64, PATH, FOUND))
 def walk_frames(starts, masks, frames, viable, targets, rules, state, path, found):  # type: ignore[no-untyped-def]
     """Row after row, resumable, its match written as ``row_pattern.kernels.walk`` writes them.
 
@@ -202,7 +204,7 @@ def walk_frames(starts, masks, frames, viable, targets, rules, state, path, foun
     return status
 
 
-@nb.njit(nb.int64(I64, I32, I32, I16, RULES, I32, I64, I32, I32, I32), **LEAN)
+@kernel(nb.int64(I64, I32, I32, I16, RULES, I32, I64, I32, I32, I32))
 def assign(  # type: ignore[no-untyped-def]
     starts, start_node, node_row, node_code, rules, target, state, row_node, row_number, row_high
 ):

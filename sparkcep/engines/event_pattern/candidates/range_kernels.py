@@ -14,13 +14,16 @@ from __future__ import annotations
 import numba as nb
 from numba import types
 
+from sparkcep.engines.inner_kernel import inner
+from sparkcep.engines.kernel import kernel
+
 I64 = types.Array(nb.int64, 1, "C")
 ROWS = types.Array(nb.int64, 1, "C", readonly=True)
 TABLE = types.Array(nb.int64, 2, "C", readonly=True)
 STATE = types.UniTuple(nb.int64, 5)
 
 
-@nb.njit(STATE(ROWS, ROWS, ROWS, TABLE, TABLE, TABLE, nb.int64, nb.int64, nb.int64, I64, I64), cache=True, nogil=True)
+@kernel(STATE(ROWS, ROWS, ROWS, TABLE, TABLE, TABLE, nb.int64, nb.int64, nb.int64, I64, I64))
 def scan(begin, end, rows, own, low, high, parent, slot, most, parents, taken):  # type: ignore[no-untyped-def]
     """Every slot of every range."""
     found, tested = 0, 0
@@ -48,7 +51,7 @@ def scan(begin, end, rows, own, low, high, parent, slot, most, parents, taken): 
     return found, parent, slot, -1, tested
 
 
-@nb.njit(nb.int64(ROWS, nb.int64, nb.int64, nb.int64), cache=True, nogil=True)
+@inner(nb.int64(ROWS, nb.int64, nb.int64, nb.int64))
 def _first_at_least(codes, begin, end, low):  # type: ignore[no-untyped-def]
     while begin < end:
         middle = (begin + end) >> 1
@@ -59,13 +62,11 @@ def _first_at_least(codes, begin, end, low):  # type: ignore[no-untyped-def]
     return begin
 
 
-@nb.njit(
+@kernel(
     STATE(
         ROWS, ROWS, ROWS, TABLE, TABLE, TABLE, nb.int64, ROWS, TABLE, TABLE,
         nb.int64, nb.int64, nb.int64, nb.int64, I64, I64,
     ),
-    cache=True,
-    nogil=True,
 )  # fmt: skip
 def search(  # type: ignore[no-untyped-def]
     begin, end, rows, own, low, high, chosen, sizes, codes, order, parent, slot, inner, most, parents, taken
