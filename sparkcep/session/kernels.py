@@ -6,6 +6,7 @@ caches of their own (``sparkcep precompile --archive``).
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 
@@ -24,7 +25,8 @@ def compile_beside(setting: str, master: str) -> None:
         raise CepAnalysisError(f"{PRECOMPILE} is {setting}", code="SETTING", hint="set it to auto or off")
     if setting == "off" or _started or not master.startswith("local") or is_complete():
         return
-    command = [sys.executable, "-m", "sparkcep.engines.precompile", "--quiet"]
+    jobs = max(len(os.sched_getaffinity(0)) // 4, 1)  # most of the machine is for the query that comes first
+    command = [sys.executable, "-m", "sparkcep.engines.precompile", "--quiet", "--jobs", str(jobs)]
     _started.append(
         subprocess.Popen(
             command,

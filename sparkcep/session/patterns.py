@@ -139,8 +139,16 @@ class SessionPatterns:
     def follow(self, binding: Binding, describe: Describe) -> None:
         """Record what a stream's statement has bound, where the table has not got it yet."""
         sql = follow_sql(binding, self, describe)
-        if sql is not None:
+        if sql is None:
+            return
+        try:
             list(self._rows(sql))
+        except (PySparkException, Py4JJavaError) as error:
+            raise CepAnalysisError(
+                f"{self.table} cannot be told of a stream that follows {binding.pattern}: {str(error).splitlines()[0]}",
+                code="PATTERN_STREAM",
+                hint="SET sparkcep.stream.patterns = fixed, or get leave to insert into it",
+            ) from error
 
     def _micros(self, moment: str) -> int:
         """A timestamp expression as microseconds. Raises Spark's error where it is none."""

@@ -12,11 +12,14 @@ from collections.abc import Mapping
 from typing import Any
 
 from pyspark import SparkContext
+from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 
+from rewrites.bind.relation import spark_message
 from rewrites.patterns.statements import rows_sql
 from rewrites.patterns.versions import BOUND, ENDED, STARTED
 from rewrites.sql.builder import string
+from sparkcep.errors import CepAnalysisError
 from sparkcep.spec.stream import BUCKET, Followed
 from sparkcep.streaming.listener import observe
 from sparkcep.streaming.monitor import OBSERVATION
@@ -26,7 +29,10 @@ LOGGER = logging.getLogger("sparkcep")
 
 
 def changes(spark: SparkSession, followed: Followed) -> DataFrame:
-    """The versions bound for the stream, as ``versions.received`` reads them, once for each bucket."""
+    """The versions bound for the stream, as ``versions.received`` reads them, once for each bucket.
+
+    Raises CepAnalysisError where the table is not one that Spark reads as a stream.
+    """
     is_ours = (
         f"change = {string(BOUND)} AND comment = {string(followed.interface)} "
         f"AND LOWER(pattern) = {string(followed.pattern.lower())}"
@@ -35,7 +41,14 @@ def changes(spark: SparkSession, followed: Followed) -> DataFrame:
         "TO_JSON(NAMED_STRUCT('version', version, 'recorded', UNIX_MICROS(CAST(recorded_at AS TIMESTAMP)), "
         "'effective', UNIX_MICROS(CAST(effective_from AS TIMESTAMP)), 'spec', GET_JSON_OBJECT(body, '$.spec')))"
     )
-    rows = spark.readStream.table(followed.table).where(is_ours)
+    try:
+        rows = spark.readStream.table(followed.table).where(is_ours)
+    except PySparkException as error:
+        raise CepAnalysisError(
+            f"{followed.table} cannot be read as a stream: {spark_message(error)}",
+            code="PATTERN_STREAM",
+            hint="SET sparkcep.stream.patterns = fixed, or keep the patterns in a table of files, Delta Lake or Iceberg",
+        ) from None
     return rows.selectExpr(
         f"EXPLODE(SEQUENCE(0, {followed.buckets - 1})) AS `{BUCKET}`",
         f"CAST(NULL AS BINARY) AS {PAYLOAD}",
