@@ -151,8 +151,20 @@ def follow_sql(binding: Binding, store: PatternStore, describe: Describe) -> str
     current = in_effect(versions, moment)
     known = {one.binding.interface: one.numbers for one in followers(store.following(binding.pattern))}
     missing = [one for one in lasting(versions) if one.version not in known.get(binding.interface, frozenset())]
-    rows = [_bound_row(one, binding if one == current else rebound(binding, one.body, describe)) for one in missing]
+    rows = [_bound_row(one, binding if one == current else _rebound(binding, one, describe)) for one in missing]
     return rows_sql(store.table, rows) if rows else None
+
+
+def _rebound(binding: Binding, version: Version, describe: Describe) -> Binding:
+    """Another version for the same stream; an error in it names it."""
+    try:
+        return rebound(binding, version.body, describe)
+    except CepError as error:
+        raise CepAnalysisError(
+            f"the stream cannot follow version {version.version} of the pattern {version.pattern}: {error.message}",
+            code="PATTERN_STREAM",
+            hint=error.hint or "CREATE OR REPLACE PATTERN makes a new beginning; SET sparkcep.stream.patterns = fixed",
+        ) from None
 
 
 def _bound_row(version: Version, binding: Binding) -> tuple[Any, ...]:

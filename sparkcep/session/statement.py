@@ -16,7 +16,7 @@ from rewrites.dialect.tokens import tokenize
 from rewrites.dialect.window_blocks import find_window_blocks
 from rewrites.patterns import Expanded, FixedPatterns, PatternStore, expand, statement_sql
 from rewrites.settings import Follows
-from sparkcep.errors import CepNotice, CepSyntaxError, Span
+from sparkcep.errors import CepError, CepNotice, CepSyntaxError, Span
 from sparkcep.explanation import analyze_query, explain_query
 from sparkcep.session.replay import Rewriter
 
@@ -139,7 +139,12 @@ def _rewritten(expanded: Expanded, describe: Describe, options: Options, pattern
     with expanded.locating():
         kept = _REWRITER.rewrite(expanded.text, describe, options)
         for binding in kept.bindings:
-            patterns.follow(binding, describe)
+            try:
+                patterns.follow(binding, describe)
+            except CepError as error:
+                at = next(one.at for one in options.follows if one.pattern == binding.pattern)
+                error.span = Span(at, at + len("MATCH AUTOMATON"))
+                raise
     for notice in kept.notices:
         LOGGER.warning("%s", expanded.located(CepNotice(notice.message, span=notice.span, hint=notice.hint)))
     return kept.sql

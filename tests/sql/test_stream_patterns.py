@@ -13,6 +13,7 @@ import pytest
 from pyspark.sql import SparkSession
 from pyspark.sql.streaming import StreamingQuery
 
+from sparkcep.errors import CepError
 from tests.sql.test_streams import DELAY, END, SCHEMA, in_order, refusals
 
 START = "PARTITION BY k ORDER BY ts REGISTERS (n INT DEFAULT 0) START s FINAL f"
@@ -190,3 +191,19 @@ def test_what_no_running_stream_can_follow_is_said(
     finally:
         spark.conf.unset("sparkcep.stream.patterns")
     assert spark.sql("SELECT * FROM sparkcep_patterns WHERE change = 'bound'").isEmpty()
+
+
+def test_a_stream_that_cannot_follow_is_refused(spark: SparkSession, arrive: Arrive) -> None:
+    planned = "ALTER PATTERN changing REPLACE AS (ORDER BY ts START s FINAL f ARC s -> f) EFFECTIVE FROM TIMESTAMP'2099-01-01'"
+    spark.sql(planned)
+    unable = [("SELECT * FROM moving «MATCH AUTOMATON» changing", "CEP_ANALYSIS_PATTERN_STREAM")]
+    with pytest.raises(CepError, match="version 2 of the pattern changing: PARTITION BY may not change"):
+        spark.sql(unable[0][0].replace("«", "").replace("»", ""))
+    assert refusals(spark, unable) == unable
+    spark.sql("CREATE OR REPLACE PATTERN changing AS (ORDER BY ts START s FINAL f ARC s -> f)")
+    spark.sql("CREATE VIEW others AS SELECT * FROM sparkcep_patterns")
+    spark.conf.set("sparkcep.patterns.table", "others")
+    try:
+        assert refusals(spark, unable) == unable
+    finally:
+        spark.conf.unset("sparkcep.patterns.table")
