@@ -143,11 +143,15 @@ def _without_schema(bound: BoundAutomaton) -> AutomatonSpec:
 
 
 def _common(bound: BoundAutomaton) -> Iterable[tuple[str, str]]:
-    yield "PARTITION BY", ", ".join(key.text for key in bound.keys)
-    yield "ORDER BY", ", ".join(f"{text} {direction}".strip() for text, direction in bound.order)
-    yield "WITHIN", bound.window.length if bound.window else ""
+    yield "PARTITION BY", ", ".join(_spaced(key.text) for key in bound.keys)
+    yield "ORDER BY", ", ".join(_spaced(f"{text} {direction}") for text, direction in bound.order)
+    yield "WITHIN", _spaced(bound.window.length) if bound.window else ""
     yield "START", bound.states.names[0]
     yield "whether arcs are ON WINDOW END", "yes" if any(arc.kind == "window_end" for arc in bound.arcs) else "no"
+
+
+def _spaced(text: str) -> str:
+    return " ".join(text.split())
 
 
 def _registers(bound: BoundAutomaton) -> Iterable[tuple[str, str]]:
