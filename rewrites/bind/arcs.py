@@ -268,6 +268,8 @@ class _Pieces:
             node, exp.Lambda | exp.Star | exp.DataType | exp.Var | exp.Ordered | exp.Order | exp.Kwarg | exp.Alias
         ):
             return False
+        if isinstance(node, exp.If) and isinstance(node.parent, exp.Case):  # WHEN … THEN …, no expression
+            return False
         return not has_parameter(node) and self.translator.is_leaf(node)
 
 

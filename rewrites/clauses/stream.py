@@ -24,7 +24,7 @@ from rewrites.pushdown.stream_measures import stream_measures
 from rewrites.rules.prune_fields import Shown
 from rewrites.settings import Evaluation, Follows
 from rewrites.sql.source import Source
-from sparkcep.errors import CepUnsupportedError
+from sparkcep.errors import CepError, CepUnsupportedError
 
 AGGREGATED_BY_SPARK = "over a stream Spark aggregates the matches"
 CUT = "the stream is cut in turns"
@@ -133,7 +133,7 @@ def _followed(
         if bound.relation.expression is None:
             raise CepUnsupportedError("following a pattern over Spark Connect", code="CONNECT")
         return follows, bind_automaton(clause, bound.relation, source, whole=True), ()
-    except CepUnsupportedError as error:
+    except CepError as error:  # Spark has accepted the clause: what is wrong is that the engine should compute it
         return None, bound, (_fixed(clause, follows, error.message, error.hint),)
 
 

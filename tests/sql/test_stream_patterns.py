@@ -14,7 +14,7 @@ from pyspark.sql import SparkSession
 from pyspark.sql.streaming import StreamingQuery
 
 from sparkcep.errors import CepError
-from tests.sql.test_streams import DELAY, END, SCHEMA, in_order, refusals
+from tests.sql.test_streams import DELAY, END, SCHEMA, emitted, in_order, refusals
 
 START = "PARTITION BY k ORDER BY ts REGISTERS (n INT DEFAULT 0) START s FINAL f"
 FIRST = f"{START} ARC s -> m WHEN type = 'A' SET n = x ARC m -> m WHEN type <> 'B' ARC m -> f WHEN type = 'B' AND x > n"
@@ -101,12 +101,12 @@ def test_changes_reach_a_running_stream(spark: SparkSession, tmp_path: Path, arr
         query.processAllAvailable()
     query.stop()
     found = spark.read.option("mergeSchema", "true").parquet(str(tmp_path / "out")).drop("seen")
-    emitted = [row.asDict() for row in found.collect()]
+    came = [row.asDict() for row in found.collect()]
     spark.read.schema(SCHEMA).parquet(str(tmp_path / "in")).createOrReplaceTempView("still")
     told = LIFETIMES.format(start=START.replace("0)", "0, seen INT DEFAULT 7)"), added=120, planned=180, dropped=210)
     wanted = spark.sql(f"SELECT * EXCEPT (seen) FROM still MATCH AUTOMATON ({told})").collect()
-    net = Counter(in_order([row for row in emitted if row["_change_type"] != "delete"]))
-    net.subtract(in_order([row for row in emitted if row["_change_type"] == "delete"]))
+    net = Counter(in_order([row for row in came if row["_change_type"] != "delete"]))
+    net.subtract(in_order([row for row in came if row["_change_type"] == "delete"]))
     assert {line: n for line, n in net.items() if n} == Counter(in_order([row.asDict() for row in wanted]))
     assert {row["n"] for row in wanted} >= {1, -1, 0, 104}
 
@@ -207,3 +207,88 @@ def test_a_stream_that_cannot_follow_is_refused(spark: SparkSession, arrive: Arr
         assert refusals(spark, unable) == unable
     finally:
         spark.conf.unset("sparkcep.patterns.table")
+
+
+ASKED = (
+    *(
+        "x > 4",
+        "x >= n",
+        "x + 1 > n * 2",
+        "x / 2 > 1.5",
+        "x BETWEEN n AND 7",
+        "abs(x - n) < 3",
+        "-x < n",
+        "x <=> NULL",
+        "x IS NULL OR n = 2",
+    ),
+    *(
+        "big > 2",
+        "big > x",
+        "d > 2.25",
+        "d > x",
+        "d > 3",
+        "f > 2.5",
+        "f > x",
+        "dec > 2.5",
+        "dec = x",
+        "dec + 1 < n",
+        "x IN (1, 3, 5)",
+    ),
+    *(
+        "type = 'B'",
+        "type < 'C'",
+        "type <> 'B' AND x > 2",
+        "'B' = type OR x = n",
+        "type LIKE '_' AND NOT type IN ('A', 'C')",
+        "upper(type) = 'D'",
+    ),
+    *(
+        "day > DATE'1970-01-01'",
+        "ts >= TIMESTAMP'1970-01-01 00:00:30'",
+        "ok",
+        "NOT ok",
+        "ok AND x > n",
+        "CASE WHEN ok THEN x ELSE n END > 3",
+    ),
+    *(
+        "exists(xs, x -> x > 5)",
+        "xs[0] = n",
+        "coalesce(d, x) > n",
+        "d > f AND big <> n",
+        "length(type) = 1 AND x % 2 = 0",
+    ),
+)
+"""Conditions of all kinds; x, d, f, dec and type have NULLs, d and f NaN."""
+
+
+def test_the_engine_asks_what_spark_would(spark: SparkSession, arrive: Arrive, tmp_path: Path) -> None:
+    """Each condition leads to a state of its own, so that one stream and one query compare all."""
+    arrive([("ab"[i % 2], "ABCD"[i * 7 % 4], i * 5 % 9, i) for i in range(60)])
+    arrive([("end", "Z", 0, END)])
+    arrive([("end", "Z", 0, END + 1)])
+    columns = """SELECT k, IF(x = 8, NULL, type) AS type, IF(x = 7, NULL, x) AS x, ts, CAST(x AS BIGINT) AS big, IF(x = 6, DOUBLE('NaN'), x / 2) AS d,
+        IF(x = 5, FLOAT('NaN'), CAST(x AS FLOAT)) AS f, CAST(IF(x = 4, NULL, x) AS DECIMAL(10, 2)) AS dec, DATE_ADD(DATE'1970-01-01', x - 2) AS day,
+        x > 3 AS ok, ARRAY(x, x + 1) AS xs FROM {}"""
+    states = ", ".join(f"f{i}" for i in range(len(ASKED)))
+    arcs = " ".join(f"ARC m -> f{i} WHEN {condition}" for i, condition in enumerate(ASKED))
+    body = f"PARTITION BY k ORDER BY ts REGISTERS (n INT) START s FINAL {states} ARC s -> m SET n = x {arcs} WITHIN 10 SECONDS"
+    spark.sql(f"CREATE PATTERN asks AS ({body})")
+    moving = spark.sql(f"SELECT * FROM ({columns.format('moving')}) MATCH AUTOMATON asks")
+    assert spark.sql("SELECT * FROM sparkcep_patterns WHERE change = 'bound'").count() == 1
+    found, _ = emitted(moving, str(tmp_path), "asked")
+    still = columns.format(f"parquet.`{tmp_path}/in`")
+    wanted = [
+        row.asDict()
+        for row in spark.sql(f"SELECT * FROM ({still}) MATCH AUTOMATON ({body}) WHERE k <> 'end'").collect()
+    ]
+    assert in_order(found) == in_order(wanted)
+    assert len({row["final_state"] for row in wanted}) > len(ASKED) - 3
+
+
+def test_a_field_of_a_struct_is_sparks_affair(
+    spark: SparkSession, arrive: Arrive, caplog: pytest.LogCaptureFixture
+) -> None:
+    spark.sql(f"CREATE PATTERN fielded AS ({START} ARC s -> f WHEN both.x = 1)")
+    with caplog.at_level(logging.WARNING, "sparkcep"):
+        assert spark.sql("SELECT * FROM (SELECT *, STRUCT(x) AS both FROM moving) MATCH AUTOMATON fielded").isStreaming
+    assert any("as it is now" in record.getMessage() for record in caplog.records)
