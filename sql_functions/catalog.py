@@ -18,7 +18,7 @@ from pyspark.logger import PySparkLogger
 from pyspark.sql.types import StructType
 
 from sparkcep.spec.expression import Constant, SparkFunction
-from sql_functions.expressions import expression_tree
+from sql_functions.expressions import column_trees, expression_tree
 
 Describe = Callable[[str], StructType]
 
@@ -87,6 +87,11 @@ class ClassicDescribe:
             tree = expression_tree(self.jsession, self._dataset(query).queryExecution().analyzed())
         check(tree)
         return tree
+
+    def columns(self, query: str, leaf: str) -> dict[str, Any]:
+        """All columns as trees of functions of the columns of ``leaf``, a relation below; see ``expressions.column_trees``."""
+        with quiet:
+            return column_trees(self.jsession, self._dataset(query).queryExecution().analyzed(), leaf)
 
     def streaming(self, query: str) -> bool:
         """Whether rows of the query's result come from a stream."""
