@@ -89,7 +89,9 @@ class _Reader:
         if name == "With":
             return self._with(node)
         if name == "RaiseError":  # raise_error(text): its parameters are a map of one entry
-            return SparkFunction(name, _type(node), (self.node(node.errorParms().children().apply(1)),), text="raise_error")
+            return SparkFunction(
+                name, _type(node), (self.node(node.errorParms().children().apply(1)),), text="raise_error"
+            )
         if name == "CommonExpressionRef":
             return self._common[str(node.id())]  # type: ignore[no-any-return]
         if name == "NamedLambdaVariable":

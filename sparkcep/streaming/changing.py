@@ -1,8 +1,8 @@
 """Turns of a clause whose pattern changes while its stream runs: each version answers the rows in whose lifetime they lie.
 
-Rows are kept whole, because the version of a row may not be known when it comes. In a turn, those of a version are projected to what its engine reads,
-and answered as a stream of their own, which ends where the next version begins: what it decides is what the clause answers over a table of these rows.
-(Automata change otherwise: their runs go on, see ``engines.automaton.versions``.)
+Rows are kept whole, because the version of a row may not be known when it comes. In a turn, those of a version are projected to what its engine
+reads, and answered as a stream of their own, which ends where the next version begins: what it decides is what the clause answers over a table of
+these rows. (Automata change otherwise: their runs go on, see ``engines.automaton.versions``.)
 """
 
 from __future__ import annotations

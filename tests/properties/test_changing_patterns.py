@@ -93,7 +93,7 @@ def _check(data: st.DataObject, spec: StreamSpec, table: pa.Table, *, sparse: bo
     for shift in range(4):
         for name in names:
             raw = raw.append_column(f"{name}_{shift}", pa.array(np.roll(masks[name], shift)))
-    clause = replace(spec, followed=Followed("p", "t", "i", 1))
+    clause = replace(spec, followed=Followed("p", "", "t", "i", 1))
     bucket, net, told = Bucket(), Counter[str](), [(0, LONG_AGO)]
     knows, before = data.draw(st.booleans(), label="knows"), None
     try:

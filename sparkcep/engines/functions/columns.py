@@ -1,8 +1,8 @@
 """SparkFunction trees over the columns of a table, all rows at once.
 
-In: trees whose ``AttributeReference``s name columns. Out: Arrow columns. What Polars computes as Spark does is computed by Polars; the rest row by row,
-by the closures of ``registry``. A branch that Spark would not have reached is computed, too, where that cannot fail; where it might, a ``fault`` tells
-for which rows, and if there is one, the closures decide, which reach what Spark reaches.
+In: trees whose ``AttributeReference``s name columns. Out: Arrow columns. What Polars computes as Spark does is computed by Polars; the rest row by
+row, by the closures of ``registry``. A branch that Spark would not have reached is computed, too, where that cannot fail; where it might, a ``fault``
+tells for which rows, and if there is one, the closures decide, which reach what Spark reaches.
 """
 
 from __future__ import annotations
@@ -20,19 +20,33 @@ import pyarrow.compute as pc
 from sparkcep.engines.functions.base import BITS, Refused, kind
 from sparkcep.engines.functions.registry import compile_function
 from sparkcep.engines.functions.times import DAY, internal, is_utc
-from sparkcep.spec.expression import Constant, SparkFunction, walk
+from sparkcep.errors import CepUnsupportedError
+from sparkcep.spec.expression import Constant, SparkFunction
 
 _TYPES: dict[str, Any] = {
-    **{"boolean": pl.Boolean, "string": pl.String, "tinyint": pl.Int8, "smallint": pl.Int16, "int": pl.Int32},
-    **{"bigint": pl.Int64, "float": pl.Float32, "double": pl.Float64, "date": pl.Int32, "timestamp": pl.Int64},
-    **{"timestamp_ntz": pl.Int64, "void": pl.Null},
+    "boolean": pl.Boolean,
+    "string": pl.String,
+    "tinyint": pl.Int8,
+    "smallint": pl.Int16,
+    "int": pl.Int32,
+    "bigint": pl.Int64,
+    "float": pl.Float32,
+    "double": pl.Float64,
+    "date": pl.Int32,
+    "timestamp": pl.Int64,
+    "timestamp_ntz": pl.Int64,
+    "void": pl.Null,
 }
 """Spark's types that Polars compares as Spark does, as they are computed with: dates are days, timestamps microseconds."""
 _COMPARISONS = {
-    **{"EqualTo": operator.eq, "LessThan": operator.lt, "LessThanOrEqual": operator.le},
-    **{"GreaterThan": operator.gt, "GreaterThanOrEqual": operator.ge},
+    "EqualTo": operator.eq,
+    "LessThan": operator.lt,
+    "LessThanOrEqual": operator.le,
+    "GreaterThan": operator.gt,
+    "GreaterThanOrEqual": operator.ge,
 }
 _ARITHMETIC = {"Add": operator.add, "Subtract": operator.sub, "Multiply": operator.mul}
+_CODE = "PATTERN_STREAM"
 _MARKS = ("KnownNotNull", "KnownNullable", "KnownNotContainsNull", "Source")
 
 Bounds = tuple[int, int]
@@ -72,8 +86,12 @@ def is_column(tree: Any) -> bool:
 def check_columns(trees: Iterable[Any]) -> None:
     """Raises CepUnsupportedError, without a span, for a tree that cannot be computed."""
     for tree in trees:
-        if not is_column(tree):
+        try:
             compile_function(tree, lambda leaf: lambda frame: None)
+        except CepUnsupportedError as error:
+            what, _, _ = error.message.partition(", computed from")
+            hint = "compute in a subquery of the stream what the pattern looks at"
+            raise CepUnsupportedError(f"{what} for workers alone", code=_CODE, hint=hint) from None
 
 
 @dataclass(slots=True)
@@ -93,7 +111,9 @@ class _Table:
         wide = height.hstack(frame) if names else height
         aliases = {name: f"__cep_value{i}" for i, name in enumerate(expressions)}
         columns = [one.alias(aliases[name]) for name, one in expressions.items()]
-        found = wide.lazy().with_columns(columns).select(aliases.values()).collect().to_arrow()  # constants are repeated
+        found = (
+            wide.lazy().with_columns(columns).select(aliases.values()).collect().to_arrow()
+        )  # constants are repeated
         return {name: found.column(alias) for name, alias in aliases.items()}
 
     def values(self, name: str) -> list[Any]:
@@ -304,9 +324,14 @@ def _fitted(node: SparkFunction, wide: _Vector) -> _Vector:
         return _Vector(wide.value.cast(_dtype(node.type)), wide.fault, bounds)
     if node.settings and node.settings[0] != "ANSI":
         raise Refused("an integer that may not fit")
-    beyond = ~wide.value.is_between(*(pl.lit(limit, dtype=pl.Int128) for limit in limits))
+    beyond = _beyond(wide.value, limits)
     value = wide.value.cast(_dtype(node.type), strict=False)
-    return _Vector(value, _either([wide.fault, beyond.fill_null(False)]), limits)
+    return _Vector(value, _either([wide.fault, beyond]), limits)
+
+
+def _beyond(wide: pl.Expr, limits: Bounds) -> pl.Expr:
+    low, high = (pl.lit(limit, dtype=pl.Int128) for limit in limits)
+    return (~wide.is_between(low, high)).fill_null(False)
 
 
 def _cast(node: SparkFunction, sides: list[_Vector]) -> _Vector:
@@ -335,9 +360,8 @@ def _moved(node: SparkFunction, sides: list[_Vector]) -> _Vector:
     if by_clock and abs(amount.value) >= DAY:
         raise Refused("days of a time zone")
     wide = sides[0].value.cast(pl.Int128) + pl.lit(amount.value, dtype=pl.Int128)
-    low, high = -(1 << 63), (1 << 63) - 1
-    beyond = ~wide.is_between(pl.lit(low, dtype=pl.Int128), pl.lit(high, dtype=pl.Int128))
-    return _Vector(wide.cast(pl.Int64, strict=False), _either([sides[0].fault, beyond.fill_null(False)]))
+    beyond = _beyond(wide, (-(1 << 63), (1 << 63) - 1))
+    return _Vector(wide.cast(pl.Int64, strict=False), _either([sides[0].fault, beyond]))
 
 
 def _itself(node: SparkFunction, sides: list[_Vector]) -> _Vector:
@@ -351,11 +375,12 @@ _MAKERS: dict[str, Callable[[SparkFunction, list[_Vector]], _Vector]] = {
     **dict.fromkeys(("IsNull", "IsNotNull"), _null),
     **dict.fromkeys(("And", "Or"), _logic),
     **dict.fromkeys(("TimestampAddInterval", "TimeAdd"), _moved),
-    **{"EqualNullSafe": _null_safe, "Not": _not, "In": _in, "CaseWhen": _case, "Coalesce": _coalesce, "Cast": _cast},
-    **{"If": _case, "UnixMicros": _micros},
+    "EqualNullSafe": _null_safe,
+    "Not": _not,
+    "In": _in,
+    "CaseWhen": _case,
+    "Coalesce": _coalesce,
+    "Cast": _cast,
+    "If": _case,
+    "UnixMicros": _micros,
 }
-
-
-def leaves(tree: Any) -> tuple[SparkFunction, ...]:
-    """The columns that a tree reads."""
-    return tuple(dict.fromkeys(node for node in walk(tree) if is_column(node)))

@@ -30,8 +30,8 @@ MOST_MATCHES = (1 << 31) - 1
 
 
 def compile(spec: StreamSpec, *, closing: bool = False) -> Decide:
-    """What decides the turns of ``spec``; ``closing``: one that no row will follow. Raises CepUnsupportedError for what no row before the stream's end
-    decides."""
+    """What decides the turns of ``spec``; ``closing``: one that no row will follow. Raises CepUnsupportedError for what no row before the stream's
+    end decides."""
     return decider(spec, engine.compile(row_spec(spec)), closing=closing)
 
 
