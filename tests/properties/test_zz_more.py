@@ -31,7 +31,7 @@ from tests.properties.strategies import event_cases as drawn_cases
 from tests.properties.test_row_streams import cases as row_cases
 from tests.properties.test_row_streams import dependent_cases
 
-relaxed = settings(max_examples=500, deadline=None, suppress_health_check=list(HealthCheck))
+relaxed = settings(max_examples=400, deadline=None, suppress_health_check=list(HealthCheck))
 SIGMAS = st.sampled_from([0, 0, None, 3])
 LONG_AGO = -(1 << 63)
 
