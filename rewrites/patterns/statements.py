@@ -1,8 +1,6 @@
 """CREATE, DROP, ALTER, SHOW and DESCRIBE of named patterns → the SQL that Spark gets.
 
-Each change is one INSERT of one row, run by Spark, so the table's permissions and history apply. Rewriting itself changes nothing. The state that a
-statement was based on is checked again inside the INSERT, so that if two sessions create a name at the same time, the second one fails (always, if
-the table has transactions; otherwise unless both INSERTs read before either has written: then one of the two wins, the same for all readers).
+Each change is one INSERT (``rows``). Rewriting itself changes nothing.
 """
 
 from __future__ import annotations
@@ -10,7 +8,6 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterable, Sequence
-from typing import Any
 
 from pyspark.errors import PySparkException
 
@@ -27,29 +24,24 @@ from rewrites.dialect.pattern_statements import (
 from rewrites.dialect.stored_bodies import check_body
 from rewrites.dialect.tokens import tokenize
 from rewrites.patterns.arcs import with_arcs, without_arc
-from rewrites.patterns.bindings import Binding, rebound
 from rewrites.patterns.expand import unknown
 from rewrites.patterns.followers import bindings, followers, refusal
+from rewrites.patterns.rows import insert_sql, nullable, rows_sql
 from rewrites.patterns.versions import (
-    BOUND,
-    COLUMNS,
     DROP,
     ENDED,
     PatternStore,
     Version,
     in_effect,
-    lasting,
     newest,
     planned,
 )
-from rewrites.sql.builder import quoted, string
+from rewrites.sql.builder import quoted
 from rewrites.sql.parameters import positional_name
 from sparkcep.errors import CepAnalysisError, CepError, CepUnsupportedError, Span
 
 NOTHING = "DROP TEMPORARY FUNCTION IF EXISTS `__sparkcep_nothing`"
 """A statement without effect and without columns, like the statements it replaces."""
-
-_CHANGED = "[CEP_ANALYSIS_PATTERN_CHANGED] the pattern {} was changed by another session at this moment: run the statement again"
 
 
 def statement_sql(sql: str, statement: PatternStatement, store: PatternStore, describe: Describe) -> str:
@@ -81,7 +73,7 @@ def _create(sql: str, statement: CreatePattern, store: PatternStore, describe: D
     row = (statement.name.value, "replace" if current else "create", clause, body, statement.comment)
     expected = None if statement.replace else _highest(versions)
     bound = bindings(store.following(statement.name.value), body, describe, statement.name.span) if current else ()
-    insert = _insert(store, row, expected=expected, silently=statement.if_not_exists, bound=bound)
+    insert = insert_sql(store, row, expected=expected, silently=statement.if_not_exists, bound=bound)
     return insert if store.exists else f"BEGIN\n{store.creation};\n{insert};\nEND"
 
 
@@ -92,7 +84,7 @@ def _drop(statement: DropPattern, store: PatternStore) -> str:
         for one in followers(store.following(current.pattern)):
             if one.streams:
                 raise refusal(one, "it cannot be dropped", statement.name.span)
-        return _insert(store, (current.pattern, DROP, current.clause, None, current.comment))
+        return insert_sql(store, (current.pattern, DROP, current.clause, None, current.comment))
     if statement.if_exists:
         return NOTHING
     raise unknown(statement.name, store)
@@ -116,7 +108,7 @@ def _alter(sql: str, statement: AlterPattern, store: PatternStore, describe: Des
         )
     row = (base.pattern, "alter", clause, body, base.comment)
     bound = bindings(store.following(base.pattern), body, describe, statement.argument)
-    return _insert(store, row, effective, expected=_highest(versions), bound=bound)
+    return insert_sql(store, row, effective, expected=_highest(versions), bound=bound)
 
 
 def _drop_stream(sql: str, statement: AlterPattern, store: PatternStore) -> str:
@@ -144,45 +136,6 @@ def _drop_stream(sql: str, statement: AlterPattern, store: PatternStore) -> str:
         for one, stream in found
     ]
     return rows_sql(store.table, rows)
-
-
-def follow_sql(binding: Binding, store: PatternStore, describe: Describe) -> str | None:
-    """The INSERT of the versions that a stream may meet, bound for it; None: the table has them. ``binding``: that of the version in effect."""
-    versions, moment = store.versions(binding.pattern)
-    current = in_effect(versions, moment)
-    known = {one.binding.interface: one.numbers for one in followers(store.following(binding.pattern))}
-    missing = [one for one in lasting(versions) if one.version not in known.get(binding.interface, frozenset())]
-    rows = [_bound_row(one, binding if one == current else _rebound(binding, one, describe)) for one in missing]
-    return rows_sql(store.table, rows) if rows else None
-
-
-def _rebound(binding: Binding, version: Version, describe: Describe) -> Binding:
-    """Another version for the same stream; an error in it names it."""
-    try:
-        return rebound(binding, version.body, describe)
-    except CepError as error:
-        raise CepAnalysisError(
-            f"the stream cannot follow version {version.version} of the pattern {version.pattern}: {error.message}",
-            code="PATTERN_STREAM",
-            hint=error.hint or "CREATE OR REPLACE PATTERN makes a new beginning; SET sparkcep.stream.patterns = fixed",
-        ) from None
-
-
-def _bound_row(version: Version, binding: Binding) -> tuple[Any, ...]:
-    return version.pattern, version.version, BOUND, version.clause, binding.body, binding.interface, version.effective
-
-
-def rows_sql(table: str, rows: Iterable[tuple[Any, ...]]) -> str:
-    """The INSERT of rows: pattern, version, change, clause, body, comment, and from when on in microseconds (or nothing)."""
-    columns = ", ".join(quoted(name) for name, _, _ in COLUMNS)
-    values = []
-    for pattern, version, change, clause, body, comment, *rest in rows:
-        effective = f"TIMESTAMP_MICROS({rest[0]})" if rest and rest[0] is not None else "CAST(NULL AS TIMESTAMP)"
-        texts = ", ".join(map(string, (change, clause, body, comment)))
-        values.append(
-            f"({string(pattern)}, CAST({version} AS BIGINT), {texts}, {effective}, CURRENT_TIMESTAMP(), CURRENT_USER())"
-        )
-    return f"INSERT INTO {table} ({columns}) VALUES {', '.join(values)}"
 
 
 def _versions_at(
@@ -247,47 +200,6 @@ def _highest(versions: Iterable[Version]) -> int:
     return max((version.version for version in versions), default=0)
 
 
-def _insert(
-    store: PatternStore,
-    row: tuple[str, str, ClauseKind, str | None, str | None],
-    effective: str | None = None,
-    *,
-    expected: int | None = None,
-    silently: bool = False,
-    bound: Sequence[Binding] = (),
-) -> str:
-    """The INSERT of a row, and with it of the same version ``bound`` for streams.
-
-    ``expected``: the highest version that the statement was decided on; where it is another now, that is an error (``silently``: no row).
-    """
-    pattern, change, clause, body, comment = row
-    highest = "COALESCE(MAX(version), 0)"
-    version = f"{highest} + 1"
-    if expected is not None and not silently:
-        version = (
-            f"IF({highest} = {expected}, {version}, CAST(RAISE_ERROR({string(_CHANGED.format(pattern))}) AS BIGINT))"
-        )
-    values = [
-        string(pattern),
-        version,
-        *map(_nullable, (change, clause, body, comment)),
-        effective or "CAST(NULL AS TIMESTAMP)",
-    ]
-    columns = ", ".join(quoted(name) for name, _, _ in COLUMNS)
-    having = f"\nHAVING {highest} = {expected}" if silently else ""
-    query = (
-        f"SELECT {', '.join([*values, 'CURRENT_TIMESTAMP()', 'CURRENT_USER()'])}\n"
-        f"FROM {store.table} WHERE LOWER(pattern) = {string(pattern.lower())}{having}"
-    )
-    if bound:
-        told = [(change, body, comment), *((BOUND, one.body, one.interface) for one in bound)]
-        structs = ", ".join(f"STRUCT({', '.join(map(_nullable, row))})" for row in told)
-        own = {"change": "one.col1", "body": "one.col2", "comment": "one.col3"}
-        shown = ", ".join(own.get(name, quoted(name)) for name, _, _ in COLUMNS)
-        query = f"SELECT {shown}\nFROM ({query}) AS told ({columns}) LATERAL VIEW EXPLODE(ARRAY({structs})) AS one"
-    return f"INSERT INTO {store.table} ({columns})\n{query}"
-
-
 def _show(statement: ShowPatterns, store: PatternStore) -> str:
     versions, moment = store.versions()
     names = sorted({version.pattern.lower() for version in versions})
@@ -340,12 +252,8 @@ def _glob(like: str) -> re.Pattern[str]:
 def _rows(name: str, columns: tuple[str, ...], rows: Sequence[tuple[str | None, ...]]) -> str:
     """A query whose rows are these texts."""
     named = ", ".join(quoted(column) for column in columns)
-    values = ", ".join(f"({', '.join(map(_nullable, row))})" for row in rows or [(None,) * len(columns)])
+    values = ", ".join(f"({', '.join(map(nullable, row))})" for row in rows or [(None,) * len(columns)])
     return f"SELECT * FROM VALUES {values} AS {quoted(name)}({named}){'' if rows else ' WHERE FALSE'}"
-
-
-def _nullable(text: str | None) -> str:
-    return "CAST(NULL AS STRING)" if text is None else string(text)
 
 
 def _timestamp(sql: str, span: Span) -> str:

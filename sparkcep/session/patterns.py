@@ -21,7 +21,7 @@ from rewrites.bind.relation import Describe
 from rewrites.dialect.tokens import tokenize
 from rewrites.patterns import Version
 from rewrites.patterns.bindings import Binding
-from rewrites.patterns.statements import follow_sql
+from rewrites.patterns.rows import follow_sql
 from rewrites.patterns.versions import COLUMNS, FOLLOWING, of_pattern
 from rewrites.sql.builder import quoted, string
 from sparkcep.errors import CepAnalysisError, CepDataError

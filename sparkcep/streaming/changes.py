@@ -16,7 +16,7 @@ from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 
 from rewrites.bind.relation import spark_message
-from rewrites.patterns.statements import rows_sql
+from rewrites.patterns.rows import rows_sql
 from rewrites.patterns.versions import BOUND, ENDED, STARTED
 from rewrites.sql.builder import string
 from sparkcep.errors import CepAnalysisError

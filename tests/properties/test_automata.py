@@ -33,7 +33,7 @@ def test_engine_equals_reference(automaton: Automaton, partitions: list[list[dic
         return
     expected = answers(automaton, partitions)
     if expected is None:
-        with pytest.raises((CepLimitError, CepDataError), match="CEP_LIMIT_EPSILON|CEP_DATA_OVERFLOW"):
+        with pytest.raises((CepLimitError, CepDataError), match=r"CEP_LIMIT_EPSILON|CEP_DATA_OVERFLOW"):
             found(automaton, partitions)  # what is doubled without end overflows before the limit is reached
         return
     actual = found(automaton, partitions)

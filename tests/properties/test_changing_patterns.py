@@ -133,7 +133,7 @@ def _answers(spec: StreamSpec, raw: pa.Table, told: list[tuple[int, int]], versi
         for name in spec.masks:
             rows = rows.append_column(name, rows.column(f"{name}_{shift}"))
         if rows.num_rows:
-            closing = isinstance(spec.of, RowPatternSpec) and end <= EVER
+            closing = isinstance(spec.of, RowPatternSpec) and end < EVER
             turn = fold.step(spec, stream.compile(spec, closing=closing), Bucket(), [rows], EVER)
             found.update(line for line, _ in signed_lines(turn.found))
     return found
