@@ -26,6 +26,7 @@ from rewrites.bind.slow_event_conditions import slow_event_condition
 from rewrites.dialect import span_of
 from rewrites.dialect.clause import Expr
 from rewrites.sql.source import Source
+from rewrites.sql.transport import carried
 from sparkcep.errors import CepAnalysisError, CepUnsupportedError
 from sparkcep.spec import expression as ir
 
@@ -113,7 +114,11 @@ class ConditionTranslator(OperandBuilder):
         return Operand(result_type, source=ir.AggregateOf(total.function, total.variable, column, total.prefix))
 
     def _column(self, variable: str, text: str) -> str:
-        return self.columns.name(f"CASE WHEN {self.guards[variable]} THEN {text} END")
+        """The column with the value of ``text``: the input's own, which cannot fail and serves all variables, or one of the variable's events."""
+        own = self.relation.plain_column(text)
+        if own is not None and carried(self.relation.schema[own].dataType) == self.relation.schema[own].dataType:
+            return own
+        return self.columns.name(guarded(text, self.guards[variable]))
 
     def _emit(self, operand: Operand, some: Seat) -> ir.Expression:
         """The operand as data; constants become a column of the events at ``some`` seat of the condition."""
@@ -124,6 +129,11 @@ class ConditionTranslator(OperandBuilder):
         variable, place = cast(Seat, operand.at or some)
         column = self._column(variable, operand.text)
         return ir.ColumnOf(variable, column) if place is None else ir.ElementOf(variable, column, place)
+
+
+def guarded(text: str, test: str) -> str:
+    """``text`` in the events that a variable can take, NULL in others, on which it may fail."""
+    return f"CASE WHEN {test} THEN {text} END"
 
 
 Seat = tuple[str, ir.Place | None]

@@ -99,6 +99,11 @@ class Relation:
         """The input column that a name refers to (in Spark's spelling), or None."""
         return next((field.name for field in self.schema if field.name.lower() == name.lower()), None)
 
+    def plain_column(self, text: str) -> str | None:
+        """The input column that SQL is, quoted or not; None if it is more than that."""
+        quotes = len(text) > 2 and text[0] == text[-1] == "`"
+        return self.column(text[1:-1].replace("``", "`") if quotes else text)
+
     def require(self, name: Name) -> str:
         """The input column that a name refers to; an error with a suggestion if there is none."""
         column = self.column(name.value)
