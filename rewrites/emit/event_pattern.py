@@ -35,7 +35,7 @@ from rewrites.emit.classes import by_class, of_class
 from rewrites.emit.flat_events import always_taken, flat_columns, structs
 from rewrites.emit.masks import ROW_NUMBER, checked, mask_columns
 from rewrites.emit.neighbours import APART, Line, is_contiguous, neighbours
-from rewrites.emit.shards import OWN, offered, own, partitioning, sharded
+from rewrites.emit.shards import OWN, in_line, offered, own, partitioning, sharded
 from rewrites.rules.prune_fields import Shown
 from rewrites.rules.time_shards import Shards
 from rewrites.sql.builder import match_call, named, over, quoted, raw, select, text_of
@@ -77,6 +77,7 @@ def event_pattern_spec(bound: BoundEventPattern, shown: Shown, shards: Shards | 
         matches=bound.matches,
         partition=tuple(_key_column(bound, i) for i in range(len(bound.keys))),
         text=bound.text,
+        line=shards is not None and shards.line,
     )
 
 
@@ -126,7 +127,11 @@ def engine_input(
     """The rows that an engine reads: the columns ``names`` and the masks, partition after partition, in order. With ``shards``, each partition is
     restricted to what one shard of the timeline needs. ``every_event``: include events that take no part in a match, and add MOMENT.
     """
-    events = _windowed(bound, event_rows(bound, keep_null_time, every_event), shards, every_event)
+    events = event_rows(bound, keep_null_time, every_event)
+    if shards is not None and shards.line:
+        masks = [name for _, name in _masks(bound)]
+        return in_line(_taking_part(bound, events), read(bound, names), masks, TIME, shards)
+    events = _windowed(bound, events, shards, every_event)
     columns = [own() if name == OWN else column for name, column in zip(names, read(bound, names), strict=True)]
     marked = len(bound.variables) + 1 if is_contiguous(bound) else None
     columns += [named(_mask_with_start(name, i, shards, marked), name) for i, (_, name) in enumerate(_masks(bound))]
@@ -213,7 +218,7 @@ def _windowed(
         strict = bound.strategy == "strict_contiguity"
         return neighbours(events, Line(partition, order, rank, any_bit, strict, attributes))
     if not _counts_events(bound):
-        taking_part = select([exp.Star()], events).where(raw(any_bit))
+        taking_part = _taking_part(bound, events)
         for key in inferred:
             taking_part = taking_part.where(raw(f"{key} IS NOT NULL"))
         if shards is not None:
@@ -221,6 +226,11 @@ def _windowed(
         return select([exp.Star(), *([rank] if ranks(bound) else []), row_number], taking_part)
     ranked = select([exp.Star(), rank], events)
     return select([exp.Star(), row_number], select([exp.Star()], ranked).where(raw(any_bit)))
+
+
+def _taking_part(bound: BoundEventPattern, events: exp.Select) -> exp.Select:
+    """The events that some variable can take."""
+    return select([exp.Star()], events).where(raw(" OR ".join(f"{quoted(name)} <> 0" for _, name in _masks(bound))))
 
 
 def ranks(bound: BoundEventPattern, every_event: bool = False) -> list[str]:

@@ -72,6 +72,8 @@ class Shards:
     leaders: tuple[int, ...] | None
     text: str
     tasks: int | None = None
+    line: bool = False
+    """Each task reads its shards as one line, in the order of time: shards of a task are a window apart, so no match spans two."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,20 +113,39 @@ def _shards(bound: BoundEventPattern, evaluation: Evaluation, place: Span) -> Sh
         raise _NotCut("WITHIN is not the same length for all events")
     whole = not _is_double(bound)
     room = _room(bound)
+    tasks = None if room is None or bound.keys or bound.equivalences or bound.inferred else room.tasks
+    back = _looks_back(bound.pattern)
+    line = tasks is not None and tasks > 1 and _is_line(bound)
+    least = _least(window, whole, back, line)
     if evaluation.shard_length is None and room is not None and room.twice:
-        length, text = _measured_length(bound, window, whole, room)
+        length, text = _measured_length(bound, window, whole, room, least)
     else:
-        length, text = _length(bound, window, whole, evaluation.shard_length, place)
+        length, text = _length(bound, window, whole, evaluation.shard_length, place, least)
     leaders = _leaders(bound.pattern)
     return Shards(
         length=length,
         window=window,
         whole=whole,
-        back=_looks_back(bound.pattern),
+        back=back,
         leaders=None if leaders is None else tuple(sorted(bound.variables.index(name) for name in leaders)),
         text=text,
-        tasks=None if room is None or bound.keys or bound.equivalences or bound.inferred else room.tasks,
+        tasks=tasks,
+        line=line,
     )
+
+
+def _is_line(bound: BoundEventPattern) -> bool:
+    """Whether the events' times, BIGINTs to which the same W is added, are all that orders them."""
+    assert bound.window is not None
+    amount = bound.window.amount
+    return amount is not None and amount < LONGEST and len(bound.order) == 1
+
+
+def _least(window: str, whole: bool, back: bool, line: bool) -> str:
+    """The shortest shard. In a line, the shards of a task, with the copies of events around them, are one window apart."""
+    if not whole:
+        return f"2D * {window}"  # see ``emit.shards``
+    return f"{3 if back else 2}L * ({window})" if line else window
 
 
 def _room(bound: BoundEventPattern) -> _Room | None:
@@ -146,19 +167,19 @@ def _times(bound: BoundEventPattern, columns: list[str]) -> str:
     return f"SELECT {', '.join(columns)} FROM {bound.relation.text}\n{where}"
 
 
-def _measured_length(bound: BoundEventPattern, window: str, whole: bool, room: _Room) -> tuple[str, str]:
+def _measured_length(bound: BoundEventPattern, window: str, whole: bool, room: _Room, least: str) -> tuple[str, str]:
     """The length computed, in the statement itself, from the span of the timeline and the number of its events.
 
     ``SHARDS_TO_A_TASK`` shards per task, more if these would have too many events; at least ``WINDOWS`` windows, unless that feeds fewer tasks than
-    there are cores; at least one window (two in DOUBLE). GREATEST and LEAST skip NULL: without any times, or with times too far apart for BIGINT, a
+    there are cores; ``least`` at least. GREATEST and LEAST skip NULL: without any times, or with times too far apart for BIGINT, a
     shard is ``WINDOWS`` windows.
     """
     assert bound.window is not None
-    static, _ = _length(bound, window, whole, None, Span(0, 0))
+    static, _ = _length(bound, window, whole, None, Span(0, 0), least)
     shards = SHARDS_TO_A_TASK * room.tasks if room.tasks > 1 else 1
     count = f"GREATEST({shards}L, COUNT(*) DIV {MOST_EVENTS}L)"
     span = f"TRY_SUBTRACT(MAX({bound.window.time}), MIN({bound.window.time}))"
-    divided, more, least = ("DIV", " + 1L", window) if whole else ("/", "", f"2D * {window}")
+    divided, more = ("DIV", " + 1L") if whole else ("/", "")
     chosen = f"GREATEST({least}, LEAST({static}, {span} {divided} {room.cores}L{more}), {span} {divided} {count}{more})"
     text = f"1/{shards} of the time line (or {WINDOWS} × WITHIN, where that feeds {room.cores} cores; or WITHIN)"
     return f"({_times(bound, [chosen])})", text
@@ -189,13 +210,14 @@ def _constant(bound: BoundEventPattern, length: str, length_type: DataType | Non
     return None
 
 
-def _length(bound: BoundEventPattern, window: str, whole: bool, wanted: str | None, place: Span) -> tuple[str, str]:
-    """The length of shards as SQL and for EXPLAIN. In DOUBLE it is at least two windows: see ``emit.shards``."""
+def _length(
+    bound: BoundEventPattern, window: str, whole: bool, wanted: str | None, place: Span, least: str
+) -> tuple[str, str]:
+    """The length of shards as SQL and for EXPLAIN."""
     if wanted is None:
         auto = f"CASE WHEN {window} < {LONGEST}L THEN {WINDOWS}L * ({window}) ELSE {window} END"
         return auto if whole else f"{WINDOWS}D * {window}", f"{WINDOWS} × WITHIN"
     own = _wanted(bound, wanted, place)
-    least = window if whole else f"2D * {window}"
     return f"GREATEST({own}, {least})", f"{wanted}, at least WITHIN"
 
 

@@ -109,3 +109,4 @@ class AggregateSpec:
     emit: str | None = None
     classes: str | None = None
     neighbours: tuple[Predicate, ...] = ()
+    line: bool = False

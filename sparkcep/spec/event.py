@@ -120,6 +120,8 @@ class EventPatternSpec:
 
     ``schema`` is the output as Spark's StructType JSON, in the order of ``outputs``. ``text`` is the pattern as the user
     wrote it. ``max_partial_matches``: a run that creates more fails (None: the engine's own limit).
+    ``line``: the rows of a task are in the order of ``within.time``, and no bit 0 is set: a partition may begin wherever time has moved on by
+    ``within.length``, which no match spans.
     ``statistics``: (variable, relative frequency) given by the user; if they cover a branch, they replace the counts in the choice of the order.
     """
 
@@ -139,3 +141,4 @@ class EventPatternSpec:
     max_partial_matches: int | None = None
     negation: Negation = "auto"
     statistics: tuple[tuple[str, float], ...] = ()
+    line: bool = False
