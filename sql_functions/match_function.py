@@ -17,8 +17,8 @@ os.environ.setdefault("POLARS_MAX_THREADS", os.environ.get("SPARK_TASK_CPUS", "1
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from sparkcep.engines.derived import last_gap, sent_time
 from sparkcep.engines.engine import Run, evaluation
-from sparkcep.engines.ranks import last_gap
 from sparkcep.errors import CepError
 from sparkcep.spec import (
     AggregateSpec,
@@ -74,7 +74,7 @@ class MatchTableFunction:
             return _last_partition_start(batch.column(spec.masks[0]))
         assert isinstance(spec.within, WithinTime)
         whole = self._open_rows + batch.num_rows >= MIN_ROWS
-        return last_gap(batch.column(spec.within.time), spec.within.length) if whole else None
+        return last_gap(batch.column(sent_time(spec)), spec.within.length) if whole else None
 
     def _keep_open(self, batch: pa.RecordBatch) -> None:
         self._open.append(batch)

@@ -24,7 +24,7 @@ from pyspark.sql.types import (
 )
 from sqlglot import exp
 
-from rewrites.bind.event_pattern import BoundEventPattern, type_in
+from rewrites.bind.event_pattern import BoundEventPattern, read_by, type_in
 from rewrites.bind.match_aggregates import EMIT_TIME
 from rewrites.bind.names import Variables, reference
 from rewrites.bind.relation import HIDDEN
@@ -52,7 +52,6 @@ from sparkcep.spec.event import (
     WithinEvents,
     WithinTime,
 )
-from sparkcep.spec.expression import terms
 from sparkcep.spec.row import MASK_BITS
 
 RANK = "__cep_rank"
@@ -64,6 +63,7 @@ EVENT_TIME = "__cep_o0"
 def event_pattern_spec(bound: BoundEventPattern, shown: Shown, shards: Shards | None = None) -> EventPatternSpec:
     """The MatchSpec of a bound clause."""
     outputs = outputs_of(bound, shown, shards)
+    sent = [column for output, _ in outputs for column in _read_by(output)]
     return EventPatternSpec(
         variables=bound.variables,
         pattern=bound.pattern,
@@ -78,6 +78,8 @@ def event_pattern_spec(bound: BoundEventPattern, shown: Shown, shards: Shards | 
         partition=tuple(_key_column(bound, i) for i in range(len(bound.keys))),
         text=bound.text,
         line=shards is not None and shards.line,
+        time_of=_time_of(bound, sent),
+        sums=bound.sums,
     )
 
 
@@ -130,7 +132,8 @@ def engine_input(
     events = event_rows(bound, keep_null_time, every_event)
     if shards is not None and shards.line:
         masks = [name for _, name in _masks(bound)]
-        return in_line(_taking_part(bound, events), read(bound, names), masks, TIME, shards)
+        times = TIME, TIME if TIME in names else bound.time_column or EVENT_TIME
+        return in_line(_taking_part(bound, events), read(bound, names), masks, times, shards)
     events = _windowed(bound, events, shards, every_event)
     columns = [own() if name == OWN else column for name, column in zip(names, read(bound, names), strict=True)]
     marked = len(bound.variables) + 1 if is_contiguous(bound) else None
@@ -320,15 +323,25 @@ def needed(bound: BoundEventPattern, spec: EventPatternSpec) -> list[str]:
     """The columns that the engine reads, except the masks."""
     columns = [*ranks(bound), *spec.partition]
     if isinstance(spec.within, WithinTime):
-        columns += spec.within.columns
-    columns += [term.column for predicate in bound.conditions for term in terms(predicate.condition) if term.column]
-    for output in spec.outputs:
-        source = output.source
-        if isinstance(source, EventStruct | BufferStruct):
-            columns += [column for _, column in source.fields]
-        else:
-            columns.append(source.column)
+        columns += spec.within.columns if spec.time_of is None else [spec.time_of]
+    made = {one.name: one.column for one in spec.sums}
+    columns += [made.get(column, column) for column in read_by(bound.conditions)]
+    columns += [column for output in spec.outputs for column in _read_by(output)]
     return list(dict.fromkeys(columns))
+
+
+def _read_by(output: Output) -> list[str]:
+    source = output.source
+    return (
+        [column for _, column in source.fields] if isinstance(source, EventStruct | BufferStruct) else [source.column]
+    )
+
+
+def _time_of(bound: BoundEventPattern, sent: Sequence[str]) -> str | None:
+    """The column that the time is read from, if it is sent in any case and has the time's numbers."""
+    column = bound.time_column or EVENT_TIME
+    whole = bound.window is not None and bound.window.amount is not None
+    return column if whole and column in sent and not bound.relation.streaming else None
 
 
 def over_matches(node: exp.Expression, bound: BoundEventPattern, source: Source) -> str:

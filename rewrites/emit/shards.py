@@ -41,9 +41,13 @@ def sharded(events: exp.Select, time: str, masks: list[str], shards: Shards) -> 
 
 
 def in_line(
-    events: exp.Select, columns: list[exp.Expression], masks: list[str], time: str, shards: Shards
+    events: exp.Select, columns: list[exp.Expression], masks: list[str], times: tuple[str, str], shards: Shards
 ) -> exp.Select:
-    """``columns`` and ``masks`` of ``events`` in tasks, ordered by ``time``: one line a task. Only what the engine reads is shuffled."""
+    """``columns`` and ``masks`` of ``events`` in tasks, each in the order of time. Only what the engine reads is shuffled.
+
+    ``times``: the column with the time, and the one of ``columns`` with the same order.
+    """
+    time, ascending = times
     lengths = select([exp.Star(), named(shards.length, _LENGTH)], events)
     home = select([exp.Star(), named(_home(quoted(time), shards), HOME)], lengths)
     sent = select([exp.Star(), named(f"EXPLODE({_steps(time, masks, shards)})", _STEP)], home)
@@ -53,7 +57,7 @@ def in_line(
     offers = [named(offered(name, i, shards), name) for i, name in enumerate(masks)]
     spread = _spread(placed, shards.tasks, [*read, *offers]) if shards.tasks is not None else placed
     names = [exp.column(column.alias_or_name, quoted=True) for column in (*read, *offers)]
-    return select(names, spread).sort_by(raw(quoted(time)))
+    return select(names, spread).sort_by(raw(quoted(ascending)))
 
 
 def _steps(time: str, masks: list[str], shards: Shards) -> str:
