@@ -73,7 +73,7 @@ class MatchTableFunction:
         if not isinstance(spec, EventPatternSpec | AggregateSpec) or not spec.line:
             return _last_partition_start(batch.column(spec.masks[0]))
         assert isinstance(spec.within, WithinTime)
-        whole = self._open_rows + batch.num_rows >= MIN_ROWS
+        whole = not spec.unordered and self._open_rows + batch.num_rows >= MIN_ROWS
         return last_gap(batch.column(sent_time(spec)), spec.within.length) if whole else None
 
     def _keep_open(self, batch: pa.RecordBatch) -> None:

@@ -78,6 +78,7 @@ def event_pattern_spec(bound: BoundEventPattern, shown: Shown, shards: Shards | 
         partition=tuple(_key_column(bound, i) for i in range(len(bound.keys))),
         text=bound.text,
         line=shards is not None and shards.line,
+        unordered=shards is not None and shards.unordered,
         time_of=_time_of(bound, sent),
         sums=bound.sums,
     )

@@ -43,7 +43,7 @@ def sharded(events: exp.Select, time: str, masks: list[str], shards: Shards) -> 
 def in_line(
     events: exp.Select, columns: list[exp.Expression], masks: list[str], times: tuple[str, str], shards: Shards
 ) -> exp.Select:
-    """``columns`` and ``masks`` of ``events`` in tasks, each in the order of time. Only what the engine reads is shuffled.
+    """``columns`` and ``masks`` of ``events`` in tasks, each in the order of time (or unordered). Only what the engine reads is shuffled.
 
     ``times``: the column with the time, and the one of ``columns`` with the same order.
     """
@@ -57,7 +57,8 @@ def in_line(
     offers = [named(offered(name, i, shards), name) for i, name in enumerate(masks)]
     spread = _spread(placed, shards.tasks, [*read, *offers]) if shards.tasks is not None else placed
     names = [exp.column(column.alias_or_name, quoted=True) for column in (*read, *offers)]
-    return select(names, spread).sort_by(raw(quoted(ascending)))
+    line = select(names, spread)
+    return line if shards.unordered else line.sort_by(raw(quoted(ascending)))
 
 
 def _steps(time: str, masks: list[str], shards: Shards) -> str:

@@ -114,7 +114,8 @@ def partials_query(part: EmittedClause, partials: Partials, session: PushdownSes
     spec = aggregate_spec(part.bound, part.spec, partials.sources)
     kept_together = part.shards is None or part.shards.leaders is None or spec.emit is not None
     shards = None if kept_together else part.shards
-    spec = replace(spec, line=shards is not None and shards.line)
+    if shards is not None:
+        spec = replace(spec, line=shards.line, unordered=shards.unordered)
     try:
         session.check(spec)
     except CepError as error:

@@ -110,3 +110,4 @@ class AggregateSpec:
     classes: str | None = None
     neighbours: tuple[Predicate, ...] = ()
     line: bool = False
+    unordered: bool = False
