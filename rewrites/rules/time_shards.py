@@ -10,6 +10,8 @@ ever built. Otherwise (AND, a leading closure) foreign matches are built, and dr
 The shard length does not affect the answer. If the input is cheap to read twice (a Parquet file, say), the statement itself measures, when it runs,
 the span of the timeline and the number of its events: long shards duplicate few events, short ones feed many tasks. Otherwise a shard is ``WINDOWS``
 windows long.
+
+Where nothing but the time orders the events, a task reads its shards as one line in the order of time: they are apart, as tasks get shards in turn.
 """
 
 from __future__ import annotations
@@ -123,7 +125,7 @@ def _shards(bound: BoundEventPattern, evaluation: Evaluation, place: Span) -> Sh
     tasks = None if room is None or bound.keys or bound.equivalences or bound.inferred else room.tasks
     back = _looks_back(bound.pattern)
     line = tasks is not None and tasks > 1 and _is_line(bound)
-    least = _least(window, whole, back, line)
+    least = _least(window, whole, 1 if not line else 3 if back else 2)
     if evaluation.shard_length is None and room is not None and room.twice:
         length, text = _measured_length(bound, window, whole, room, least)
     else:
@@ -149,11 +151,13 @@ def _is_line(bound: BoundEventPattern) -> bool:
     return amount is not None and amount < LONGEST and len(bound.order) == 1
 
 
-def _least(window: str, whole: bool, back: bool, line: bool) -> str:
-    """The shortest shard. In a line, the shards of a task, with the copies of events around them, are one window apart."""
+def _least(window: str, whole: bool, windows: int) -> tuple[str, str]:
+    """The shortest shard, as SQL and for EXPLAIN. In a line the shards of a task, with the events that others lend them, are a window apart: they
+    are two windows long, or three if they also get the events before them. In DOUBLE two windows: see ``emit.shards``.
+    """
     if not whole:
-        return f"2D * {window}"  # see ``emit.shards``
-    return f"{3 if back else 2}L * ({window})" if line else window
+        return f"2D * {window}", "WITHIN"
+    return (window, "WITHIN") if windows == 1 else (f"{windows}L * ({window})", f"{windows} × WITHIN")
 
 
 def _room(bound: BoundEventPattern) -> _Room | None:
@@ -176,7 +180,9 @@ def _times(bound: BoundEventPattern, columns: list[str]) -> str:
     return f"SELECT {', '.join(columns)} FROM {bound.relation.text}\n{where}"
 
 
-def _measured_length(bound: BoundEventPattern, window: str, whole: bool, room: _Room, least: str) -> tuple[str, str]:
+def _measured_length(
+    bound: BoundEventPattern, window: str, whole: bool, room: _Room, least: tuple[str, str]
+) -> tuple[str, str]:
     """The length computed, in the statement itself, from the span of the timeline and the number of its events.
 
     ``SHARDS_TO_A_TASK`` shards per task, more if these would have too many events; at least ``WINDOWS`` windows, unless that feeds fewer tasks than
@@ -189,8 +195,10 @@ def _measured_length(bound: BoundEventPattern, window: str, whole: bool, room: _
     count = f"GREATEST({shards}L, COUNT(*) DIV {MOST_EVENTS}L)"
     span = f"TRY_SUBTRACT(MAX({bound.window.time}), MIN({bound.window.time}))"
     divided, more = ("DIV", " + 1L") if whole else ("/", "")
-    chosen = f"GREATEST({least}, LEAST({static}, {span} {divided} {room.cores}L{more}), {span} {divided} {count}{more})"
-    text = f"1/{shards} of the time line (or {WINDOWS} × WITHIN, where that feeds {room.cores} cores; or WITHIN)"
+    chosen = (
+        f"GREATEST({least[0]}, LEAST({static}, {span} {divided} {room.cores}L{more}), {span} {divided} {count}{more})"
+    )
+    text = f"1/{shards} of the time line (or {WINDOWS} × WITHIN, where that feeds {room.cores} cores; or {least[1]})"
     return f"({_times(bound, [chosen])})", text
 
 
@@ -220,14 +228,14 @@ def _constant(bound: BoundEventPattern, length: str, length_type: DataType | Non
 
 
 def _length(
-    bound: BoundEventPattern, window: str, whole: bool, wanted: str | None, place: Span, least: str
+    bound: BoundEventPattern, window: str, whole: bool, wanted: str | None, place: Span, least: tuple[str, str]
 ) -> tuple[str, str]:
     """The length of shards as SQL and for EXPLAIN."""
     if wanted is None:
         auto = f"CASE WHEN {window} < {LONGEST}L THEN {WINDOWS}L * ({window}) ELSE {window} END"
         return auto if whole else f"{WINDOWS}D * {window}", f"{WINDOWS} × WITHIN"
     own = _wanted(bound, wanted, place)
-    return f"GREATEST({own}, {least})", f"{wanted}, at least WITHIN"
+    return f"GREATEST({own}, {least[0]})", f"{wanted}, at least {least[1]}"
 
 
 def _wanted(bound: BoundEventPattern, wanted: str, place: Span) -> str:
