@@ -17,9 +17,19 @@ os.environ.setdefault("POLARS_MAX_THREADS", os.environ.get("SPARK_TASK_CPUS", "1
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from sparkcep.engines.derived import last_gap, sent_time
 from sparkcep.engines.engine import Run, evaluation
 from sparkcep.errors import CepError
-from sparkcep.spec import AnalyzeSpec, AutomatonSpec, MatchSpec, RowPatternSpec, from_json
+from sparkcep.spec import (
+    AggregateSpec,
+    AnalyzeSpec,
+    AutomatonSpec,
+    EventPatternSpec,
+    MatchSpec,
+    RowPatternSpec,
+    from_json,
+)
+from sparkcep.spec.event import WithinTime
 from sql_functions.worker import answer_at_once, settle
 
 MIN_ROWS = 1 << 16
@@ -36,16 +46,17 @@ class MatchTableFunction:
         self._spec, self._run = _evaluation(self.spec_json)
         self._waiting: list[pa.RecordBatch] = []
         self._open: list[pa.RecordBatch] = []
-        self._waiting_rows = 0
+        self._waiting_rows = self._open_rows = 0
 
     def eval(self, batch: pa.RecordBatch) -> Iterator[pa.Table]:
         """Process one batch of the task's input; yields the matches of partitions that are now complete."""
-        border = _last_partition_start(batch.column(self._spec.masks[0]))
+        border = self._last_partition_start(batch)
         if border is None:
-            self._open.append(batch)
+            self._keep_open(batch)
             return
         self._wait(*self._open, batch.slice(0, border))
-        self._open = [batch.slice(border)]
+        self._open, self._open_rows = [], 0
+        self._keep_open(batch.slice(border))
         if self._waiting_rows >= MIN_ROWS:
             yield from self._drain()
 
@@ -55,6 +66,19 @@ class MatchTableFunction:
         self._open = []
         yield from self._drain()
         settle()
+
+    def _last_partition_start(self, batch: pa.RecordBatch) -> int | None:
+        """The last row of ``batch`` before which all partitions are complete."""
+        spec = self._spec
+        if not isinstance(spec, EventPatternSpec | AggregateSpec) or not spec.line:
+            return _last_partition_start(batch.column(spec.masks[0]))
+        assert isinstance(spec.within, WithinTime)
+        whole = not spec.unordered and self._open_rows + batch.num_rows >= MIN_ROWS
+        return last_gap(batch.column(sent_time(spec)), spec.within.length) if whole else None
+
+    def _keep_open(self, batch: pa.RecordBatch) -> None:
+        self._open.append(batch)
+        self._open_rows += batch.num_rows
 
     def _wait(self, *batches: pa.RecordBatch) -> None:
         self._waiting.extend(batch for batch in batches if batch.num_rows)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
 from pyspark.sql.types import BooleanType, DataType
@@ -23,6 +23,7 @@ from rewrites.sql.source import Source
 from sparkcep.errors import CepAnalysisError, Span
 from sparkcep.pattern import event as pattern
 from sparkcep.spec import event
+from sparkcep.spec.expression import terms
 
 DEFAULT_TYPE_COLUMNS = ("event_type", "type")
 
@@ -42,7 +43,8 @@ class BoundEventPattern:
     ``order``: (SQL, direction) of each item.
     ``tests``: for each variable the SQL condition on its candidate events (None: any event). ``test_steps``: the same step by step, as (what is
     tested, SQL of this and all previous steps). ``equivalences``: further partitioning columns beside ``keys``. ``columns``: SQL text → name of the
-    columns that engine conditions read. ``inferred``: partitionings found by a rule. ``residual``: conjuncts that Spark applies to the matches.
+    columns that engine conditions read beside the input's; ``sums``: those that the engine makes itself. ``inferred``: partitionings found by a rule.
+    ``residual``: conjuncts that Spark applies to the matches.
     ``types``: the event types of the pattern; empty if ANY takes all.
     ``measures``: aggregates over the matches, if wanted instead of the matches; ``emit_changes``: a row each time they change. ``key_filters``:
     filters on partitions, found by a rule.
@@ -63,6 +65,7 @@ class BoundEventPattern:
     type_column: str | None
     types: tuple[str, ...]
     columns: dict[str, str]
+    sums: tuple[event.Sum, ...]
     conditions: tuple[event.Predicate, ...]
     residual: tuple[Expr, ...]
     window: Window | None
@@ -95,8 +98,8 @@ def bind_event_pattern(clause: MatchPatternClause, relation: Relation, source: S
     where.require_known()
     steps = {element.variable: where.test_steps(element, type_column) for element in elements}
     tests = {variable: found[-1][1] if found else None for variable, found in steps.items()}
-    columns = Columns("__cep_p")
-    conditions, residual = where.divide(tests, columns, tree)
+    columns, sums = Columns("__cep_p"), dict[str, event.Sum]()
+    conditions, residual = where.divide(tests, columns, None if relation.streaming else sums, tree)
     return BoundEventPattern(
         relation=relation,
         keys=keys,
@@ -113,6 +116,7 @@ def bind_event_pattern(clause: MatchPatternClause, relation: Relation, source: S
         type_column=type_column,
         types=_types(elements),
         columns=columns.texts,
+        sums=tuple(one for one in sums.values() if one.name in read_by(conditions)),
         conditions=conditions,
         residual=residual,
         window=bind_window(clause.within, time, time_type, relation, source),
@@ -121,6 +125,11 @@ def bind_event_pattern(clause: MatchPatternClause, relation: Relation, source: S
         measures=bind_aggregates(clause, tree, keys, relation),
         emit_changes=clause.emit_changes,
     )
+
+
+def read_by(conditions: Iterable[event.Predicate]) -> list[str]:
+    """The columns that conditions read."""
+    return [term.column for one in conditions for term in terms(one.condition) if term.column]
 
 
 @dataclass(frozen=True, slots=True)
@@ -153,11 +162,17 @@ class _Where:
         return tuple(steps)
 
     def divide(
-        self, tests: dict[str, str | None], columns: Columns, tree: pattern.EventPattern
+        self,
+        tests: dict[str, str | None],
+        columns: Columns,
+        sums: dict[str, event.Sum] | None,
+        tree: pattern.EventPattern,
     ) -> tuple[tuple[event.Predicate, ...], tuple[Expr, ...]]:
         """Conjuncts over several variables: (engine conditions, residual)."""
         guards = {name: test or "true" for name, test in tests.items()}
-        translator = ConditionTranslator(self.variables, self.source, self.relation, columns, guards, self.kleene)
+        translator = ConditionTranslator(
+            self.variables, self.source, self.relation, columns, guards, self.kleene, sums=sums
+        )
         engine, residual = [], []
         for conjunct in self.clause.conjuncts:
             seen = spans_variables(conjunct, self.variables)

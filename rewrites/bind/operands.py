@@ -172,7 +172,7 @@ def _common(left: DataType, right: DataType) -> DataType:
     """The type that both sides of an operator have, or the one to which Spark widens them (DOUBLE if either side is DOUBLE). Anything else is left to
     Spark.
     """
-    if left == right and (isinstance(left, _AS_THEY_ARE) or left == StringType()):
+    if left == right and (isinstance(left, (*_AS_THEY_ARE, IntegerType)) or left == StringType()):
         return left
     if isinstance(left, IntegralType) and isinstance(right, IntegralType):
         return LongType()

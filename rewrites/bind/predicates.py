@@ -14,7 +14,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import cast
 
-from pyspark.sql.types import DataType, DecimalType, DoubleType, FloatType, IntegralType, LongType
+from pyspark.sql.types import DataType, DecimalType, DoubleType, FloatType, IntegerType, IntegralType, LongType
 from sqlglot import exp
 
 from rewrites.bind.closures import Aggregate, aggregate
@@ -26,8 +26,10 @@ from rewrites.bind.slow_event_conditions import slow_event_condition
 from rewrites.dialect import span_of
 from rewrites.dialect.clause import Expr
 from rewrites.sql.source import Source
+from rewrites.sql.transport import carried
 from sparkcep.errors import CepAnalysisError, CepUnsupportedError
 from sparkcep.spec import expression as ir
+from sparkcep.spec.event import Sum
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,14 +44,43 @@ class ConditionTranslator(OperandBuilder):
     guards: dict[str, str]
     kleene: frozenset[str] = frozenset()
     slow: bool = False
+    sums: dict[str, Sum] | None = None
 
     def translate(self, conjunct: Expr) -> ir.Expression | None:
         """The condition over input columns, or None if it is left to Spark."""
-        try:
-            operand = self.boolean(conjunct.node)
-        except NotForTheEngine:
+        plain = replace(self, sums=None)
+        ranged = isinstance(conjunct.node.unnest(), exp.LT | exp.LTE | exp.GT | exp.GTE)
+        for translator in (self, plain) if ranged else (plain,):
+            try:
+                operand = translator.boolean(conjunct.node)
+            except NotForTheEngine:
+                continue
+            return translator._emit(operand, self._seat_of(conjunct.node))
+        return None
+
+    def value(self, node: exp.Expression) -> Operand:
+        """A value; that of a column plus a constant is the engine's, if its type is what it is compared with. Raises NotForTheEngine."""
+        return self._sum(node.unnest()) or OperandBuilder.value(self, node)
+
+    def _sum(self, node: exp.Expression) -> Operand | None:
+        found = column_and_addend(node) if self.sums is not None else None
+        read = reference(found[0], self.variables) if found is not None else None
+        if (
+            self.sums is None
+            or found is None
+            or read is None
+            or read.tail is not None
+            or read.members[0] in self.kleene
+        ):
             return None
-        return self._emit(operand, self._seat_of(conjunct.node))
+        column, text = self.relation.column(read.column.value), row_text(node, self.variables, self.source)
+        kind = self.relation.schema[column].dataType if column is not None else None
+        if column is None or not isinstance(kind, IntegerType | LongType) or not self.relation.is_ansi(span_of(node)):
+            return None
+        name = f"__cep_s{len(self.sums)}"
+        one = Sum(name, column, found[1], read.members[0], self.source.text(span_of(node)))
+        one = self.sums.setdefault(f"{read.members[0]} {text}", one)
+        return Operand(kind, source=ir.ColumnOf(one.variable, one.name))
 
     def translate_slowly(self, conjunct: Expr) -> ir.Expression:
         """The condition; parts without an engine operator take the slow path. Raises CepUnsupportedError for what cannot."""
@@ -113,7 +144,11 @@ class ConditionTranslator(OperandBuilder):
         return Operand(result_type, source=ir.AggregateOf(total.function, total.variable, column, total.prefix))
 
     def _column(self, variable: str, text: str) -> str:
-        return self.columns.name(f"CASE WHEN {self.guards[variable]} THEN {text} END")
+        """The column with the value of ``text``: the input's own, which cannot fail and serves all variables, or one of the variable's events."""
+        own = self.relation.plain_column(text)
+        if own is not None and carried(self.relation.schema[own].dataType) == self.relation.schema[own].dataType:
+            return own
+        return self.columns.name(guarded(text, self.guards[variable]))
 
     def _emit(self, operand: Operand, some: Seat) -> ir.Expression:
         """The operand as data; constants become a column of the events at ``some`` seat of the condition."""
@@ -124,6 +159,24 @@ class ConditionTranslator(OperandBuilder):
         variable, place = cast(Seat, operand.at or some)
         column = self._column(variable, operand.text)
         return ir.ColumnOf(variable, column) if place is None else ir.ElementOf(variable, column, place)
+
+
+def column_and_addend(node: exp.Expression) -> tuple[exp.Expression, int] | None:
+    """``x + 5``, ``5 + x``, ``x - 5``: what stands beside an INT literal, and that with its sign."""
+    if not isinstance(node, exp.Add | exp.Sub):
+        return None
+    sides = [(node.left, node.right)] + ([(node.right, node.left)] if isinstance(node, exp.Add) else [])
+    for column, literal in sides:
+        number = literal.unnest()
+        if isinstance(number, exp.Literal) and not number.is_string and number.name.isascii() and number.name.isdigit():
+            addend = int(number.name)
+            return (column.unnest(), -addend if isinstance(node, exp.Sub) else addend) if addend < 1 << 31 else None
+    return None
+
+
+def guarded(text: str, test: str) -> str:
+    """``text`` in the events that a variable can take, NULL in others, on which it may fail."""
+    return f"CASE WHEN {test} THEN {text} END"
 
 
 Seat = tuple[str, ir.Place | None]

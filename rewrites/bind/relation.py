@@ -14,7 +14,7 @@ from functools import lru_cache, partial
 from typing import Protocol
 
 from pyspark.errors import PySparkException
-from pyspark.sql.types import DataType, StructField, StructType
+from pyspark.sql.types import DataType, LongType, StructField, StructType
 
 from rewrites.dialect.clause import Name, Site
 from rewrites.dialect.tokens import tokenize
@@ -38,6 +38,9 @@ _NOT_ONE_TABLE = {
 
 HIDDEN = "__cep_r"
 """How columns of the input begin that no user knows: values of the queries around a clause (``outer_values``)."""
+
+_ANSI = "1 + '1'"
+"""An expression that is BIGINT in ANSI mode, otherwise DOUBLE."""
 
 Describe = Callable[[str], StructType]
 
@@ -100,6 +103,15 @@ class Relation:
     def column(self, name: str) -> str | None:
         """The input column that a name refers to (in Spark's spelling), or None."""
         return next((field.name for field in self.schema if field.name.lower() == name.lower()), None)
+
+    def plain_column(self, text: str) -> str | None:
+        """The input column that SQL is, quoted or not; None if it is more than that."""
+        quotes = len(text) > 2 and text[0] == text[-1] == "`"
+        return self.column(text[1:-1].replace("``", "`") if quotes else text)
+
+    def is_ansi(self, span: Span) -> bool:
+        """Whether the session is in ANSI mode."""
+        return self.types_of([(_ANSI, span)], source="(SELECT 1)") == [LongType()]
 
     def require(self, name: Name) -> str:
         """The input column that a name refers to; an error with a suggestion if there is none."""

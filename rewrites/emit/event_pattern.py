@@ -24,7 +24,7 @@ from pyspark.sql.types import (
 )
 from sqlglot import exp
 
-from rewrites.bind.event_pattern import BoundEventPattern, type_in
+from rewrites.bind.event_pattern import BoundEventPattern, read_by, type_in
 from rewrites.bind.match_aggregates import EMIT_TIME
 from rewrites.bind.names import Variables, reference
 from rewrites.bind.relation import HIDDEN
@@ -35,7 +35,7 @@ from rewrites.emit.classes import by_class, of_class
 from rewrites.emit.flat_events import always_taken, flat_columns, structs
 from rewrites.emit.masks import ROW_NUMBER, checked, mask_columns
 from rewrites.emit.neighbours import APART, Line, is_contiguous, neighbours
-from rewrites.emit.shards import OWN, offered, own, partitioning, sharded
+from rewrites.emit.shards import OWN, in_line, offered, own, partitioning, sharded
 from rewrites.rules.prune_fields import Shown
 from rewrites.rules.time_shards import Shards
 from rewrites.sql.builder import match_call, named, over, quoted, raw, select, text_of
@@ -52,7 +52,6 @@ from sparkcep.spec.event import (
     WithinEvents,
     WithinTime,
 )
-from sparkcep.spec.expression import terms
 from sparkcep.spec.row import MASK_BITS
 
 RANK = "__cep_rank"
@@ -64,6 +63,7 @@ EVENT_TIME = "__cep_o0"
 def event_pattern_spec(bound: BoundEventPattern, shown: Shown, shards: Shards | None = None) -> EventPatternSpec:
     """The MatchSpec of a bound clause."""
     outputs = outputs_of(bound, shown, shards)
+    sent = [column for output, _ in outputs for column in _read_by(output)]
     return EventPatternSpec(
         variables=bound.variables,
         pattern=bound.pattern,
@@ -77,6 +77,10 @@ def event_pattern_spec(bound: BoundEventPattern, shown: Shown, shards: Shards | 
         matches=bound.matches,
         partition=tuple(_key_column(bound, i) for i in range(len(bound.keys))),
         text=bound.text,
+        line=shards is not None and shards.line,
+        unordered=shards is not None and shards.unordered,
+        time_of=_time_of(bound, sent),
+        sums=bound.sums,
     )
 
 
@@ -126,7 +130,12 @@ def engine_input(
     """The rows that an engine reads: the columns ``names`` and the masks, partition after partition, in order. With ``shards``, each partition is
     restricted to what one shard of the timeline needs. ``every_event``: include events that take no part in a match, and add MOMENT.
     """
-    events = _windowed(bound, event_rows(bound, keep_null_time, every_event), shards, every_event)
+    events = event_rows(bound, keep_null_time, every_event)
+    if shards is not None and shards.line:
+        masks = [name for _, name in _masks(bound)]
+        times = TIME, TIME if TIME in names else bound.time_column or EVENT_TIME
+        return in_line(_taking_part(bound, events), read(bound, names), masks, times, shards)
+    events = _windowed(bound, events, shards, every_event)
     columns = [own() if name == OWN else column for name, column in zip(names, read(bound, names), strict=True)]
     marked = len(bound.variables) + 1 if is_contiguous(bound) else None
     columns += [named(_mask_with_start(name, i, shards, marked), name) for i, (_, name) in enumerate(_masks(bound))]
@@ -213,7 +222,7 @@ def _windowed(
         strict = bound.strategy == "strict_contiguity"
         return neighbours(events, Line(partition, order, rank, any_bit, strict, attributes))
     if not _counts_events(bound):
-        taking_part = select([exp.Star()], events).where(raw(any_bit))
+        taking_part = _taking_part(bound, events)
         for key in inferred:
             taking_part = taking_part.where(raw(f"{key} IS NOT NULL"))
         if shards is not None:
@@ -221,6 +230,11 @@ def _windowed(
         return select([exp.Star(), *([rank] if ranks(bound) else []), row_number], taking_part)
     ranked = select([exp.Star(), rank], events)
     return select([exp.Star(), row_number], select([exp.Star()], ranked).where(raw(any_bit)))
+
+
+def _taking_part(bound: BoundEventPattern, events: exp.Select) -> exp.Select:
+    """The events that some variable can take."""
+    return select([exp.Star()], events).where(raw(" OR ".join(f"{quoted(name)} <> 0" for _, name in _masks(bound))))
 
 
 def ranks(bound: BoundEventPattern, every_event: bool = False) -> list[str]:
@@ -310,15 +324,25 @@ def needed(bound: BoundEventPattern, spec: EventPatternSpec) -> list[str]:
     """The columns that the engine reads, except the masks."""
     columns = [*ranks(bound), *spec.partition]
     if isinstance(spec.within, WithinTime):
-        columns += spec.within.columns
-    columns += [term.column for predicate in bound.conditions for term in terms(predicate.condition) if term.column]
-    for output in spec.outputs:
-        source = output.source
-        if isinstance(source, EventStruct | BufferStruct):
-            columns += [column for _, column in source.fields]
-        else:
-            columns.append(source.column)
+        columns += spec.within.columns if spec.time_of is None else [spec.time_of]
+    made = {one.name: one.column for one in spec.sums}
+    columns += [made.get(column, column) for column in read_by(bound.conditions)]
+    columns += [column for output in spec.outputs for column in _read_by(output)]
     return list(dict.fromkeys(columns))
+
+
+def _read_by(output: Output) -> list[str]:
+    source = output.source
+    return (
+        [column for _, column in source.fields] if isinstance(source, EventStruct | BufferStruct) else [source.column]
+    )
+
+
+def _time_of(bound: BoundEventPattern, sent: Sequence[str]) -> str | None:
+    """The column that the time is read from, if it is sent in any case and has the time's numbers."""
+    column = bound.time_column or EVENT_TIME
+    whole = bound.window is not None and bound.window.amount is not None
+    return column if whole and column in sent and not bound.relation.streaming else None
 
 
 def over_matches(node: exp.Expression, bound: BoundEventPattern, source: Source) -> str:

@@ -16,10 +16,11 @@ from itertools import count
 from sqlglot import exp
 
 from rewrites.rules.time_shards import Shards
-from rewrites.sql.builder import named, quoted, select
+from rewrites.sql.builder import named, quoted, raw, select
 from sparkcep.spec.row import MASK_BITS
 
 HOME, SHARD, OWN, TASK = "__cep_home", "__cep_shard", "__cep_own", "__cep_task"
+_STEP = "__cep_step"
 _LENGTH = "__cep_length"
 
 MOST_KEYS = 64
@@ -36,7 +37,40 @@ def sharded(events: exp.Select, time: str, masks: list[str], shards: Shards) -> 
         follows = " OR ".join(f"{_without_leaders(name, i, shards)} <> 0" for i, name in enumerate(masks))
         near = f"CASE WHEN {follows} THEN {near} ELSE ARRAY({quoted(HOME)}) END"
     sent = select([exp.Star(), named(f"EXPLODE({near})", SHARD)], home)
-    return sent if shards.tasks is None else _spread(sent, shards.tasks)
+    return sent if shards.tasks is None else _spread(sent, shards.tasks, [exp.Star()])
+
+
+def in_line(
+    events: exp.Select, columns: list[exp.Expression], masks: list[str], times: tuple[str, str], shards: Shards
+) -> exp.Select:
+    """``columns`` and ``masks`` of ``events`` in tasks, each in the order of time (or unordered). Only what the engine reads is shuffled.
+
+    ``times``: the column with the time, and the one of ``columns`` with the same order.
+    """
+    time, ascending = times
+    lengths = select([exp.Star(), named(shards.length, _LENGTH)], events)
+    home = select([exp.Star(), named(_home(quoted(time), shards), HOME)], lengths)
+    sent = select([exp.Star(), named(f"EXPLODE({_steps(time, masks, shards)})", _STEP)], home)
+    shard = f"{quoted(HOME)} - {quoted(_STEP)}"
+    placed = select([exp.Star(), named(shard, SHARD)], sent)
+    read = [own() if column.alias_or_name == OWN else column for column in columns]
+    offers = [named(offered(name, i, shards), name) for i, name in enumerate(masks)]
+    spread = _spread(placed, shards.tasks, [*read, *offers]) if shards.tasks is not None else placed
+    names = [exp.column(column.alias_or_name, quoted=True) for column in (*read, *offers)]
+    line = select(names, spread)
+    return line if shards.unordered else line.sort_by(raw(quoted(ascending)))
+
+
+def _steps(time: str, masks: list[str], shards: Shards) -> str:
+    """How many shards back an event is sent: 0, also 1 where the shard before needs it, also -1 where the next one does; constants, which cost
+    nothing to make. Shards are too long for both."""
+    place, window = f"PMOD({quoted(time)}, {quoted(_LENGTH)})", f"({shards.window})"
+    before = f"WHEN {place} < {window} THEN ARRAY(0, 1)"
+    behind = f" WHEN {place} >= {quoted(_LENGTH)} - {window} THEN ARRAY(0, -1)" if shards.back else ""
+    leads = ""
+    if shards.leaders is not None:
+        leads = f"WHEN {' AND '.join(f'{_without_leaders(name, i, shards)} = 0' for i, name in enumerate(masks))} THEN ARRAY(0) "
+    return f"CASE {leads}{before}{behind} ELSE ARRAY(0) END"
 
 
 def partitioning(shards: Shards) -> list[str]:
@@ -44,13 +78,13 @@ def partitioning(shards: Shards) -> list[str]:
     return [quoted(SHARD)] if shards.tasks is None else [quoted(TASK), quoted(SHARD)]
 
 
-def _spread(events: exp.Select, tasks: int) -> exp.Select:
-    """``events`` in ``tasks`` tasks, which Spark does not coalesce even if the rows are few."""
+def _spread(events: exp.Select, tasks: int, columns: list[exp.Expression]) -> exp.Select:
+    """``columns`` of ``events`` in ``tasks`` tasks, which Spark does not coalesce even if the rows are few."""
     key = f"PMOD({quoted(SHARD)}, {tasks})"
     if tasks <= MOST_KEYS:
         keys = ", ".join(str(value) for value in apart(tasks))
         key = f"ELEMENT_AT(ARRAY({keys}), CAST({key} AS INT) + 1)"
-    spread = select([exp.Star()], select([exp.Star(), named(key, TASK)], events))
+    spread = select([exp.Star()], select([*columns, named(key, TASK)], events))
     return spread.hint(f"REPARTITION({tasks}, {quoted(TASK)})", dialect="spark")
 
 

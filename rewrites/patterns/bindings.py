@@ -95,7 +95,7 @@ def row_binding(clause: MatchRecognizeClause, relation: Relation, source: Source
 
 def event_binding(clause: MatchPatternClause, relation: Relation, source: Source) -> Binding:
     """MATCH PATTERN. Raises as ``row_binding``."""
-    bound = bind_event_pattern(clause, stand_in(relation), source)
+    bound = bind_event_pattern(clause, replace(stand_in(relation), streaming=True), source)
     if bound.measures or clause.site.kind != "MATCH PATTERN":
         raise CepUnsupportedError("MEASURES of a pattern that a stream follows", code="PATTERN_STREAM")
     streamed = bind_event_stream(clause, bound, source, StreamSettings(), keep_null_time=True)

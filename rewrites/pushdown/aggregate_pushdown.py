@@ -112,13 +112,15 @@ def with_columns(part: EmittedClause, reader: AggregateReader) -> EmittedClause:
 def partials_query(part: EmittedClause, partials: Partials, session: PushdownSession) -> tuple[AggregateSpec, str]:
     """A-Seq's spec, and the query of the PARTITION BY columns and the partial aggregates. Raises NotPushed."""
     spec = aggregate_spec(part.bound, part.spec, partials.sources)
+    kept_together = part.shards is None or part.shards.leaders is None or spec.emit is not None
+    shards = None if kept_together else part.shards
+    if shards is not None:
+        spec = replace(spec, line=shards.line, unordered=shards.unordered)
     try:
         session.check(spec)
     except CepError as error:
         raise NotPushed(error.message) from None
     function = None if session.function is None else session.function(to_json(spec))
-    kept_together = part.shards is None or part.shards.leaders is None or spec.emit is not None
-    shards = None if kept_together else part.shards
     return spec, aggregate_query(part.bound, spec, function, keep_null_time=session.keep_null_time, shards=shards)
 
 

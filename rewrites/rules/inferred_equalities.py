@@ -15,7 +15,10 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from itertools import combinations
 
+from rewrites.bind.conditions import Columns
 from rewrites.bind.event_pattern import BoundEventPattern, Inferred
+from rewrites.bind.predicates import guarded
+from rewrites.sql.builder import quoted
 from sparkcep.pattern.event import Element, Or, elements, walk
 from sparkcep.spec.event import Predicate
 from sparkcep.spec.expression import Call, ColumnOf, ElementOf
@@ -40,13 +43,13 @@ def inferred_equalities(bound: BoundEventPattern) -> BoundEventPattern:
     keys = [key for key in (_key(found, bound) for found in _classes(equalities, bound)) if key is not None]
     if not keys:
         return bound
+    columns = Columns("__cep_p", dict(bound.columns))
     kept, inferred = list(bound.conditions), []
     for key in keys:
         implied = [one.predicate for one in equalities if set(one.sides) <= key]
         kept = [predicate for predicate in kept if predicate not in implied]
-        columns = tuple(dict.fromkeys(point.column for point in sorted(key, key=str)))
-        inferred.append(Inferred(columns, " AND ".join(predicate.text for predicate in implied)))
-    return replace(bound, conditions=tuple(kept), inferred=tuple(inferred))
+        inferred.append(Inferred(_columns(key, bound, columns), " AND ".join(predicate.text for predicate in implied)))
+    return replace(bound, conditions=tuple(kept), inferred=tuple(inferred), columns=columns.texts)
 
 
 def _applies(bound: BoundEventPattern) -> bool:
@@ -109,8 +112,19 @@ def _key(found: Class, bound: BoundEventPattern) -> Class | None:
     return frozenset(chosen.values())
 
 
+def _columns(key: Class, bound: BoundEventPattern, columns: Columns) -> tuple[str, ...]:
+    """The columns of a key. If there are several, a column of the input is read in the events of its variable only."""
+    names = tuple(dict.fromkeys(point.column for point in sorted(key, key=str)))
+    if len(names) == 1:
+        return names
+    texts = {point: guarded(quoted(point.column), bound.tests[point.variable] or "true") for point in key}
+    own = set(bound.relation.schema.names)
+    found = (columns.name(texts[p]) if p.column in own else p.column for p in sorted(key, key=str))
+    return tuple(dict.fromkeys(found))
+
+
 def _row_text(column: str, test: str | None, columns: Mapping[str, str]) -> str:
     """The expression over the event, without the guard by the variable's own test."""
-    text = next(text for text, name in columns.items() if name == column)
-    guard = f"CASE WHEN {test or 'true'} THEN "
-    return text.removeprefix(guard).removesuffix(" END") if text.startswith(guard) else text
+    text = next((text for text, name in columns.items() if name == column), quoted(column))
+    before, behind = guarded("\0", test or "true").split("\0")
+    return text.removeprefix(before).removesuffix(behind) if text.startswith(before) else text

@@ -10,6 +10,8 @@ ever built. Otherwise (AND, a leading closure) foreign matches are built, and dr
 The shard length does not affect the answer. If the input is cheap to read twice (a Parquet file, say), the statement itself measures, when it runs,
 the span of the timeline and the number of its events: long shards duplicate few events, short ones feed many tasks. Otherwise a shard is ``WINDOWS``
 windows long.
+
+Where nothing but the time orders the events, a task reads its shards as one line in the order of time: they are apart, as tasks get shards in turn.
 """
 
 from __future__ import annotations
@@ -50,6 +52,9 @@ TASK_BYTES = 64 << 20
 MEASURED_BYTES = 32 << 20
 """The input size from which it pays to measure the timeline first: this takes a separate job, about as expensive as a small query."""
 
+UNORDERED_BYTES = 16 << 20
+"""The input of a task up to which the engine sorts it: a row of some bytes in a file takes ten times as many in memory."""
+
 LONGEST = 1_000_000_000_000_000_000
 """Windows longer than this get one shard each: four of them would overflow BIGINT."""
 
@@ -72,15 +77,21 @@ class Shards:
     leaders: tuple[int, ...] | None
     text: str
     tasks: int | None = None
+    line: bool = False
+    """Each task reads its shards as one line, in the order of time: shards of a task are a window apart, so no match spans two."""
+    unordered: bool = False
+    """A task's line is short enough for the engine to sort it in memory."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Room:
-    """``cores``: the tasks that run concurrently. ``tasks``: how many to make. ``twice``: the input is large, and cheap to read twice."""
+    """``cores``: the tasks that run concurrently. ``tasks``: how many to make. ``twice``: the input is large, and cheap to read twice. ``small``: a
+    task's part of it fits in memory."""
 
     cores: int
     tasks: int
     twice: bool
+    small: bool
 
 
 class _NotCut(Exception):
@@ -111,20 +122,42 @@ def _shards(bound: BoundEventPattern, evaluation: Evaluation, place: Span) -> Sh
         raise _NotCut("WITHIN is not the same length for all events")
     whole = not _is_double(bound)
     room = _room(bound)
+    tasks = None if room is None or bound.keys or bound.equivalences or bound.inferred else room.tasks
+    back = _looks_back(bound.pattern)
+    line = tasks is not None and tasks > 1 and _is_line(bound)
+    least = _least(window, whole, 1 if not line else 3 if back else 2)
     if evaluation.shard_length is None and room is not None and room.twice:
-        length, text = _measured_length(bound, window, whole, room)
+        length, text = _measured_length(bound, window, whole, room, least)
     else:
-        length, text = _length(bound, window, whole, evaluation.shard_length, place)
+        length, text = _length(bound, window, whole, evaluation.shard_length, place, least)
     leaders = _leaders(bound.pattern)
     return Shards(
         length=length,
         window=window,
         whole=whole,
-        back=_looks_back(bound.pattern),
+        back=back,
         leaders=None if leaders is None else tuple(sorted(bound.variables.index(name) for name in leaders)),
         text=text,
-        tasks=None if room is None or bound.keys or bound.equivalences or bound.inferred else room.tasks,
+        tasks=tasks,
+        line=line,
+        unordered=line and room is not None and room.small,
     )
+
+
+def _is_line(bound: BoundEventPattern) -> bool:
+    """Whether the events' times, BIGINTs to which the same W is added, are all that orders them."""
+    assert bound.window is not None
+    amount = bound.window.amount
+    return amount is not None and amount < LONGEST and len(bound.order) == 1
+
+
+def _least(window: str, whole: bool, windows: int) -> tuple[str, str]:
+    """The shortest shard, as SQL and for EXPLAIN. In a line the shards of a task, with the events that others lend them, are a window apart: they
+    are two windows long, or three if they also get the events before them. In DOUBLE two windows: see ``emit.shards``.
+    """
+    if not whole:
+        return f"2D * {window}", "WITHIN"
+    return (window, "WITHIN") if windows == 1 else (f"{windows}L * ({window})", f"{windows} × WITHIN")
 
 
 def _room(bound: BoundEventPattern) -> _Room | None:
@@ -136,7 +169,8 @@ def _room(bound: BoundEventPattern) -> _Room | None:
     many = found.size // TASK_BYTES if found.size is not None else 0
     tasks = max(min(max(2 * found.cores, many), found.shuffle_partitions), 1)
     twice = found.cheap and found.size is not None and found.size >= MEASURED_BYTES
-    return _Room(found.cores, 1 if found.cores == 1 and many <= 1 else tasks, twice)
+    small = found.size is not None and found.size <= tasks * UNORDERED_BYTES
+    return _Room(found.cores, 1 if found.cores == 1 and many <= 1 else tasks, twice, small)
 
 
 def _times(bound: BoundEventPattern, columns: list[str]) -> str:
@@ -146,21 +180,25 @@ def _times(bound: BoundEventPattern, columns: list[str]) -> str:
     return f"SELECT {', '.join(columns)} FROM {bound.relation.text}\n{where}"
 
 
-def _measured_length(bound: BoundEventPattern, window: str, whole: bool, room: _Room) -> tuple[str, str]:
+def _measured_length(
+    bound: BoundEventPattern, window: str, whole: bool, room: _Room, least: tuple[str, str]
+) -> tuple[str, str]:
     """The length computed, in the statement itself, from the span of the timeline and the number of its events.
 
     ``SHARDS_TO_A_TASK`` shards per task, more if these would have too many events; at least ``WINDOWS`` windows, unless that feeds fewer tasks than
-    there are cores; at least one window (two in DOUBLE). GREATEST and LEAST skip NULL: without any times, or with times too far apart for BIGINT, a
+    there are cores; ``least`` at least. GREATEST and LEAST skip NULL: without any times, or with times too far apart for BIGINT, a
     shard is ``WINDOWS`` windows.
     """
     assert bound.window is not None
-    static, _ = _length(bound, window, whole, None, Span(0, 0))
+    static, _ = _length(bound, window, whole, None, Span(0, 0), least)
     shards = SHARDS_TO_A_TASK * room.tasks if room.tasks > 1 else 1
     count = f"GREATEST({shards}L, COUNT(*) DIV {MOST_EVENTS}L)"
     span = f"TRY_SUBTRACT(MAX({bound.window.time}), MIN({bound.window.time}))"
-    divided, more, least = ("DIV", " + 1L", window) if whole else ("/", "", f"2D * {window}")
-    chosen = f"GREATEST({least}, LEAST({static}, {span} {divided} {room.cores}L{more}), {span} {divided} {count}{more})"
-    text = f"1/{shards} of the time line (or {WINDOWS} × WITHIN, where that feeds {room.cores} cores; or WITHIN)"
+    divided, more = ("DIV", " + 1L") if whole else ("/", "")
+    chosen = (
+        f"GREATEST({least[0]}, LEAST({static}, {span} {divided} {room.cores}L{more}), {span} {divided} {count}{more})"
+    )
+    text = f"1/{shards} of the time line (or {WINDOWS} × WITHIN, where that feeds {room.cores} cores; or {least[1]})"
     return f"({_times(bound, [chosen])})", text
 
 
@@ -189,14 +227,15 @@ def _constant(bound: BoundEventPattern, length: str, length_type: DataType | Non
     return None
 
 
-def _length(bound: BoundEventPattern, window: str, whole: bool, wanted: str | None, place: Span) -> tuple[str, str]:
-    """The length of shards as SQL and for EXPLAIN. In DOUBLE it is at least two windows: see ``emit.shards``."""
+def _length(
+    bound: BoundEventPattern, window: str, whole: bool, wanted: str | None, place: Span, least: tuple[str, str]
+) -> tuple[str, str]:
+    """The length of shards as SQL and for EXPLAIN."""
     if wanted is None:
         auto = f"CASE WHEN {window} < {LONGEST}L THEN {WINDOWS}L * ({window}) ELSE {window} END"
         return auto if whole else f"{WINDOWS}D * {window}", f"{WINDOWS} × WITHIN"
     own = _wanted(bound, wanted, place)
-    least = window if whole else f"2D * {window}"
-    return f"GREATEST({own}, {least})", f"{wanted}, at least WITHIN"
+    return f"GREATEST({own}, {least[0]})", f"{wanted}, at least {least[1]}"
 
 
 def _wanted(bound: BoundEventPattern, wanted: str, place: Span) -> str:

@@ -14,7 +14,7 @@ import pyarrow as pa
 
 from sparkcep.engines.choice import EngineName, choose
 from sparkcep.engines.counts import Counts
-from sparkcep.engines.ranks import with_ranks
+from sparkcep.engines.derived import with_derived
 from sparkcep.spec import AnalyzeSpec, MatchSpec
 
 Run = Callable[[pa.Table], Iterator[pa.Table]]
@@ -45,9 +45,9 @@ def evaluation(spec: MatchSpec | AnalyzeSpec) -> Run:
     """What answers ``spec`` over tables as Spark sends them: the clause's rows, or for an AnalyzeSpec its counts as tables of ``counts.SCHEMA``."""
     if not isinstance(spec, AnalyzeSpec):
         run = compile(spec).run
-        return lambda table: run(with_ranks(spec, table))
+        return lambda table: run(with_derived(spec, table))
     engine = compile(spec.of)
-    return lambda table: iter([engine.analyze(with_ranks(spec, table)).table()] if table.num_rows else [])
+    return lambda table: iter([engine.analyze(with_derived(spec, table)).table()] if table.num_rows else [])
 
 
 def _room(name: EngineName) -> ModuleType:

@@ -9,20 +9,18 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from sparkcep.spec import AnalyzeSpec, MatchSpec
 from sparkcep.spec.aggregate import AggregateSpec
 from sparkcep.spec.event import EventPatternSpec, WithinTime
 
 
-def with_ranks(spec: MatchSpec | AnalyzeSpec, table: pa.Table) -> pa.Table:
-    """``table`` (whole partitions, in order) with the column ``spec.rank``, where the clause has one and the table lacks it."""
-    of = spec.of if isinstance(spec, AnalyzeSpec) else spec
-    if not isinstance(of, EventPatternSpec | AggregateSpec) or of.rank in table.column_names:
+def with_ranks(spec: EventPatternSpec | AggregateSpec, table: pa.Table) -> pa.Table:
+    """``table`` (whole partitions, in order) with the column ``spec.rank``, where the table lacks it."""
+    if spec.rank in table.column_names:
         return table
-    assert isinstance(of.within, WithinTime)
-    first = table.column(of.masks[0]).to_numpy() & 1 != 0
-    time = table.column(of.within.time).combine_chunks()
-    return table.append_column(of.rank, pa.array(ranks(first, changes(time))))
+    assert isinstance(spec.within, WithinTime)
+    first = table.column(spec.masks[0]).to_numpy() & 1 != 0
+    time = table.column(spec.within.time).combine_chunks()
+    return table.append_column(spec.rank, pa.array(ranks(first, changes(time))))
 
 
 def ranks(first: NDArray[np.bool_], later: NDArray[np.bool_]) -> NDArray[np.int64]:

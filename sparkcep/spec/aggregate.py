@@ -109,3 +109,5 @@ class AggregateSpec:
     emit: str | None = None
     classes: str | None = None
     neighbours: tuple[Predicate, ...] = ()
+    line: bool = False
+    unordered: bool = False

@@ -64,6 +64,19 @@ class Predicate:
 
 
 @dataclass(frozen=True, slots=True)
+class Sum:
+    """A column that is not sent: ``name`` = ``column`` (INT or BIGINT, and so is the sum) + ``addend``. Where it overflows in an event that
+    ``variable`` can take it is an error, as Spark's sum would be; elsewhere NULL. ``text``: what the user wrote.
+    """
+
+    name: str
+    column: str
+    addend: int
+    variable: str
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
 class FirstEvent:
     """The input column in the earliest event of the match (match_start, PARTITION BY columns)."""
 
@@ -120,6 +133,10 @@ class EventPatternSpec:
 
     ``schema`` is the output as Spark's StructType JSON, in the order of ``outputs``. ``text`` is the pattern as the user
     wrote it. ``max_partial_matches``: a run that creates more fails (None: the engine's own limit).
+    ``line``: the rows of a task are in the order of ``within.time``, and no bit 0 is set: a partition may begin wherever time has moved on by
+    ``within.length``, which no match spans.
+    ``unordered``: the rows of a line are few, and in no order: the engine sorts them.
+    ``time_of``: the column, sent for the result, whose whole numbers (of a timestamp its microseconds) ``within.time`` is; then that is not sent.
     ``statistics``: (variable, relative frequency) given by the user; if they cover a branch, they replace the counts in the choice of the order.
     """
 
@@ -139,3 +156,7 @@ class EventPatternSpec:
     max_partial_matches: int | None = None
     negation: Negation = "auto"
     statistics: tuple[tuple[str, float], ...] = ()
+    line: bool = False
+    unordered: bool = False
+    time_of: str | None = None
+    sums: tuple[Sum, ...] = ()

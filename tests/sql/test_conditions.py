@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import pytest
+from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 from pyspark.sql.types import IntegerType
 
@@ -131,6 +132,9 @@ EVENT_CASES = [
     Case("residual_udf", pairs("plus_one(a.v) = b.v"), [(1, 5)]),
     Case("residual_query", pairs("a.v + b.v IN (SELECT 22)"), [(1, 2)]),
     Case("three_variables", pairs("a.v + b.v > c.v + 10", "SEQ(A a, B b, C c)", "a.ts, b.ts, c.ts"), [(3, 5, 6)]),
+    Case("plus_a_constant", pairs("a.v + 1 < b.v"), [(1, 2)]),
+    Case("minus_a_constant", pairs("b.v - 1 <= a.v AND a.k < 3 + b.k"), [(1, 5), (3, 5)]),
+    Case("constant_of_another_type", pairs("a.v + 1 < b.v * 1D AND a.v + 1 < b.v + 0L"), [(1, 2)]),
     Case("equivalence", pairs("[k]"), [(1, 2), (3, 4), (3, 5)]),
     Case("equivalence_null", pairs("[v]"), []),
     Case("equivalence_and_more", pairs("[k] AND a.v < b.v"), [(1, 2)]),
@@ -184,3 +188,13 @@ def test_match_recognize(spark: SparkSession, case: Case) -> None:
 @parametrize(EVENT_CASES)
 def test_match_pattern(spark: SparkSession, case: Case) -> None:
     check(spark, case)
+
+
+def test_a_constant_overflows_as_in_spark(spark: SparkSession) -> None:
+    """An error under ANSI; otherwise the sum wraps, and is below everything."""
+    query = pairs("b.v < a.v + 2147483647")
+    with pytest.raises(PySparkException, match="ARITHMETIC_OVERFLOW"):
+        spark.sql(query).collect()
+    session = spark.newSession()
+    session.conf.set("spark.sql.ansi.enabled", "false")
+    assert session.sql(query).collect() == []
