@@ -22,7 +22,7 @@ from sparkcep.cli import split_statements
 from sparkcep.errors import CepError
 
 ROOT = Path(__file__).resolve().parents[2]
-PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
+PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
 FENCE = re.compile(r"^```(\w+)([^\n]*)\n(.*?)^```$", re.DOTALL | re.MULTILINE)
 
 
@@ -56,7 +56,7 @@ def session(spark: SparkSession) -> SparkSession:
     return session
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
 def test_page(session: SparkSession, page: Path, tmp_path: Path) -> None:
     names = {"spark": session, "folder": str(tmp_path)}
     for block in blocks(page):
@@ -66,7 +66,7 @@ def test_page(session: SparkSession, page: Path, tmp_path: Path) -> None:
             else:
                 run(session, block)
         except Exception as error:
-            raise AssertionError(f"{page.name}, line {block.line}: {error}") from error
+            raise AssertionError(f"{page.relative_to(ROOT)}, line {block.line}: {error}") from error
 
 
 def printed(text: str, names: dict[str, Any]) -> str:
@@ -78,12 +78,13 @@ def printed(text: str, names: dict[str, Any]) -> str:
 
 
 def run(session: SparkSession, block: Block) -> None:
-    statements = list(split_statements(block.text))
     if block.expect == "refused":
         with pytest.raises(CepError) as refused:
-            session.sql(statements[-1])
+            session.sql(block.text)
         assert refused.value.code.startswith(block.code)
-    elif block.expect == "fails":
+        return
+    statements = list(split_statements(block.text))
+    if block.expect == "fails":
         with pytest.raises(PySparkException, match=block.code):
             session.sql(statements[-1]).collect()
     else:
