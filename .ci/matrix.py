@@ -20,6 +20,8 @@ from typing import NamedTuple
 HERE = Path(__file__).resolve().parent
 PYTHONS = ("3.11", "3.12", "3.13", "3.14")
 SPARKS = ("4.1", "4.2", "4.3")
+ENVIRONMENT = {name: value for name, value in os.environ.items() if name not in ("PYTHONPATH", "SPARK_HOME")}
+"""Without what would show the tree, or another Spark, to the environments."""
 EXTRA = "connect"
 """What a stream needs too: pandas."""
 
@@ -83,11 +85,11 @@ def run(wheel: Path, python: str | None, version: str, series: str, folder: Path
         subprocess.run([python, "-m", "venv", "--clear", str(home)], check=True, stdout=log, stderr=log)
         inside = str(home / "bin" / "python")
         install = [inside, "-m", "pip", "install", "--disable-pip-version-check", "--upgrade"]
-        if subprocess.run([*install, f"{wheel}[{EXTRA}]", f"pyspark~={series}.0"], stdout=log, stderr=log, check=False).returncode:
+        wanted = [f"{wheel}[{EXTRA}]", f"pyspark~={series}.0"]
+        if subprocess.run([*install, *wanted], env=ENVIRONMENT, stdout=log, stderr=log, check=False).returncode:
             return Answer(version, series, "not run: cannot be installed")
-        environment = {name: value for name, value in os.environ.items() if name not in ("PYTHONPATH", "SPARK_HOME")}
         asked = subprocess.run(
-            [inside, str(HERE / "smoke.py")], cwd=folder, env=environment, stdout=subprocess.PIPE, stderr=log, text=True, check=False
+            [inside, str(HERE / "smoke.py")], cwd=folder, env=ENVIRONMENT, stdout=subprocess.PIPE, stderr=log, text=True, check=False
         )
         log.write(asked.stdout)
     shutil.rmtree(home)

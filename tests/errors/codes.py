@@ -10,6 +10,7 @@ import ast
 import re
 from collections.abc import Iterator
 from functools import cache
+from typing import NamedTuple
 
 from sparkcep import errors
 from tests.imports import MODULES
@@ -31,16 +32,33 @@ TABLES = {
 @cache
 def codes() -> frozenset[str]:
     """With their prefix: ``CEP_SYNTAX_PLACE``. An error without a code of its own has that of its class."""
-    trees = {module: ast.parse(path.read_text(encoding="utf-8")) for module, path in MODULES.items() if module != "sparkcep.errors"}
-    found = {code for tree in trees.values() for code in (*_written(tree), *_in_texts(tree))}
-    found |= {code for module, (name, kind) in TABLES.items() for code in _in_tuples(trees[module], name, kind)}
-    helpers = [helper for tree in trees.values() for helper in _helpers(tree)]
-    for name, kind, position in helpers:
-        private = name.startswith("_")
-        for tree in trees.values():
-            if not private or any(isinstance(node, ast.FunctionDef) and node.name == name for node in ast.walk(tree)):
-                found |= set(_handed(tree, name, kind, position))
+    modules = {module: _read(ast.parse(path.read_text(encoding="utf-8"))) for module, path in MODULES.items() if module != "sparkcep.errors"}
+    found = {code for nodes in modules.values() for code in (*_written(nodes), *_in_texts(nodes))}
+    found |= {code for module, (name, kind) in TABLES.items() for code in _in_tuples(modules[module], name, kind)}
+    helpers = [(nodes, helper) for nodes in modules.values() for helper in _helpers(nodes)]
+    for home, (name, kind, position) in helpers:
+        callers = [home] if name.startswith("_") else modules.values()
+        found |= {code for nodes in callers for code in _handed(nodes, name, kind, position)}
     return frozenset(found)
+
+
+class Nodes(NamedTuple):
+    """What a module has of the nodes that matter."""
+
+    calls: list[ast.Call]
+    functions: list[ast.FunctionDef]
+    texts: list[str]
+    assigned: list[ast.Assign]
+
+
+def _read(tree: ast.AST) -> Nodes:
+    nodes = list(ast.walk(tree))
+    return Nodes(
+        [node for node in nodes if isinstance(node, ast.Call)],
+        [node for node in nodes if isinstance(node, ast.FunctionDef)],
+        [node.value for node in nodes if isinstance(node, ast.Constant) and isinstance(node.value, str)],
+        [node for node in nodes if isinstance(node, ast.Assign)],
+    )
 
 
 def _kind(node: ast.AST) -> str | None:
@@ -48,24 +66,23 @@ def _kind(node: ast.AST) -> str | None:
     return KINDS.get(node.func.id) if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) else None
 
 
-def _in_texts(tree: ast.AST) -> Iterator[str]:
+def _in_texts(nodes: Nodes) -> Iterator[str]:
     """The codes of errors that Spark raises for us, with a text that begins ``[CEP_…]``."""
-    texts = (node.value for node in ast.walk(tree) if isinstance(node, ast.Constant) and isinstance(node.value, str))
-    yield from (code for text in texts for code in re.findall(r"^\[(CEP_\w+)\]", text))
+    yield from (code for text in nodes.texts if text.startswith("[CEP_") for code in re.findall(r"^\[(CEP_\w+)\]", text))
 
 
 def _code(call: ast.Call) -> ast.expr | None:
     return next((keyword.value for keyword in call.keywords if keyword.arg == "code"), None)
 
 
-def _written(tree: ast.AST) -> Iterator[str]:
-    for node in ast.walk(tree):
-        kind = _kind(node)
-        if kind is not None and isinstance(node, ast.Call):
-            value = _code(node)
+def _written(nodes: Nodes) -> Iterator[str]:
+    for call in nodes.calls:
+        kind = _kind(call)
+        if kind is not None:
+            value = _code(call)
             yield from [kind] if value is None else _spelled(kind, value)
-        if isinstance(node, ast.FunctionDef):
-            yield from _defaults(node)
+    for function in nodes.functions:
+        yield from _defaults(function)
 
 
 def _defaults(function: ast.FunctionDef) -> Iterator[str]:
@@ -86,36 +103,32 @@ def _spelled(kind: str, value: ast.expr) -> Iterator[str]:
         yield f"{kind}_{value.value}" if value.value else kind
 
 
-def _helpers(tree: ast.AST) -> Iterator[tuple[str, str, int]]:
+def _helpers(nodes: Nodes) -> Iterator[tuple[str, str, int]]:
     """Functions that make an error with the code that is their argument: name, prefix, place of the argument (-1: by name only)."""
-    for function in ast.walk(tree):
-        if not isinstance(function, ast.FunctionDef):
-            continue
+    for function in nodes.functions:
         arguments = [argument.arg for argument in function.args.args if argument.arg != "self"]
+        if "code" not in [*arguments, *(argument.arg for argument in function.args.kwonlyargs)]:
+            continue
         for node in ast.walk(function):
             kind = _kind(node)
             value = _code(node) if kind is not None and isinstance(node, ast.Call) else None
-            named = [*arguments, *(argument.arg for argument in function.args.kwonlyargs)]
-            if kind is not None and isinstance(value, ast.Name) and value.id in named:
-                yield function.name, kind, arguments.index(value.id) if value.id in arguments else -1
+            if kind is not None and isinstance(value, ast.Name) and value.id == "code":
+                yield function.name, kind, arguments.index("code") if "code" in arguments else -1
 
 
-def _handed(tree: ast.AST, name: str, kind: str, position: int) -> Iterator[str]:
-    """What the calls of a helper hand to it; without a code it has its default, which is none."""
-    for node in ast.walk(tree):
-        called = node.func if isinstance(node, ast.Call) else None
-        if isinstance(node, ast.Call) and (getattr(called, "id", None) == name or getattr(called, "attr", None) == name):
-            value = _code(node) or (node.args[position] if 0 <= position < len(node.args) else None)
+def _handed(nodes: Nodes, name: str, kind: str, position: int) -> Iterator[str]:
+    """What the calls of a helper hand to it."""
+    for call in nodes.calls:
+        if name in (getattr(call.func, "id", None), getattr(call.func, "attr", None)):
+            value = _code(call) or (call.args[position] if 0 <= position < len(call.args) else None)
             if value is not None:
                 yield from _spelled(kind, value)
 
 
-def _in_tuples(tree: ast.AST, name: str, kind: str) -> Iterator[str]:
-    places = [node for node in ast.walk(tree) if name in (getattr(node, "name", None), *map(_target, getattr(node, "targets", ())))]
+def _in_tuples(nodes: Nodes, name: str, kind: str) -> Iterator[str]:
+    places: list[ast.AST] = [function for function in nodes.functions if function.name == name]
+    places += [node for node in nodes.assigned if name in [getattr(target, "id", None) for target in node.targets]]
     for node in (inner for place in places for inner in ast.walk(place)):
         if isinstance(node, ast.Tuple):
-            yield from (f"{kind}_{item.value}" for item in node.elts if isinstance(item, ast.Constant) and str(item.value).isupper())
-
-
-def _target(node: ast.AST) -> str | None:
-    return node.id if isinstance(node, ast.Name) else None
+            values = [item.value for item in node.elts if isinstance(item, ast.Constant)]
+            yield from (f"{kind}_{value}" for value in values if str(value).isupper())
