@@ -9,7 +9,7 @@ import re
 from typing import Any
 
 FENCE = re.compile(r"^```(\w+) (refused|fails|executed|not executed)(?: (\w+))?$", re.MULTILINE)
-RESULT = re.compile(r"^```sql[^`]*?^```\n*(```result\n(.*?)^```)$", re.DOTALL | re.MULTILINE)
+RESULT = re.compile(r"^```sql[^\n]*\n(?:(?!```).*\n)*?```\n*(```result\n((?:.*\n)*?)```)$", re.MULTILINE)
 TITLES = {"refused": "refused: {}", "fails": "fails while it runs: {}", "executed": "", "not executed": "not executed here"}
 
 
