@@ -1,7 +1,8 @@
 """Which Python and which Spark sparkcep works with, as a table: ``python .ci/matrix.py [--python PATH …] [--pyspark 4.1 …] [--keep DIR]``.
 
 For every interpreter of 3.11 to 3.14 that is found here (on the PATH, of pyenv) and every PySpark series: an empty environment, the wheel and that
-PySpark installed from the package index, ``smoke.py`` run outside of the tree. The table says what was run, what passed, and what could not be installed.
+PySpark installed from the package index, ``smoke.py`` run outside of the tree. The table says what was run, what passed, and what could not be
+installed.
 """
 
 from __future__ import annotations
@@ -36,7 +37,9 @@ class Answer(NamedTuple):
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--python", action="append", help="an interpreter; by default all of 3.11 to 3.14 that are found")
+    parser.add_argument(
+        "--python", action="append", help="an interpreter; by default all of 3.11 to 3.14 that are found"
+    )
     parser.add_argument("--pyspark", action="append", help="a series, as 4.2; by default 4.1 to 4.3")
     parser.add_argument("--keep", type=Path, help="a folder that keeps the environments and their logs")
     options = parser.parse_args()
@@ -55,7 +58,11 @@ def main() -> None:
 
 def build(folder: Path) -> Path:
     """The wheel of this tree."""
-    subprocess.run([sys.executable, "-m", "build", "--outdir", str(folder), str(HERE.parent)], check=True, stdout=subprocess.DEVNULL)
+    subprocess.run(
+        [sys.executable, "-m", "build", "--outdir", str(folder), str(HERE.parent)],
+        check=True,
+        stdout=subprocess.DEVNULL,
+    )
     return next(folder.glob("*.whl"))
 
 
@@ -65,7 +72,9 @@ def interpreters(given: list[str] | None) -> Iterator[tuple[str, str | None]]:
         yield from ((version_of(python) or python, python) for python in given)
         return
     for version in PYTHONS:
-        pyenv = sorted(Path(os.environ.get("PYENV_ROOT", Path.home() / ".pyenv"), "versions").glob(f"{version}.*/bin/python"))
+        pyenv = sorted(
+            Path(os.environ.get("PYENV_ROOT", Path.home() / ".pyenv"), "versions").glob(f"{version}.*/bin/python")
+        )
         candidates = [str(path) for path in pyenv] + [path for path in [shutil.which(f"python{version}")] if path]
         yield version, next((python for python in candidates if version_of(python) == version), None)
 
@@ -89,7 +98,13 @@ def run(wheel: Path, python: str | None, version: str, series: str, folder: Path
         if subprocess.run([*install, *wanted], env=ENVIRONMENT, stdout=log, stderr=log, check=False).returncode:
             return Answer(version, series, "not run: cannot be installed")
         asked = subprocess.run(
-            [inside, str(HERE / "smoke.py")], cwd=folder, env=ENVIRONMENT, stdout=subprocess.PIPE, stderr=log, text=True, check=False
+            [inside, str(HERE / "smoke.py")],
+            cwd=folder,
+            env=ENVIRONMENT,
+            stdout=subprocess.PIPE,
+            stderr=log,
+            text=True,
+            check=False,
         )
         log.write(asked.stdout)
     shutil.rmtree(home)
@@ -108,7 +123,11 @@ def answer_of(output: str, version: str, series: str) -> Answer:
 
 
 def table(answers: list[Answer]) -> str:
-    lines = ["| Python | PySpark | |", "|---|---|---|", *(f"| {a.python} | {a.pyspark} | {a.answer} |" for a in answers)]
+    lines = [
+        "| Python | PySpark | |",
+        "|---|---|---|",
+        *(f"| {a.python} | {a.pyspark} | {a.answer} |" for a in answers),
+    ]
     return "\n".join(lines)
 
 

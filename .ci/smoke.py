@@ -50,7 +50,10 @@ QUESTIONS = {
            ARC s -> s WHEN spent < 15 SET spent = spent + price ARC s -> done WHEN spent >= 15) ORDER BY 1, 2""",
         [(1, 3, 22), (2, 4, 19)],
     ),
-    "aseq_count": ("SELECT user, aseq_count(ts, type, 'SEQ(View, Buy)', 10) FROM events GROUP BY user ORDER BY 1", [("u1", 2), ("u2", 0)]),
+    "aseq_count": (
+        "SELECT user, aseq_count(ts, type, 'SEQ(View, Buy)', 10) FROM events GROUP BY user ORDER BY 1",
+        [("u1", 2), ("u2", 0)],
+    ),
 }
 """Each question with its rows."""
 
@@ -88,7 +91,8 @@ def stream(spark: SparkSession) -> None:
 
 def checks() -> dict[str, Callable[[SparkSession], None]]:
     asked: dict[str, Callable[[SparkSession], None]] = {
-        name: lambda spark, name=name: ask(spark, name) for name in QUESTIONS  # type: ignore[misc]
+        name: lambda spark, name=name: ask(spark, name)
+        for name in QUESTIONS  # type: ignore[misc]
     }
     return asked | {"CREATE PATTERN": named_pattern, "DataFrame": data_frame, "a stream": stream}
 
@@ -107,7 +111,11 @@ def main() -> None:
             failed[name] = f"{type(error).__name__}: {str(error).strip().splitlines()[0]}"
     spark.stop()
     versions = {"python": platform.python_version(), "pyspark": pyspark.__version__, "sparkcep": sparkcep.__version__}
-    print(json.dumps(versions | {"file": sparkcep.__file__, "passed": [n for n in names if n not in failed], "failed": failed}))
+    print(
+        json.dumps(
+            versions | {"file": sparkcep.__file__, "passed": [n for n in names if n not in failed], "failed": failed}
+        )
+    )
 
 
 if __name__ == "__main__":

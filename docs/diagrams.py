@@ -1,7 +1,8 @@
 """The railroad diagrams of ``language.md``, from its own blocks of grammar: ``python docs/diagrams.py [--check]``.
 
-In: the blocks that are fenced as ``grammar``. A line ``name :=`` begins a rule, ``--`` a comment; WORDS are keywords, ``words`` are explained elsewhere;
-``[ x ]`` may be left out, ``{ x | y }`` is one of them, ``x [, …]`` and ``x […]`` repeat all that follows the keywords before them; ``'x'`` is x itself.
+In: the blocks that are fenced as ``grammar``. A line ``name :=`` begins a rule, ``--`` a comment. WORDS are keywords, ``words`` are explained elsewhere,
+``'x'`` is x itself. ``[ x ]`` may be left out, ``{ x | y }`` is one of them, ``x [, …]`` and ``x […]`` repeat what follows the keywords
+before x.
 Out: ``grammar/<rule>.svg`` for each rule, the same on every run. ``--check`` writes nothing and fails if a diagram is missing, stale or no rule's.
 """
 
@@ -87,12 +88,17 @@ def sequence(tokens: list[str]) -> DiagramItem:
         elif token in REPEAT:
             options[-1] = repeated(options[-1], REPEAT[token])
         elif token in "[{" or (token == "(" and ")" in rest):
-            inside = sequence(bracketed(token, rest))
-            options[-1].append({"[": lambda: Optional(inside), "{": lambda: inside, "(": lambda: Sequence("(", inside, ")")}[token]())
+            options[-1].append(in_brackets(token, sequence(bracketed(token, rest))))
         else:
             options[-1].append(leaf(token))
     items = [option[0] if len(option) == 1 else Sequence(*option) for option in options]
     return items[0] if len(items) == 1 else Choice(0, *items)
+
+
+def in_brackets(opening: str, inside: DiagramItem) -> DiagramItem:
+    if opening == "[":
+        return Optional(inside)
+    return inside if opening == "{" else Sequence("(", inside, ")")
 
 
 def bracketed(opening: str, rest: list[str]) -> list[str]:

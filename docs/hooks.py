@@ -10,7 +10,12 @@ from typing import Any
 
 FENCE = re.compile(r"^```(\w+) (refused|fails|executed|not executed)(?: (\w+))?$", re.MULTILINE)
 RESULT = re.compile(r"^```sql[^\n]*\n(?:(?!```).*\n)*?```\n*(```result\n((?:.*\n)*?)```)$", re.MULTILINE)
-TITLES = {"refused": "refused: {}", "fails": "fails while it runs: {}", "executed": "", "not executed": "not executed here"}
+TITLES = {
+    "refused": "refused: {}",
+    "fails": "fails while it runs: {}",
+    "executed": "",
+    "not executed": "not executed here",
+}
 
 
 def on_page_markdown(markdown: str, **_: Any) -> str:

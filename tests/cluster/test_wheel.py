@@ -28,7 +28,19 @@ def test_what_the_wheel_has(wheel: Path) -> None:
 def test_a_query_from_the_wheel(wheel: Path, tmp_path: Path) -> None:
     """In a process that does not see the tree."""
     target = tmp_path / "installed"
-    install = [sys.executable, "-m", "pip", "install", "--quiet", "--no-compile", "--no-deps", "--no-index", "--target", str(target), str(wheel)]
+    install = [
+        sys.executable,
+        "-m",
+        "pip",
+        "install",
+        "--quiet",
+        "--no-compile",
+        "--no-deps",
+        "--no-index",
+        "--target",
+        str(target),
+        str(wheel),
+    ]
     subprocess.run(install, check=True, timeout=120)
     environment = {name: value for name, value in os.environ.items() if not name.startswith(("SPARK_", "PYSPARK_"))}
     environment |= {"PYTHONPATH": str(target), "PYTHONWARNINGS": "ignore"}

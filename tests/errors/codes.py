@@ -32,7 +32,11 @@ TABLES = {
 @cache
 def codes() -> frozenset[str]:
     """With their prefix: ``CEP_SYNTAX_PLACE``. An error without a code of its own has that of its class."""
-    modules = {module: _read(ast.parse(path.read_text(encoding="utf-8"))) for module, path in MODULES.items() if module != "sparkcep.errors"}
+    modules = {
+        module: _read(ast.parse(path.read_text(encoding="utf-8")))
+        for module, path in MODULES.items()
+        if module != "sparkcep.errors"
+    }
     found = {code for nodes in modules.values() for code in (*_written(nodes), *_in_texts(nodes))}
     found |= {code for module, (name, kind) in TABLES.items() for code in _in_tuples(modules[module], name, kind)}
     helpers = [(nodes, helper) for nodes in modules.values() for helper in _helpers(nodes)]
@@ -68,7 +72,9 @@ def _kind(node: ast.AST) -> str | None:
 
 def _in_texts(nodes: Nodes) -> Iterator[str]:
     """The codes of errors that Spark raises for us, with a text that begins ``[CEP_…]``."""
-    yield from (code for text in nodes.texts if text.startswith("[CEP_") for code in re.findall(r"^\[(CEP_\w+)\]", text))
+    yield from (
+        code for text in nodes.texts if text.startswith("[CEP_") for code in re.findall(r"^\[(CEP_\w+)\]", text)
+    )
 
 
 def _code(call: ast.Call) -> ast.expr | None:
@@ -88,7 +94,10 @@ def _written(nodes: Nodes) -> Iterator[str]:
 def _defaults(function: ast.FunctionDef) -> Iterator[str]:
     """The code of an error that a helper makes where no code is handed to it."""
     arguments = function.args
-    given = [*zip(arguments.args[::-1], arguments.defaults[::-1], strict=False), *zip(arguments.kwonlyargs, arguments.kw_defaults, strict=True)]
+    given = [
+        *zip(arguments.args[::-1], arguments.defaults[::-1], strict=False),
+        *zip(arguments.kwonlyargs, arguments.kw_defaults, strict=True),
+    ]
     default = next((value for argument, value in given if argument.arg == "code" and value is not None), None)
     kinds = {_kind(node) for node in ast.walk(function)} - {None}
     if default is not None:

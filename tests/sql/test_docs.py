@@ -83,7 +83,11 @@ def printed(text: str, names: dict[str, Any]) -> str:
 def held(code: str) -> frozenset[str]:
     """The statements, without blanks, whose errors are in ``tests/errors`` and ``tests/sql/errors``, with this code."""
     files = [*(ROOT / "tests/errors").glob("*.txt"), *(ROOT / "tests/sql/errors").glob("*.txt")]
-    cases = (case.partition("\n=>\n") for file in files for case in file.read_text(encoding="utf-8").split("\n" + "=" * 40 + "\n"))
+    cases = (
+        case.partition("\n=>\n")
+        for file in files
+        for case in file.read_text(encoding="utf-8").split("\n" + "=" * 40 + "\n")
+    )
     return frozenset("".join(sql.split()) for sql, _, error in cases if f"[{code}]" in error)
 
 

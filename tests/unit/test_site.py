@@ -29,7 +29,9 @@ def test_statements_stand_below_their_codes() -> None:
 
 
 def test_diagrams_are_those_of_the_grammar() -> None:
-    done = subprocess.run([sys.executable, str(DOCS / "diagrams.py"), "--check"], capture_output=True, text=True, check=False)
+    done = subprocess.run(
+        [sys.executable, str(DOCS / "diagrams.py"), "--check"], capture_output=True, text=True, check=False
+    )
     assert not done.returncode, done.stderr
 
 
@@ -40,7 +42,11 @@ def test_the_site_builds(tmp_path: Path) -> None:
     done = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True, timeout=120, check=False)
     assert not done.returncode, done.stderr
     for page in (tmp_path / "site").rglob("*.html"):
-        loaded = re.findall(r"""<(?:script|img|iframe)[^>]*src=["']?(https?:[^"' >]+)""", page.read_text(encoding="utf-8"))
-        loaded += re.findall(r"""<link[^>]*rel=["']?stylesheet["']?[^>]*href=["']?(https?:[^"' >]+)""", page.read_text(encoding="utf-8"))
+        loaded = re.findall(
+            r"""<(?:script|img|iframe)[^>]*src=["']?(https?:[^"' >]+)""", page.read_text(encoding="utf-8")
+        )
+        loaded += re.findall(
+            r"""<link[^>]*rel=["']?stylesheet["']?[^>]*href=["']?(https?:[^"' >]+)""", page.read_text(encoding="utf-8")
+        )
         assert not loaded, f"{page.name}: {loaded}"
     assert (tmp_path / "site" / "search" / "search_index.js").exists(), "the index of a search without a server"
