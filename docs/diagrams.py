@@ -1,7 +1,7 @@
 """The railroad diagrams of ``language.md``, from its own blocks of grammar: ``python docs/diagrams.py [--check]``.
 
-In: the blocks that are fenced as ``grammar``. A line ``name :=`` begins a rule, ``--`` a comment. WORDS are keywords, ``words`` are explained elsewhere,
-``'x'`` is x itself. ``[ x ]`` may be left out, ``{ x | y }`` is one of them, ``x [, …]`` and ``x […]`` repeat what follows the keywords
+In: the blocks that are fenced as ``grammar``. A line ``name :=`` begins a rule, ``--`` a comment. WORDS are keywords, ``words`` are explained
+elsewhere, ``'x'`` is x itself. ``[ x ]`` may be left out, ``{ x | y }`` is one of them, ``x [, …]`` and ``x […]`` repeat what follows the keywords
 before x.
 Out: ``grammar/<rule>.svg`` for each rule, the same on every run. ``--check`` writes nothing and fails if a diagram is missing, stale or no rule's.
 """
