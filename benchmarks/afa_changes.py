@@ -90,7 +90,14 @@ def bound(rows: pa.Table, line: list[tuple[int, Waits]]) -> tuple[float, float, 
 def turns(rows: pa.Table, line: list[tuple[int, Waits]], length: int) -> tuple[float, int]:
     """Seconds of a stream, and matches."""
     clause = StreamSpec(
-        spec(line[0][1]), (), (OrderColumn("ts"),), "ts", "row", "{}", "deadline", followed=Followed("q3", "t", "i", 1)
+        spec(line[0][1]),
+        (),
+        (OrderColumn("ts"),),
+        "ts",
+        "row",
+        "{}",
+        "deadline",
+        followed=Followed("q3", "", "t", "i", 1),
     )
     told = [
         json.dumps({"version": i, "recorded": 0, "effective": max(since, 0), "spec": to_json(spec(waits))})

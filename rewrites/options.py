@@ -10,7 +10,7 @@ from rewrites.bind.event_pattern import BoundEventPattern
 from rewrites.bind.notices import Notice
 from rewrites.bind.row_pattern import BoundRowPattern
 from rewrites.dialect.clause import Clause, Site
-from rewrites.patterns.followers import Binding
+from rewrites.patterns.bindings import Binding
 from rewrites.pushdown.aggregate_pushdown import Pushdown
 from rewrites.rules.aseq_functions import FunctionName
 from rewrites.rules.time_shards import Shards

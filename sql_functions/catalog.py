@@ -17,8 +17,10 @@ from pyspark.errors.exceptions.captured import convert_exception
 from pyspark.logger import PySparkLogger
 from pyspark.sql.types import StructType
 
+from sparkcep.spec import MatchSpec
 from sparkcep.spec.expression import Constant, SparkFunction
-from sql_functions.expressions import expression_tree
+from sparkcep.spec.stream import StreamSpec
+from sql_functions.expressions import column_trees, expression_tree
 
 Describe = Callable[[str], StructType]
 
@@ -87,6 +89,22 @@ class ClassicDescribe:
             tree = expression_tree(self.jsession, self._dataset(query).queryExecution().analyzed())
         check(tree)
         return tree
+
+    def columns(self, query: str, leaf: str) -> dict[str, Any]:
+        """All columns as trees of functions of the columns of ``leaf``, a relation below; see ``expressions.column_trees``. Raises
+        CepUnsupportedError, without a span, for functions that no worker computes."""
+        from sparkcep.engines.functions.columns import check_columns
+
+        with quiet:
+            trees = column_trees(self.jsession, self._dataset(query).queryExecution().analyzed(), leaf)
+        check_columns(trees.values())
+        return trees
+
+    def check(self, spec: MatchSpec | StreamSpec) -> None:
+        """Raises CepUnsupportedError, without a span, for a spec that no engine can run."""
+        from sparkcep.engines.support import check
+
+        check(spec)
 
     def streaming(self, query: str) -> bool:
         """Whether rows of the query's result come from a stream."""

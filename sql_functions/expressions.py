@@ -1,13 +1,14 @@
-"""Spark's analysis of an expression as data: class, type, arguments and mode of every node, including implicit casts.
+"""Spark's analysis of expressions as data: class, type, arguments and mode of every node, including implicit casts.
 
-In: a query of one column (classic sessions; over Spark Connect the analysed plan is out of reach). Out: a ``spec.expression.SparkFunction`` tree
-whose ``AttributeReference`` leaves name the input's columns. Nothing is executed.
+In: an analysed query (classic sessions; over Spark Connect the plan is out of reach). Out: ``spec.expression.SparkFunction`` trees whose
+``AttributeReference`` leaves name the input's columns. Nothing is executed.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Mapping
 from decimal import Decimal
+from functools import lru_cache, partial
 from typing import Any
 
 from sparkcep.errors import CepUnsupportedError
@@ -35,24 +36,62 @@ def expression_tree(jsession: Any, plan: Any) -> SparkFunction | Constant:
     """The tree of the single column that ``plan`` (an analysed ``Project``) computes. Raises CepUnsupportedError for what cannot be represented as
     data."""
     column = plan.projectList().apply(0)
-    replaceable = jsession.getClass().getClassLoader().loadClass(_REPLACEABLE)
-    return _Reader(replaceable.isInstance, {}).node(column.child() if _name(column) == "Alias" else column)
+    return _Reader(jsession).node(column.child() if _name(column) == "Alias" else column)
+
+
+Tree = Any
+"""A SparkFunction or a Constant."""
+
+
+def column_trees(jsession: Any, plan: Any, leaf: str) -> dict[str, Tree]:
+    """The trees of all columns of ``plan``, an analysed query of nested SELECTs over the relation that is named ``leaf``, as functions of the columns
+    of that. Raises CepUnsupportedError for what cannot be represented as data. Filters are not looked at."""
+    selects = []
+    while not (_name(plan) == "SubqueryAlias" and str(plan.identifier().name()) == leaf):
+        if _name(plan) == "Project":
+            selects.append(plan)
+        elif _name(plan) not in ("SubqueryAlias", "Filter"):
+            raise CepUnsupportedError(f"{plan.nodeName()} among the columns of a row", code="MATCH_DEPENDENT_FUNCTION")
+        plan = plan.child()
+    named: dict[str, tuple[str, Callable[[], Tree]]] = {}
+    for select in reversed(selects):
+        named = dict(_columns(jsession, select, named))
+    return {name: tree() for name, tree in named.values()}
+
+
+def _columns(
+    jsession: Any, select: Any, below: Mapping[str, tuple[str, Callable[[], Tree]]]
+) -> Iterable[tuple[str, tuple[str, Callable[[], Tree]]]]:
+    """The columns of a SELECT by their numbers: name, and what makes the tree of those that are asked for."""
+    known = {number: tree for number, (_, tree) in below.items()}
+    for column in _items(select.projectList()):
+        value = column.child() if _name(column) == "Alias" else column
+        tree = lru_cache(partial(_Reader(jsession, known).node, value))
+        yield str(column.exprId().id()), (str(column.name()), tree)
 
 
 class _Reader:
-    def __init__(self, is_replaceable: Callable[[Any], bool], common: dict[str, Any]) -> None:
-        self._is_replaceable = is_replaceable
-        self._common = common
+    """``columns``: what makes the trees of columns, by their numbers, where they are computed below; others are leaves."""
+
+    def __init__(self, jsession: Any, columns: Mapping[str, Callable[[], Tree]] | None = None) -> None:
+        self._is_replaceable = jsession.getClass().getClassLoader().loadClass(_REPLACEABLE).isInstance
+        self._common: dict[str, Tree] = {}
+        self._below = columns or {}
 
     def node(self, node: Any) -> SparkFunction | Constant:
         """One node with its subtree."""
         name = _name(node)
         if name == "AttributeReference":
-            return SparkFunction(name, _type(node), settings=(str(node.name()),))
+            below = self._below.get(str(node.exprId().id())) if self._below else None
+            return SparkFunction(name, _type(node), settings=(str(node.name()),)) if below is None else below()
         if name == "Literal":
             return Constant(_value(node.value(), _type(node)), _type(node))
         if name == "With":
             return self._with(node)
+        if name == "RaiseError":  # raise_error(text): its parameters are a map of one entry
+            return SparkFunction(
+                name, _type(node), (self.node(node.errorParms().children().apply(1)),), text="raise_error"
+            )
         if name == "CommonExpressionRef":
             return self._common[str(node.id())]  # type: ignore[no-any-return]
         if name == "NamedLambdaVariable":

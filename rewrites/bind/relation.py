@@ -66,7 +66,8 @@ class Relation:
     ``describe`` sees the CTEs of the statement; ``scope`` adds them to a query that is to run on its own.
     ``expression``: Spark's analysis of a query's one column as a tree (a ``spec.expression.SparkFunction``), where it is in reach.
     ``resources``: what Spark knows of a query's cost, where it is in reach. ``streaming``: its rows come from a stream.
-    ``literal``: SQL of a parameter's value. ``feed``: of a stream of changes all columns; ``schema`` lacks those of FEED.
+    ``columns``: all columns of a query as trees over a relation below it, where that is in reach. ``literal``: SQL of a parameter's value.
+    ``feed``: of a stream of changes all columns; ``schema`` lacks those of FEED.
     """
 
     text: str
@@ -78,6 +79,7 @@ class Relation:
     streaming: bool = False
     literal: Callable[[str], str] | None = None
     feed: StructType | None = None
+    columns: Callable[[str, str], dict[str, SparkFunction | Constant]] | None = None
 
     def alone(self, query: str) -> str:
         """``query`` as text that is parsed on its own: with the CTEs that it may name, and with the values of parameters."""
@@ -165,9 +167,8 @@ def relation(site: Site, source: Source, describe: Describe, beside: Callable[[s
             span=site.input,
             hint="join the two inputs first and put the clause over the result",
         ) from None
-    expression, resources, literal = (getattr(describe, name, None) for name in ("expression", "resources", "literal"))
-    streaming = is_stream(describe, scope(query))
-    return Relation(text, schema, scoped, scope, expression, resources, streaming, literal)
+    known = {name: getattr(describe, name, None) for name in ("expression", "resources", "literal", "columns")}
+    return Relation(text, schema, scoped, scope, streaming=is_stream(describe, scope(query)), **known)
 
 
 def is_stream(describe: Describe, query: str) -> bool:

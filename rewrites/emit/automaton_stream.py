@@ -12,14 +12,20 @@ from rewrites.bind.automaton import BoundAutomaton
 from rewrites.bind.stream import IDENTITY, Streamed
 from rewrites.bind.within import TIME
 from rewrites.emit.automaton import events, outputs_of, read, results
-from rewrites.emit.stream import Emitted, added_below, last_columns, stream_call, stream_spec, with_turn_columns
+from rewrites.emit.stream import (
+    Emitted,
+    added_below,
+    following,
+    last_columns,
+    stream_call,
+    stream_spec,
+    with_turn_columns,
+)
 from rewrites.settings import Follows, StreamSettings
 from rewrites.sql.builder import quoted, raw, select, string, text_of
 from rewrites.sql.hashing import Value, hashed
-from sparkcep.spec import to_json
 from sparkcep.spec.automaton import AutomatonSpec, FinalState, Output, RegisterValue
 from sparkcep.spec.event import FirstEvent, LastEvent
-from sparkcep.spec.stream import Followed, identity
 
 _FIRST, _LAST = "__cep_i0", "__cep_i1"
 _IDENTITIES = (Output(_FIRST, FirstEvent(IDENTITY)), Output(_LAST, LastEvent(IDENTITY)))
@@ -49,17 +55,8 @@ def automaton_stream(
     columns += [(output.name, LongType()) for output in _IDENTITIES]
     stream = stream_spec(of, spec.partition, streamed, bound.relation, settings, columns, event_time="match_end")
     if follows is not None:
-        interface = identity(f"{to_json(replace(stream, of=lasting(of), schema=''))}\n{query}")
-        stream = replace(
-            stream,
-            followed=Followed(
-                follows.pattern,
-                follows.table,
-                interface,
-                settings.buckets if spec.partition else 1,
-                tuple(bound.register_types),
-            ),
-        )
+        buckets = settings.buckets if spec.partition else 1
+        stream = following(stream, follows, "MATCH AUTOMATON", lasting(of), query, buckets, tuple(bound.register_types))
     row = f"CAST({_matched(of, dict(columns)) if follows is None else _matched_for_ever(of)} AS STRING)"
     last = last_columns(spec if follows is None else lasting(spec), [row], settings)
     result = exp.select(*results(bound), *last).from_(stream_call(stream, query, columns, settings))

@@ -11,13 +11,15 @@ from sqlglot import exp
 from rewrites.bind.event_pattern import BoundEventPattern
 from rewrites.bind.stream import IDENTITY, Streamed
 from rewrites.bind.within import TIME
-from rewrites.emit.event_pattern import event_rows, needed, outputs_of, over_matches, read
+from rewrites.emit.event_pattern import event_pattern_spec, event_rows, needed, outputs_of, over_matches, read
 from rewrites.emit.flat_events import always_taken, flat_columns, structs
 from rewrites.emit.neighbours import is_contiguous
+from rewrites.emit.projected import projected, sent, whole_rows
 from rewrites.emit.stream import (
     Emitted,
     added_below,
     columns_beside,
+    following,
     keyed,
     last_columns,
     stream_call,
@@ -25,11 +27,13 @@ from rewrites.emit.stream import (
     with_turn_columns,
 )
 from rewrites.rules.prune_fields import Shown
-from rewrites.settings import StreamSettings
+from rewrites.settings import Follows, StreamSettings
 from rewrites.sql.builder import named, quoted, raw, select, text_of
 from rewrites.sql.source import Source
-from sparkcep.pattern.event import Element, elements
+from sparkcep.errors import CepUnsupportedError
+from sparkcep.pattern.event import Element, Seq, elements
 from sparkcep.spec.event import EventPatternSpec, EventStruct, LastEvent, Output
+from sparkcep.spec.projection import ProjectedSpec
 
 _INFERRED = "__cep_c"
 _IDENTITY_OF = "__cep_i_"
@@ -45,29 +49,64 @@ def event_pattern_stream(
     settings: StreamSettings,
     *,
     keep_null_time: bool,
+    follows: Follows | None = None,
 ) -> Emitted:
     """The clause over a stream."""
     classes = inferred_classes(bound)
     keys = tuple(dict.fromkeys([*spec.partition, *bound.equivalences, *classes]))
-    below = added_below(streamed, bound.relation, settings, timed=bound.window is not None)
-    events = event_rows(bound, keep_null_time, every_event=True, more=below)
-    if not (is_contiguous(bound) or keyed(streamed)):
-        events = taking_part(events, spec.masks, classes)
-    found = [*outputs_of(bound, shown, None), *_identities(bound)]
-    of = replace(spec, schema="", outputs=tuple(output for output, _ in found))
-    names = [name for name in needed(bound, of) if name != spec.rank]
-    rows = select([*read(bound, names), *(raw(quoted(name)) for name in spec.masks)], events)
     together = spec.partition if keyed(streamed) else keys
     together = () if bound.strategy == "strict_contiguity" else together  # there all events are neighbours
-    query = bound.relation.alone(text_of(with_turn_columns(rows, streamed, keys, settings, together)))
+    of, found = _with_identities(bound, spec, shown)
+    if follows is None:
+        below = added_below(streamed, bound.relation, settings, timed=bound.window is not None)
+        events = event_rows(bound, keep_null_time, every_event=True, more=below)
+        if not (is_contiguous(bound) or keyed(streamed)):
+            events = taking_part(events, spec.masks, classes)
+        rows = with_turn_columns(_read(bound, of, events), streamed, keys, settings, together)
+        query = bound.relation.alone(text_of(rows))
+    else:
+        timed = [] if keep_null_time else [f"({bound.time}) IS NOT NULL"]
+        query = whole_rows(bound, streamed, spec, settings, keys, together, timed)
     columns = list(flat_columns(found))
     stream = stream_spec(of, keys, streamed, bound.relation, settings, columns, event_time="match_end")
+    if follows is not None:
+        stream = following(stream, follows, "MATCH PATTERN", lasting(of), query, settings.buckets if together else 1)
     matches = structs(stream_call(stream, query, columns, settings), of.outputs, columns_beside(stream))
-    last = last_columns(spec, [_text(output) for output, _ in _identities(bound)], settings)
+    identities = [_text(output) for output, _ in _identities(bound)]
+    last = last_columns(spec if follows is None else lasting(spec), identities, settings)
     result = exp.select(*(raw(quoted(output.name)) for output in spec.outputs), *last).from_(matches)
     for conjunct in bound.residual:
         result = result.where(raw(f"({over_matches(conjunct.node, bound, source)})"))
     return Emitted(stream, f"({text_of(result)})")
+
+
+def event_version(bound: BoundEventPattern, shown: Shown, streamed: Streamed) -> ProjectedSpec:
+    """A version of a clause whose rows are sent whole, ``bound`` over the stand-in for these. Raises CepUnsupportedError."""
+    if bound.residual:
+        raise CepUnsupportedError("a condition that Spark applies to the matches", code="PATTERN_STREAM")
+    of, _ = _with_identities(bound, event_pattern_spec(bound, shown), shown)
+    query = _read(bound, of, event_rows(bound, False, every_event=True))
+    has = sent(bound, [*of.partition, *bound.equivalences], (column.column for _, column in streamed.order))
+    return projected(of, query, bound.relation, has, sparse=not is_contiguous(bound))
+
+
+def lasting(spec: EventPatternSpec) -> EventPatternSpec:
+    """What a clause that follows a pattern has in common with all its versions."""
+    return EventPatternSpec((), Seq(()), (), "", (), "", matches=spec.matches, partition=spec.partition)
+
+
+def _with_identities(
+    bound: BoundEventPattern, spec: EventPatternSpec, shown: Shown
+) -> tuple[EventPatternSpec, list[tuple[Output, DataType]]]:
+    """The clause with the identities of the events, and its outputs with their types."""
+    found = [*outputs_of(bound, shown, None), *_identities(bound)]
+    return replace(spec, schema="", outputs=tuple(output for output, _ in found)), found
+
+
+def _read(bound: BoundEventPattern, of: EventPatternSpec, events: exp.Select) -> exp.Select:
+    """What the engine reads of the events, without what a turn adds."""
+    names = [name for name in needed(bound, of) if name != of.rank]
+    return select([*read(bound, names), *(named(quoted(name), name) for name in of.masks)], events)
 
 
 def inferred_classes(bound: BoundEventPattern) -> dict[str, str]:

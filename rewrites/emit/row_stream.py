@@ -9,10 +9,21 @@ from sqlglot import exp
 
 from rewrites.bind.row_pattern import BoundRowPattern, boolean_conditions
 from rewrites.bind.stream import IDENTITY, Streamed
-from rewrites.emit.row_pattern import engine_input, input_rows, outputs_of, results
-from rewrites.emit.stream import Emitted, added_below, last_columns, stream_call, stream_spec, with_turn_columns
-from rewrites.settings import StreamSettings
+from rewrites.emit.projected import projected, sent, whole_rows
+from rewrites.emit.row_pattern import engine_input, input_rows, outputs_of, results, row_pattern_spec
+from rewrites.emit.stream import (
+    Emitted,
+    added_below,
+    following,
+    last_columns,
+    stream_call,
+    stream_spec,
+    with_turn_columns,
+)
+from rewrites.settings import Follows, StreamSettings
 from rewrites.sql.builder import named, quoted, subquery, text_of
+from sparkcep.pattern.row import Empty
+from sparkcep.spec.projection import ProjectedSpec
 from sparkcep.spec.row import ColumnAt, CurrentRow, Navigation, Output, RowPatternSpec
 
 _FIRST, _LAST, _CURRENT = "__cep_i0", "__cep_i1", "__cep_i2"
@@ -25,21 +36,51 @@ _IDENTITIES = (
 
 
 def row_pattern_stream(
-    bound: BoundRowPattern, spec: RowPatternSpec, streamed: Streamed, settings: StreamSettings
+    bound: BoundRowPattern,
+    spec: RowPatternSpec,
+    streamed: Streamed,
+    settings: StreamSettings,
+    follows: Follows | None = None,
 ) -> Emitted:
     """The clause over a stream."""
     below = [named(text, column.column) for text, column in streamed.order]
     rows = input_rows(bound, [*below, *added_below(streamed, bound.relation, settings, timed=False)])
     boolean_conditions(bound, text_of(subquery(rows)))
-    of = replace(spec, schema="", outputs=(*spec.outputs, *_IDENTITIES))
-    rows = with_turn_columns(engine_input(bound, of, rows), streamed, spec.partition, settings)
-    query = bound.relation.alone(text_of(rows))
+    of = _with_identities(spec)
+    if follows is None:
+        rows = with_turn_columns(engine_input(bound, of, rows), streamed, spec.partition, settings)
+        query = bound.relation.alone(text_of(rows))
+    else:
+        query = whole_rows(bound, streamed, spec, settings, spec.partition, spec.partition)
     columns = _columns(bound)
     stream = stream_spec(of, spec.partition, streamed, bound.relation, settings, columns, bound.deadline)
+    if follows is not None:
+        stream = following(
+            stream, follows, "MATCH_RECOGNIZE", lasting(of), query, settings.buckets if spec.partition else 1
+        )
     identities = [f"COALESCE({quoted(_FIRST)}, {quoted(_CURRENT)})", f"COALESCE({quoted(_LAST)}, '')"]
-    last = last_columns(spec, identities, settings)
+    last = last_columns(spec if follows is None else lasting(spec), identities, settings)
     result = exp.select(*results(bound), *last).from_(stream_call(stream, query, columns, settings))
     return Emitted(stream, f"({text_of(result)})")
+
+
+def row_version(bound: BoundRowPattern, streamed: Streamed) -> ProjectedSpec:
+    """A version of a clause whose rows are sent whole, ``bound`` over the stand-in for these. Raises CepError."""
+    of = _with_identities(row_pattern_spec(bound))
+    rows = input_rows(bound, [])
+    boolean_conditions(bound, text_of(subquery(rows)))
+    query = engine_input(bound, of, rows)
+    has = sent(bound, of.partition, (column.column for _, column in streamed.order))
+    return projected(of, query, bound.relation, has, sparse=False, deadline=bound.deadline)
+
+
+def lasting(spec: RowPatternSpec) -> RowPatternSpec:
+    """What a clause that follows a pattern has in common with all its versions."""
+    return RowPatternSpec((), Empty(), (), (), "", spec.rows_per_match, partition=spec.partition)
+
+
+def _with_identities(spec: RowPatternSpec) -> RowPatternSpec:
+    return replace(spec, schema="", outputs=(*spec.outputs, *_IDENTITIES))
 
 
 def _columns(bound: BoundRowPattern) -> list[tuple[str, DataType]]:

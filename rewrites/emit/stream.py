@@ -10,7 +10,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from pyspark.sql.types import BooleanType, DataType, StructType
 from sqlglot import exp
@@ -18,16 +18,19 @@ from sqlglot import exp
 from rewrites.bind.relation import Relation
 from rewrites.bind.stream import IDENTITY, Streamed
 from rewrites.bind.within import TIME
-from rewrites.settings import StreamSettings
+from rewrites.dialect.clause import ClauseKind
+from rewrites.settings import Follows, StreamSettings
 from rewrites.sql.builder import ALIAS, named, quoted, raw, string
 from rewrites.sql.transport import carried_schema, decoded_columns
 from sparkcep.spec import AggregateSpec, AutomatonSpec, EventPatternSpec, RowPatternSpec, to_json
-from sparkcep.spec.stream import BUCKET, DELETED, LATE, OrderColumn, StreamSpec
+from sparkcep.spec.stream import BUCKET, DELETED, LATE, Followed, OrderColumn, StreamSpec, identity
 
 FUNCTION_NAME = "cep_stream"
 MATCH_ID, CHANGE_TYPE = "match_id", "_change_type"
 """The last columns of a clause over a stream."""
 _WHOLE = "__cep_whole"
+
+Clause = RowPatternSpec | EventPatternSpec | AutomatonSpec | AggregateSpec
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,7 +69,7 @@ def with_turn_columns(
 
 
 def stream_spec(
-    of: RowPatternSpec | EventPatternSpec | AutomatonSpec | AggregateSpec,
+    of: Clause,
     keys: tuple[str, ...],
     streamed: Streamed,
     relation: Relation,
@@ -95,6 +98,21 @@ def stream_spec(
         sigma=settings.sigma if settings.speculative else 0,
         revisions=None if streamed.revised is None else streamed.revised.revisions,
     )
+
+
+def following(
+    stream: StreamSpec,
+    follows: Follows,
+    kind: ClauseKind,
+    lasting: Clause,
+    query: str,
+    buckets: int,
+    registers: tuple[str, ...] = (),
+) -> StreamSpec:
+    """``stream``, which follows a pattern, a body of ``kind``. ``lasting``: what all versions of the clause have in common; ``query``: the rows that
+    are sent."""
+    interface = identity(f"{to_json(replace(stream, of=lasting, schema='', deadline=None))}\n{query}")
+    return replace(stream, followed=Followed(follows.pattern, kind, follows.table, interface, buckets, registers))
 
 
 def keyed(streamed: Streamed) -> bool:
@@ -130,7 +148,7 @@ def change_type(changed: str, settings: StreamSettings) -> exp.Expression:
 
 
 def last_columns(
-    of: RowPatternSpec | EventPatternSpec | AutomatonSpec | AggregateSpec,
+    of: Clause,
     identities: list[str],
     settings: StreamSettings,
     changed: str = "'insert'",

@@ -1,47 +1,20 @@
 """Streams that follow a named pattern while it changes: what its table knows of them.
 
 In: the rows of FOLLOWING, beside the versions of a pattern. Out: the versions bound for each stream, or the refusal of a change, by the name of the
-stream. A running plan of Spark cannot take in new expressions, so a version is bound when it is recorded, against the columns of its input,
-and the engine computes what its arcs ask.
+stream.
 """
 
 from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
-from pyspark.sql.types import StructType
-
-from rewrites.bind.automaton import BoundAutomaton, bind_automaton
-from rewrites.bind.relation import Describe, Relation
-from rewrites.dialect.match_automaton import parse_match_automaton
-from rewrites.dialect.stored_bodies import body_site, clause_of
-from rewrites.emit.automaton import automaton_spec
+from rewrites.bind.relation import Describe
+from rewrites.patterns.bindings import Binding, rebound
 from rewrites.patterns.versions import BOUND, ENDED, STARTED, Version
-from rewrites.sql.source import Source
 from sparkcep.errors import CepAnalysisError, CepError, Span
-from sparkcep.spec import AutomatonSpec, to_json
-
-
-@dataclass(frozen=True, slots=True)
-class Binding:
-    """A version of ``pattern`` bound for the ``interface`` of a stream: its ``spec`` and the ``schema`` of the input, as JSON. ``common``: what all
-    versions must have in common, as texts by their names; ``registers``: theirs, which keep their types and defaults."""
-
-    pattern: str
-    interface: str
-    spec: str
-    schema: str
-    common: Mapping[str, str]
-    registers: Mapping[str, str]
-
-    @property
-    def body(self) -> str:
-        """As the table keeps it."""
-        told = {"spec": self.spec, "schema": self.schema, "common": dict(self.common)}
-        return json.dumps({**told, "registers": dict(self.registers)})
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,38 +26,6 @@ class Follower:
     numbers: frozenset[int]
     streams: Mapping[str, str]
     columns: frozenset[str]
-
-
-def binding(pattern: str, interface: str, bound: BoundAutomaton) -> Binding:
-    """The version that a clause over a stream was written with."""
-    schema = bound.relation.schema.json()
-    return Binding(
-        pattern, interface, to_json(_without_schema(bound)), schema, dict(_common(bound)), dict(_registers(bound))
-    )
-
-
-def rebound(known: Binding, body: str, describe: Describe) -> Binding:
-    """Another version, bound for the same interface. Raises CepError where it is not for this interface."""
-    clause = clause_of(body)
-    if clause != "MATCH AUTOMATON":
-        raise CepAnalysisError(f"it is a body of {clause}", code="PATTERN_CLAUSE")
-    schema = StructType.fromJson(json.loads(known.schema))
-    relation = Relation("", schema, describe, expression=getattr(describe, "expression", None))
-    relation = replace(relation, text=relation.stand_in)
-    bound = bind_automaton(parse_match_automaton(body, body_site(body)), relation, Source(body), whole=True)
-    own = dict(_common(bound))
-    for what, text in known.common.items():
-        if own.get(what) != text:
-            raise CepAnalysisError(
-                f"{what} may not change: {text or 'none'}, now {own.get(what) or 'none'}", code="PATTERN_STREAM"
-            )
-    registers = dict(_registers(bound))
-    for name, text in registers.items():
-        if known.registers.get(name, text) != text:
-            raise CepAnalysisError(
-                f"the register {name} may not change: {known.registers[name]}, now {text}", code="PATTERN_STREAM"
-            )
-    return replace(known, spec=to_json(_without_schema(bound)), registers=registers)
 
 
 def followers(rows: Iterable[Version]) -> tuple[Follower, ...]:
@@ -108,7 +49,10 @@ def _follower(interface: str, rows: list[Version]) -> Follower | None:
         elif row.change == ENDED:
             running.pop(json.loads(row.body)["id"], None)
     registers = {name: text for one in said for name, text in one["registers"].items()}
-    first = Binding(bound[0].pattern, interface, said[0]["spec"], said[0]["schema"], said[0]["common"], registers)
+    told = said[0]
+    first = Binding(
+        bound[0].pattern, bound[0].clause, interface, told["spec"], told["schema"], told["common"], registers
+    )
     columns = frozenset(name for told in running.values() for name in told["registers"])
     streams = {stream: told["name"] for stream, told in running.items()}
     return Follower(first, frozenset(row.version for row in bound), streams, columns)
@@ -136,25 +80,3 @@ def refusal(follower: Follower, why: str, span: Span | None, hint: str | None = 
     return CepAnalysisError(
         f"{streams} the pattern {pattern}: {why}", code="PATTERN_STREAM", span=span, hint=hint or forget
     )
-
-
-def _without_schema(bound: BoundAutomaton) -> AutomatonSpec:
-    return replace(automaton_spec(bound), schema="", outputs=())
-
-
-def _common(bound: BoundAutomaton) -> Iterable[tuple[str, str]]:
-    yield "PARTITION BY", ", ".join(_spaced(key.text) for key in bound.keys)
-    yield "ORDER BY", ", ".join(_spaced(f"{text} {direction}") for text, direction in bound.order)
-    yield "WITHIN", _spaced(bound.window.length) if bound.window else ""
-    yield "START", bound.states.names[0]
-    yield "whether arcs are ON WINDOW END", "yes" if any(arc.kind == "window_end" for arc in bound.arcs) else "no"
-
-
-def _spaced(text: str) -> str:
-    return " ".join(text.split())
-
-
-def _registers(bound: BoundAutomaton) -> Iterable[tuple[str, str]]:
-    for register in bound.registers:
-        default = "NULL" if register.default is None else str(register.default.value)
-        yield register.name, f"{register.type} DEFAULT {default}"

@@ -27,8 +27,9 @@ from rewrites.dialect.pattern_statements import (
 from rewrites.dialect.stored_bodies import check_body
 from rewrites.dialect.tokens import tokenize
 from rewrites.patterns.arcs import with_arcs, without_arc
+from rewrites.patterns.bindings import Binding, rebound
 from rewrites.patterns.expand import unknown
-from rewrites.patterns.followers import Binding, bindings, followers, rebound, refusal
+from rewrites.patterns.followers import bindings, followers, refusal
 from rewrites.patterns.versions import (
     BOUND,
     COLUMNS,
@@ -136,7 +137,7 @@ def _drop_stream(sql: str, statement: AlterPattern, store: PatternStore) -> str:
             one.binding.pattern,
             0,
             ENDED,
-            "MATCH AUTOMATON",
+            one.binding.clause,
             json.dumps({"id": stream, "name": name}),
             one.binding.interface,
         )

@@ -83,7 +83,7 @@ class PatternStore(Protocol):
         """The rows of FOLLOWING of a pattern."""
 
     def follow(self, binding: Any, describe: Any) -> None:
-        """Record what a stream's statement has bound (``followers.Binding``), where the table has not got it yet."""
+        """Record what a stream's statement has bound (``bindings.Binding``), where the table has not got it yet."""
 
 
 @dataclass(frozen=True, slots=True)

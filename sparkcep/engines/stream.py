@@ -15,9 +15,11 @@ from sparkcep.errors import CepUnsupportedError
 from sparkcep.spec.stream import StreamSpec
 
 
-def compile(spec: StreamSpec) -> Decide:
-    """What decides the turns of ``spec``. Raises CepUnsupportedError, by name, for clauses that cannot be decided on a stream."""
-    decide: Decide = _room(spec).compile(spec)
+def compile(spec: StreamSpec, *, closing: bool = False) -> Decide:
+    """What decides the turns of ``spec``; ``closing`` (of row patterns): a turn that no row will follow. Raises CepUnsupportedError, by name, for
+    clauses that cannot be decided on a stream."""
+    room = _room(spec)
+    decide: Decide = room.compile(spec, closing=True) if closing else room.compile(spec)
     return decide
 
 

@@ -20,7 +20,7 @@ from pyspark.errors import PySparkException
 from rewrites.bind.relation import Describe
 from rewrites.dialect.tokens import tokenize
 from rewrites.patterns import Version
-from rewrites.patterns.followers import Binding
+from rewrites.patterns.bindings import Binding
 from rewrites.patterns.statements import follow_sql
 from rewrites.patterns.versions import COLUMNS, FOLLOWING, of_pattern
 from rewrites.sql.builder import quoted, string

@@ -19,7 +19,7 @@ from pyspark.sql.types import StructField, StructType
 from rewrites import Options, Rewritten, analyse
 from rewrites.bind.notices import Notice
 from rewrites.bind.relation import Describe, is_stream
-from rewrites.patterns.followers import Binding
+from rewrites.patterns.bindings import Binding
 
 KEPT = 256
 """Statements cached: the tiles of a few dashboards. The least recently used one is evicted first."""
@@ -112,6 +112,12 @@ class _Asked:
             return ask(query)
 
         return asked
+
+    @property
+    def columns(self) -> Callable[[str, str], Any] | None:
+        """Spark's analysis of all columns of a query, for clauses over streams, whose rewrites are not kept."""
+        found: Callable[[str, str], Any] | None = getattr(self._describe, "columns", None)
+        return found
 
     @property
     def streaming(self) -> Callable[[str], bool] | None:

@@ -14,7 +14,7 @@ from typing import Any
 from sparkcep.errors import CepInternalError
 from sparkcep.pattern import event as event_pattern
 from sparkcep.pattern import row as row_pattern
-from sparkcep.spec import aggregate, analyze, automaton, event, expression, row, stream
+from sparkcep.spec import aggregate, analyze, automaton, event, expression, projection, row, stream
 
 Spec = (
     row.RowPatternSpec
@@ -24,6 +24,7 @@ Spec = (
     | automaton.AutomatonSpec
     | analyze.AnalyzeSpec
     | stream.StreamSpec
+    | projection.ProjectedSpec
 )
 
 SPEC_VERSION = 1
@@ -57,6 +58,7 @@ _MODULES: dict[str, ModuleType] = {
     "automaton": automaton,
     "analyze": analyze,
     "stream": stream,
+    "projection": projection,
 }
 _REGISTRY = {
     f"{prefix}.{name}": cls

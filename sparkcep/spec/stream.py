@@ -58,10 +58,11 @@ class Revisions:
 class Followed:
     """The named pattern that a stream follows: its versions, bound for the stream's ``interface``, are rows of the table of patterns ``table``, and
     are told to all ``buckets``. The clause of the spec is the one of them by which the stream was written; what they have in common is that of all.
-    ``registers``: those that are columns of the stream.
+    ``registers``: those that are columns of the stream. ``clause``: what kind of pattern it is.
     """
 
     pattern: str
+    clause: str
     table: str
     interface: str
     buckets: int

@@ -89,7 +89,7 @@ def report(spark: SparkSession, followed: Followed) -> None:
 
 
 def _tell(followed: Followed, change: str, body: Mapping[str, Any]) -> None:
-    row = followed.pattern, 0, change, "MATCH AUTOMATON", json.dumps(body), followed.interface
+    row = followed.pattern, 0, change, followed.clause, json.dumps(body), followed.interface
     try:
         jvm: Any = SparkContext._active_spark_context._jvm  # type: ignore[union-attr]
         jvm.org.apache.spark.sql.classic.SparkSession.getDefaultSession().get().sql(rows_sql(followed.table, [row]))

@@ -21,11 +21,15 @@ from sparkcep.spec.stream import StreamSpec
 from sparkcep.streaming.revisions import compacted, standing
 from sparkcep.streaming.rows import (
     COPY,
+    SINCE,
     arranged,
+    changing,
     frame,
+    in_lifetimes,
     partition_starts,
     with_copies,
     with_identities,
+    with_lifetimes,
     with_partitions,
 )
 from sparkcep.streaming.versions import Version, needed, received, timeline
@@ -105,7 +109,8 @@ def step(
 
 def _oldest(spec: StreamSpec, held: pa.Table, until: int) -> int:
     """The time from which on rows are yet to be met, or will be met again."""
-    if not held.num_rows or not (isinstance(spec.of, AutomatonSpec) and waits(spec.of)):
+    again = changing(spec) or (isinstance(spec.of, AutomatonSpec) and waits(spec.of))
+    if not held.num_rows or not again:
         return until
     return min(until, pc.min(held.column(spec.time)).as_py())
 
@@ -178,8 +183,11 @@ class _Decided:
 def _decided(spec: StreamSpec, decide: Decide, bucket: Bucket, final: pa.Table, until: int) -> _Decided:
     asked = _asked(spec, decide, bucket, final, until)
     rows, starts, answer = asked.rows, asked.starts, asked.answer
-    counted = _counted(spec, rows, starts, answer, bucket.numbers) if _numbered(spec) else answer.carried
+    own = in_lifetimes(spec) if changing(spec) else spec
+    counted = _counted(own, rows, starts, answer, bucket.numbers) if _numbered(spec) else answer.carried
     kept = _kept(rows, starts, answer)
+    if changing(spec):
+        kept = kept.drop_columns([SINCE])
     return _Decided(answer.found, kept, counted, answer.due, _busiest(spec, rows, starts, bucket.until))
 
 
@@ -193,15 +201,20 @@ class _Asked:
 
 
 def _asked(spec: StreamSpec, decide: Decide, bucket: Bucket, final: pa.Table, until: int) -> _Asked:
+    line = timeline(bucket.versions)
+    if changing(spec):
+        final, spec = with_lifetimes(spec, final, line), in_lifetimes(spec)
     rows = with_copies(spec, arranged(spec, final, bucket.until), bucket.until)
     starts = partition_starts(spec, rows)
     context = rows.column(CONTEXT).to_numpy()
     begin, covered = (_first_without(bit, context, starts) for bit in (BEHIND, COVERED))
     numbered = _numbered(spec)
     numbers = _numbers(spec, rows, starts, bucket.numbers) if numbered else np.zeros(len(begin), np.int64)
-    read = with_partitions(spec, with_identities(spec, rows).drop_columns(list(MARKS)), starts)
+    read = with_identities(spec, rows).drop_columns(list(MARKS))
+    if not changing(spec):
+        read = with_partitions(spec, read, starts)
     carried = None if numbered else bucket.numbers
-    turn = Turn(read, bucket.until, until, begin, numbers, covered, carried, timeline(bucket.versions))
+    turn = Turn(read, bucket.until, until, begin, numbers, covered, carried, line)
     return _Asked(rows, starts, decide(turn))
 
 

@@ -7,6 +7,8 @@ compared as Spark compares them (NaN above all numbers and equal to itself, NULL
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import polars as pl
 import pyarrow as pa
@@ -15,13 +17,34 @@ from numpy.typing import NDArray
 from sparkcep.engines.ranks import ranks
 from sparkcep.engines.turn import taken
 from sparkcep.spec.aggregate import AggregateSpec
+from sparkcep.spec.automaton import AutomatonSpec
 from sparkcep.spec.event import EventPatternSpec
 from sparkcep.spec.stream import PLACE, StreamSpec
+from sparkcep.streaming.versions import Timeline
 
+SINCE = "__cep_since"
+"""Of a clause that changes: since when the version holds in whose lifetime the row lies. Rows of different versions are in different partitions."""
 COPY = "__cep_copy"
 """A row's number among equal ones."""
 FEW = 1 << 12
 """Rows of integers that numpy has sorted before Polars has begun."""
+
+
+def changing(spec: StreamSpec) -> bool:
+    """Whether versions of the clause answer rows of their own (automata change otherwise)."""
+    return spec.followed is not None and not isinstance(spec.of, AutomatonSpec)
+
+
+def in_lifetimes(spec: StreamSpec) -> StreamSpec:
+    """A clause that changes, over rows ``with_lifetimes``."""
+    return replace(spec, keys=(*spec.keys, SINCE))
+
+
+def with_lifetimes(spec: StreamSpec, rows: pa.Table, line: Timeline) -> pa.Table:
+    """``rows`` with SINCE. The first version holds before its time, too."""
+    begins = np.array([since for since, _ in line], np.int64)
+    at = np.searchsorted(begins, rows.column(spec.time).to_numpy(), side="right") - 1
+    return rows.append_column(SINCE, pa.array(begins[np.maximum(at, 0)]))
 
 
 def arranged(spec: StreamSpec, rows: pa.Table, since: int) -> pa.Table:

@@ -43,10 +43,12 @@ def timeline(versions: Iterable[Version]) -> Timeline:
 
 
 def needed(versions: Iterable[Version], since: int) -> tuple[Version, ...]:
-    """The versions that are in effect at ``since`` or later."""
+    """The versions that are in effect at ``since`` or later, and those before that say the same: they are one, since the first of them."""
     line = _in_effect(versions)
-    before = [i for i, (begin, _) in enumerate(line) if begin <= since]
-    return tuple(dict.fromkeys(version for _, version in line[before[-1] if before else 0 :]))
+    first = max((i for i, (begin, _) in enumerate(line) if begin <= since), default=0)
+    while first and line[first - 1][1].spec == line[first][1].spec:
+        first -= 1
+    return tuple(dict.fromkeys(version for _, version in line[first:]))
 
 
 def _in_effect(versions: Iterable[Version]) -> list[tuple[int, Version]]:

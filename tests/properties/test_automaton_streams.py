@@ -80,7 +80,7 @@ def test_a_pattern_changes_while_the_stream_runs(
     clause = whole(automaton, partitions)
     numbers = st.lists(st.integers(0, len(clause.arcs) - 1), unique=True)
     versions = data.draw(st.lists(numbers, min_size=1, max_size=3), label="arcs of versions")
-    spec = replace(_spec(clause), followed=Followed("p", "t", "i", 1), sigma=sigma)
+    spec = replace(_spec(clause), followed=Followed("p", "", "t", "i", 1), sigma=sigma)
     decide, bucket, emitted, told = compile(spec), Bucket(), Counter[Any](), [(0, -(1 << 63))]
     knows, before = data.draw(st.booleans(), label="knows"), None
     for i, arrival in enumerate(data.draw(arrivals(table[TIME].to_pylist()), label="arrivals")):

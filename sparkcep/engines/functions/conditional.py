@@ -8,6 +8,7 @@ from collections.abc import Callable
 from typing import Any
 
 from sparkcep.engines.functions.base import Closure, key_of, lazy, order, simple, strict, type_of
+from sparkcep.errors import CepDataError
 from sparkcep.spec.expression import SparkFunction
 
 _COMPARISONS = {
@@ -117,6 +118,16 @@ def _case(node: SparkFunction, arguments: list[Closure]) -> Closure:
 def _null_if(node: SparkFunction, arguments: list[Closure]) -> Closure:
     equal, value = arguments
     return lambda frame: None if equal(frame) else value(frame)
+
+
+@strict("RaiseError")
+def _raise_error(node: SparkFunction) -> Callable[[str], None]:
+    def function(message: str) -> None:
+        code, bracket, text = message.removeprefix("[CEP_DATA_").partition("] ")
+        ours = bracket and message.startswith("[CEP_DATA_")
+        raise CepDataError(text if ours else message, code=code if ours else "RAISED")
+
+    return function
 
 
 @lazy("NaNvl")

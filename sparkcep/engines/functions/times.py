@@ -119,12 +119,13 @@ def _subtract_timestamps(node: SparkFunction) -> Callable[[int, int], int]:
     legacy, zone = node.settings
     if legacy.lower() == "true":
         raise Refused("a difference of timestamps as a calendar interval")
-    if kind(type_of(node.arguments[0])) == "timestamp_ntz" or _is_utc(zone):
+    if kind(type_of(node.arguments[0])) == "timestamp_ntz" or is_utc(zone):
         return lambda left, right: left - right
     return lambda left, right: _wall(left, zone) - _wall(right, zone)
 
 
-def _is_utc(zone: str) -> bool:
+def is_utc(zone: str) -> bool:
+    """Whether clocks there never change."""
     return zone.removeprefix("Some(").removesuffix(")") in ("UTC", "Etc/UTC", "Z", "GMT")
 
 
@@ -194,7 +195,7 @@ def _trunc_timestamp(node: SparkFunction) -> Callable[[str, int], int | None]:
         return lambda _, micros: midnight(_days(truncate(_local(micros, zone).date())), zone)
     if unit not in _UNITS:
         return lambda _, micros: None
-    if unit == "HOUR" and not _is_utc(zone):
+    if unit == "HOUR" and not is_utc(zone):
         return lambda _, micros: _micros(_local(micros, zone).replace(minute=0, second=0, microsecond=0))
     return lambda _, micros: micros - micros % _UNITS[unit]
 
@@ -224,7 +225,7 @@ def _add_interval(node: SparkFunction) -> Callable[[int, int], int]:
     interval, zone = type_of(node.arguments[1]), node.settings[0]
     if kind(interval) != "interval" or not {"day", "hour", "minute", "second"} & set(interval.split()):
         raise Refused(f"a timestamp and {interval}")
-    if kind(type_of(node.arguments[0])) != "timestamp" or _is_utc(zone):
+    if kind(type_of(node.arguments[0])) != "timestamp" or is_utc(zone):
         return lambda micros, more: micros + more
 
     def function(micros: int, more: int) -> int:
@@ -242,7 +243,7 @@ def _difference(node: SparkFunction) -> Callable[[int, int], int]:
     width = {**_UNITS, "DAY": DAY, "WEEK": 7 * DAY, "DAYOFYEAR": DAY}.get(unit)
     if width is None:
         raise Refused(f"timestampdiff in {unit}")
-    by_clock = not _is_utc(zone)
+    by_clock = not is_utc(zone)
 
     def function(start: int, end: int) -> int:
         elapsed = _wall(end, zone) - _wall(start, zone) if by_clock else end - start

@@ -8,6 +8,6 @@ from sparkcep.engines.turn import Decide
 from sparkcep.spec.stream import StreamSpec
 
 
-def compile(spec: StreamSpec) -> Decide:
-    """What decides the turns of ``spec``. Raises CepUnsupportedError, beside what the batch engine's ``compile`` raises."""
-    return decider(spec, engine.compile(row_spec(spec)))
+def compile(spec: StreamSpec, *, closing: bool = False) -> Decide:
+    """As in ``row_pattern.stream``. Raises CepUnsupportedError, beside what the batch engine's ``compile`` raises."""
+    return decider(spec, engine.compile(row_spec(spec)), closing=closing)

@@ -29,9 +29,10 @@ MOST_MATCHES = (1 << 31) - 1
 """The greatest MATCH_NUMBER(), as the kernels hold it."""
 
 
-def compile(spec: StreamSpec) -> Decide:
-    """What decides the turns of ``spec``. Raises CepUnsupportedError for what no row before the stream's end decides."""
-    return decider(spec, engine.compile(row_spec(spec)))
+def compile(spec: StreamSpec, *, closing: bool = False) -> Decide:
+    """What decides the turns of ``spec``; ``closing``: one that no row will follow. Raises CepUnsupportedError for what no row before the stream's
+    end decides."""
+    return decider(spec, engine.compile(row_spec(spec)), closing=closing)
 
 
 def row_spec(spec: StreamSpec) -> RowPatternSpec:
@@ -41,10 +42,11 @@ def row_spec(spec: StreamSpec) -> RowPatternSpec:
     return spec.of
 
 
-def decider(spec: StreamSpec, batch: RowPatternEngine) -> Decide:
+def decider(spec: StreamSpec, batch: RowPatternEngine, *, closing: bool) -> Decide:
     """What decides the turns of ``spec``, whose clause ``batch`` runs."""
-    opened = replace(batch.search, program=open_end(batch.search.program))
-    return _Decider(spec, replace(batch, search=opened), most_behind(batch.spec)).decide
+    if not closing:
+        batch = replace(batch, search=replace(batch.search, program=open_end(batch.search.program)))
+    return _Decider(spec, batch, most_behind(batch.spec)).decide
 
 
 @dataclass(frozen=True, slots=True)
