@@ -88,7 +88,8 @@ def step(
     """One turn. ``changes``: of the pattern that the clause follows. Raises what the engine raises."""
     until = max(until, bucket.until)
     if changes:
-        bucket = replace(bucket, versions=(*bucket.versions, *(received(change, until) for change in changes)))
+        least = until if bucket.versions else NEVER  # the first version is that of all rows so far
+        bucket = replace(bucket, versions=(*bucket.versions, *(received(change, least) for change in changes)))
     late, tables = _late(spec, [marked(rows) for rows in new], bucket.until)
     if bucket.rows is None and not tables:
         return Step((), late, replace(bucket, until=until), None)
@@ -148,7 +149,12 @@ def _divided(
     if came is None:
         assert old is not None
         return old, old.slice(0, 0)
-    final, pending = _split(came, came.column(spec.time).to_numpy() < until)
+    times = came.column(spec.time).to_numpy()
+    if spec.keys:
+        final, pending = _split(came, times < until)
+    else:  # in the order of their times, so that they are moved once
+        came = taken(came, np.argsort(times, kind="stable"))
+        final, pending = _cut(came, int(np.count_nonzero(times < until)))
     final = standing(spec, final, foreseen=foreseen)
     return pa.concat_tables([*([] if old is None else [old]), final]), pending
 
@@ -165,7 +171,10 @@ def _late(spec: StreamSpec, tables: list[pa.Table], since: int) -> tuple[pa.Tabl
 
 def _split(rows: pa.Table, holds: NDArray[np.bool_]) -> tuple[pa.Table, pa.Table]:
     """The rows of which ``holds`` is true, and the others."""
-    count, rows = int(np.count_nonzero(holds)), taken(rows, np.argsort(~holds, kind="stable"))
+    return _cut(taken(rows, np.argsort(~holds, kind="stable")), int(np.count_nonzero(holds)))
+
+
+def _cut(rows: pa.Table, count: int) -> tuple[pa.Table, pa.Table]:
     return rows.slice(0, count), rows.slice(count)
 
 

@@ -72,6 +72,8 @@ def _conformed(spec: AutomatonSpec, runs: pa.Table, goes_on: NDArray[np.int64]) 
         name = REGISTER + register.name
         columns[name] = runs[name] if name in runs.column_names else _default(register, runs.num_rows)
     stays = state >= 0
+    if stays.all():
+        return pa.table(columns), goes_on
     return pa.table(columns).filter(pa.array(stays)), goes_on[stays]
 
 

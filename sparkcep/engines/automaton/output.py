@@ -61,7 +61,7 @@ def values(held: Held, registers: NDArray[np.int64], handles: Handles, strings: 
 def _numbers(words: NDArray[np.int64], held: Held) -> pa.Array:
     kind = held.data_type
     if pa.types.is_floating(kind):
-        return pa.array(np.where(words < 0, words ^ _SIGN, words).view(np.float64)).cast(kind)
+        return _of_type(pa.array(np.where(words < 0, words ^ _SIGN, words).view(np.float64)), kind)
     if pa.types.is_boolean(kind):
         return pa.array(words != 0)
     if pa.types.is_decimal(kind):
@@ -69,7 +69,11 @@ def _numbers(words: NDArray[np.int64], held: Held) -> pa.Array:
         return pa.Array.from_buffers(kind, len(words), [None, pa.py_buffer(both)])
     if pa.types.is_temporal(kind):
         return pa.array(words.astype(np.int32) if kind.bit_width == 32 else words).view(kind)
-    return pa.array(words).cast(kind)
+    return _of_type(pa.array(words), kind)
+
+
+def _of_type(found: pa.Array, kind: pa.DataType) -> pa.Array:
+    return found if found.type == kind else found.cast(kind)
 
 
 def _of_python(found: list[object], kind: pa.DataType) -> pa.Array:

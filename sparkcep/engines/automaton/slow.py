@@ -88,8 +88,8 @@ class Calls:
         self._readers = Readers(columns)
         self._closures = [self._compiled(value) for value, _ in slow]
         self._encoders = [None if target is None else self._encoder(target) for _, target in slow]
-        self._pointers = (_Pointer(self._tested), _Pointer(self._computed))
-        test, compute = (ctypes.cast(pointer, ctypes.c_void_p).value or 0 for pointer in self._pointers)
+        self._pointers = (_Pointer(self._tested), _Pointer(self._computed)) if slow else ()
+        test, compute = [ctypes.cast(pointer, ctypes.c_void_p).value or 0 for pointer in self._pointers] or (0, 0)
         self.address = test
         self.outside = Outside(np.array([compute], np.int64), np.zeros(1, np.int64))
 

@@ -6,9 +6,10 @@ which rows count, order-preserving keys, addends, group codes. Nothing here know
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
-from functools import lru_cache
-from typing import Any
+from functools import wraps
+from typing import Any, TypeVar, cast
 
 import numpy as np
 import pyarrow as pa
@@ -30,16 +31,28 @@ class Addends:
     high: NDArray[np.int64]
 
 
+Method = TypeVar("Method", bound=Callable[..., Any])
+
+
+def _once(method: Method) -> Method:
+    """A method of Columns whose results are kept; to make a cache for each table would take longer than to fill it."""
+
+    @wraps(method)
+    def known(self: Columns, *arguments: Any) -> Any:
+        key = (method, *arguments)
+        if key not in self._known:
+            self._known[key] = method(self, *arguments)
+        return self._known[key]
+
+    return cast(Method, known)
+
+
 class Columns:
     """A table slice of whole partitions; values derived from a column are cached."""
 
     def __init__(self, table: pa.Table) -> None:
         self.table = table
-        self.order_keys = lru_cache(maxsize=None)(self._order_keys)
-        self.group_keys = lru_cache(maxsize=None)(self._group_keys)
-        self.addends = lru_cache(maxsize=None)(self._addends)
-        self.counted = lru_cache(maxsize=None)(self._counted)
-        self.column = lru_cache(maxsize=None)(self._column)
+        self._known: dict[tuple[Any, ...], Any] = {}
 
     def take(self, name: str, rows: NDArray[np.int32] | NDArray[np.int64]) -> pa.Array | pa.ChunkedArray:
         """The column's values at ``rows``; NULL where the row is -1."""
@@ -51,7 +64,8 @@ class Columns:
         """The column's Arrow type."""
         return self.table.schema.field(name).type
 
-    def _column(self, name: str) -> pa.Array | pa.ChunkedArray:
+    @_once
+    def column(self, name: str) -> pa.Array | pa.ChunkedArray:
         column = self.table.column(name)
         if column.num_chunks == 1:
             return column.chunk(0)
@@ -61,7 +75,8 @@ class Columns:
         column = self.column(name)
         return pa.concat_arrays(column.chunks) if isinstance(column, pa.ChunkedArray) else column
 
-    def _counted(self, name: str | None, condition: str | None) -> NDArray[np.bool_] | None:
+    @_once
+    def counted(self, name: str | None, condition: str | None) -> NDArray[np.bool_] | None:
         """Rows that an aggregate of column ``name`` with FILTER ``condition`` counts (None: all of them)."""
         counted = None
         if name is not None and self.column(name).null_count:
@@ -71,7 +86,8 @@ class Columns:
             counted = holds if counted is None else pc.and_(counted, holds)
         return None if counted is None else np.asarray(counted.to_numpy(zero_copy_only=False), dtype=np.bool_)
 
-    def _order_keys(self, name: str, largest: bool) -> NDArray[np.int64]:
+    @_once
+    def order_keys(self, name: str, largest: bool) -> NDArray[np.int64]:
         """int64 keys that sort like the values (``largest``: in reverse), NaN above all numbers."""
         keys = self._ascending(name)
         return ~keys if largest else keys
@@ -79,7 +95,7 @@ class Columns:
     def _ascending(self, name: str) -> NDArray[np.int64]:
         values, kind = self._values(name), self.type(name)
         if pa.types.is_floating(kind):
-            return _float_keys(_numpy(values.cast(pa.float64())))
+            return _float_keys(_numpy(values if kind == pa.float64() else values.cast(pa.float64())))
         if pa.types.is_decimal(kind) and kind.precision <= MAX_NARROW_DECIMAL:
             return _decimal_words(values)[0]
         if _is_integer_like(kind):
@@ -90,7 +106,8 @@ class Columns:
         except (pa.ArrowNotImplementedError, pa.ArrowInvalid) as error:
             raise _unsupported("MIN and MAX", name, kind) from error
 
-    def _group_keys(self, name: str) -> NDArray[np.int64]:
+    @_once
+    def group_keys(self, name: str) -> NDArray[np.int64]:
         """Codes that are equal where the values are (for DISTINCT); NaN equals NaN and -0.0 equals 0.0."""
         values, kind = self._values(name), self.type(name)
         if pa.types.is_floating(kind):
@@ -102,7 +119,8 @@ class Columns:
         except (pa.ArrowNotImplementedError, pa.ArrowInvalid) as error:
             raise _unsupported("DISTINCT", name, kind) from error
 
-    def _addends(self, name: str) -> Addends:
+    @_once
+    def addends(self, name: str) -> Addends:
         values, kind = self._values(name), self.type(name)
         none = np.empty(0, np.int64)
         if pa.types.is_floating(kind) or pa.types.is_null(kind):
@@ -130,7 +148,7 @@ def _integers(values: pa.Array) -> NDArray[np.int64]:
         values = values.cast(pa.int8())
     elif pa.types.is_temporal(kind):
         values = values.view(pa.int32() if kind.bit_width == 32 else pa.int64())
-    return _numpy(values.cast(pa.int64()))
+    return _numpy(values if values.type == pa.int64() else values.cast(pa.int64()))
 
 
 def _numpy(values: pa.Array) -> NDArray[Any]:
@@ -140,7 +158,9 @@ def _numpy(values: pa.Array) -> NDArray[Any]:
 
 def _float_keys(values: NDArray[np.float64]) -> NDArray[np.int64]:
     """IEEE bits as order-preserving signed integers: the magnitude bits of negative numbers are inverted."""
-    values = np.where(np.isnan(values), np.nan, values + 0.0)  # one NaN, one zero
+    values, unordered = values + 0.0, np.isnan(values)  # one zero, and one NaN
+    if unordered.any():
+        values[unordered] = np.nan
     bits = values.view(np.int64)
     return np.where(bits < 0, bits ^ np.int64(0x7FFFFFFFFFFFFFFF), bits)
 
