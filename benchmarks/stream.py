@@ -19,7 +19,7 @@ the stream's rows are those of the same statement over a table, by their number 
 ``--latency``: 10,000 events a second, a file each 100 ms; from a row's event time, which is the time at which it is written, to the moment at which
 foreachBatch has the match that it completes. The watermark has no delay.
 
-    python benchmarks/stream.py [--rows N] [--batches N] [--buckets N] [--only CLAUSE] [--speculate] [--quick] [--latency SECONDS]
+    python benchmarks/stream.py [--rows N] [--batches N] [--buckets N] [--only CLAUSE] [--speculate] [--follow] [--quick] [--latency SECONDS]
 """
 
 from __future__ import annotations
@@ -40,6 +40,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import scan
 from stream_clauses import CLAUSES
+
+from rewrites.dialect.sites import find_sites
 
 SCHEMA = "key INT, ts TIMESTAMP, type STRING, price BIGINT"
 STEP = 1_000
@@ -88,20 +90,21 @@ def main() -> None:
             if options.latency:
                 _latency(spark, name, options.latency)
             else:
-                _throughput(spark, name, options.rows, options.batches)
+                _throughput(spark, name, options.rows, options.batches, options.follow)
     finally:
         spark.stop()
         shutil.rmtree(WORK, ignore_errors=True)
     print(scan.surroundings())
 
 
-def _throughput(spark: Any, name: str, rows: int, batches: int) -> None:
+def _throughput(spark: Any, name: str, rows: int, batches: int, follow: bool) -> None:
     clause, folder = CLAUSES[name], WORK / name
     write_files(folder, rows, batches, clause.keys)
     moving = _moving(spark, folder / "in", "10 seconds", 1)
     source = measured(moving, folder / "source", rows, batches)
     moving.createOrReplaceTempView("moving")
-    found = checked(spark.sql(clause.text.format("moving")))
+    text = clause.text.format("moving")
+    found = checked(spark.sql(by_name(spark, text) if follow else text))
     run = measured(found, folder / "clause", rows, batches)
     ratio = run.cpu / source.cpu
     print(f"\n{name}, source: {source.text}\n{name}, clause: {run.text}, {ratio:.2f} x the source's (at most 4)")
@@ -127,6 +130,14 @@ def _throughput(spark: Any, name: str, rows: int, batches: int) -> None:
     wanted = tuple(still.selectExpr(*_sums(still)).first())
     total = tuple(sum(one[k] or 0 for one in (*run.counts, *counts)) for k in ("rows", "hashes"))
     print(f"  {total[0]:,} rows, {'as' if total == wanted else 'NOT as'} over a table: {wanted[0]:,}", flush=True)
+
+
+def by_name(spark: Any, text: str) -> str:
+    """The statement with its clause as a named pattern, whose changes it follows."""
+    (site,) = find_sites(text)
+    spark.sql(f"CREATE OR REPLACE PATTERN followed AS ({text[site.body.start : site.body.end]})")
+    at = text.index("(", site.keyword.end)
+    return f"{text[:at]}followed{text[site.span.end :]}"
 
 
 def write_files(folder: Path, rows: int, batches: int, keys: int) -> None:
@@ -289,6 +300,7 @@ def _options() -> argparse.Namespace:
     parser.add_argument("--buckets", type=int)
     parser.add_argument("--only", choices=list(CLAUSES))
     parser.add_argument("--speculate", action="store_true", help="in the mode speculative")
+    parser.add_argument("--follow", action="store_true", help="as named patterns, whose changes would reach the stream")
     parser.add_argument("--quick", action="store_true", help="six micro-batches of 20,000 events")
     parser.add_argument("--latency", type=float, metavar="SECONDS")
     options = parser.parse_args()

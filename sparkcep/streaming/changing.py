@@ -115,7 +115,7 @@ class _Scene:
         rows, at = _projected(version.projected, version.types, self.turn.rows.take(pa.array(at)), at)
         if not len(at):
             return None
-        over = end <= self.turn.until
+        over = end < self.turn.until  # at the end itself another change may yet say what this version said
         partitions, starts = np.unique(self.partition[at], return_index=True)
         starts = np.append(starts, len(at))
         rows = with_partitions(version.spec, rows.drop_columns([SINCE]), starts)
@@ -142,7 +142,7 @@ class _Scene:
         if answer.due is not None:
             self.due.append(answer.due)
         if end != OPEN and answer.keep.any():
-            self.due.append(end)
+            self.due.append(end + 1)
         return answer
 
 
