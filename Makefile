@@ -2,6 +2,7 @@
 # make stream runs a pattern over a generated stream for a minute
 # make test   passes the tests
 # make quick  passes those that need no Spark
+# make docs   builds the documentation in site/
 # Each makes its own .venv and installs everything into it.
 
 PYTHON ?= python3
@@ -9,7 +10,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 INSTALLED := $(VENV)/.installed
 
-.PHONY: demo stream test quick lint format benchmark java clean
+.PHONY: demo stream test quick lint format docs benchmark java clean
 
 demo: java $(INSTALLED)
 	$(BIN)/python sql_examples/demo.py
@@ -32,6 +33,10 @@ format: $(INSTALLED)
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
 
+docs: $(INSTALLED)
+	$(BIN)/python docs/diagrams.py --check
+	NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build --quiet
+
 benchmark: java $(INSTALLED)
 	for script in benchmarks/*.py; do $(BIN)/python $$script || exit 1; done
 
@@ -47,4 +52,4 @@ $(INSTALLED): pyproject.toml
 	touch $@
 
 clean:
-	rm -rf $(VENV) build *.egg-info
+	rm -rf $(VENV) build site *.egg-info

@@ -7,8 +7,10 @@
 from importlib import import_module
 from typing import Any
 
+__version__ = "0.1.0"
+
 _SESSION = ("session", "install", "uninstall", "rewrite", "explain", "match", "match_automaton", "match_recognize")
-__all__ = [*_SESSION, "errors", "stream_monitor"]
+__all__ = [*_SESSION, "__version__", "errors", "stream_monitor"]
 
 
 def __getattr__(name: str) -> Any:

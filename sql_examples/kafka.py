@@ -3,7 +3,7 @@
 Everything runs in this process, on 127.0.0.1: the brokers are librdkafka's mock brokers, which speak Kafka's protocol. With brokers of your own, only
 BROKERS and PAYMENTS change. In: nothing. Out: the matches as Thrift gives them, on the terminal.
 
-    pip install 'sparkcep[kafka,clients]' && python sql_examples/kafka.py
+    pip install 'sparkcep[kafka,thrift]' && python sql_examples/kafka.py
 """
 
 from __future__ import annotations

@@ -32,13 +32,12 @@ SETTINGS = {
 """Without generated code, which takes longer to compile than such tables to read; the examples and the servers' sessions have it."""
 
 
-SERVERS = "tests/thrift"
-"""Files that share a server, and so a worker."""
+SHARED = ("tests/thrift", "tests/cluster")
+"""Folders whose files share a worker, and with it a server, or a wheel."""
 SLOW = (
     "tests/sql/test_sessions.py",  # asks what a JVM keeps: of one that has run other tests, their threads keep more
     "tests/sql/test_processes.py",
-    SERVERS,
-    "tests/cluster",
+    *SHARED,
     "tests/sql/test_notebook.py",
     "tests/sql/test_stream",
     "tests/sql/test_examples.py",
@@ -54,13 +53,14 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 
 def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> LoadFileScheduling:
-    """A worker has whole files; all that need a server have one worker."""
+    """A worker has whole files, and whole folders of those that share what is dear."""
     return _ByFile(config, log)
 
 
 class _ByFile(LoadFileScheduling):
     def _split_scope(self, nodeid: str) -> str:
-        return SERVERS if nodeid.startswith(SERVERS) else str(super()._split_scope(nodeid))
+        shared = next((folder for folder in SHARED if nodeid.startswith(folder)), None)
+        return shared or str(super()._split_scope(nodeid))
 
 
 @pytest.fixture(scope="session")

@@ -6,6 +6,7 @@ from sqlglot.tokens import TokenType
 
 from rewrites.dialect import match_pattern, match_recognize
 from rewrites.dialect.clause import Site
+from rewrites.dialect.refused import check_options
 from rewrites.dialect.sections import cut
 from rewrites.dialect.sites import find_sites
 from rewrites.dialect.tokens import Tokens, tokenize
@@ -40,6 +41,7 @@ def _bounds(tokens: Tokens) -> set[int]:
 def pattern_span(sql: str, site: Site) -> Span:
     """The span of the clause's pattern."""
     if site.kind == "MATCH_RECOGNIZE":
+        check_options(tokenize(sql), site.body)
         section = cut(sql, site.body, match_recognize.GRAMMAR).get("PATTERN")
         return section.place if section else Span(site.body.start, site.body.start)
     return cut(sql, site.body, match_pattern.GRAMMAR, first="PATTERN")["PATTERN"].place

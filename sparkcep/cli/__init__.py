@@ -9,6 +9,7 @@ import click
 from py4j.protocol import Py4JJavaError
 from pyspark.errors import PySparkException
 
+from sparkcep import __version__
 from sparkcep import thriftserver as thrift
 from sparkcep.cli.precompile import precompile
 from sparkcep.cli.settings import FOLDER, QUIET, settings
@@ -24,7 +25,7 @@ __all__ = ["QUIET", "main", "print_table", "run_statement", "split_statements"]
 
 
 @click.group()
-@click.version_option(package_name="sparkcep")
+@click.version_option(__version__)
 def main() -> None:
     """Pattern matching on Spark SQL."""
 

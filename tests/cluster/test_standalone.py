@@ -29,7 +29,6 @@ NAMES = ("late_three_days_running", "knock_on_delay")
 
 LAUNCH = str(Path(pyspark.__file__).parent / "bin" / "spark-class")
 DEPLOY = "org.apache.spark.deploy"
-PACKAGES = ("sparkcep", "rewrites", "sql_functions")
 SETTINGS = {
     "spark.executor.memory": "600m",
     "spark.driver.host": "127.0.0.1",
@@ -50,18 +49,9 @@ class Cluster:
 
 
 @pytest.fixture
-def packages(tmp_path: Path) -> Path:
-    """The distribution's wheel, built from a copy of the sources, under the name that Spark wants."""
-    sources = tmp_path / "sources"
-    for package in PACKAGES:
-        shutil.copytree(ROOT / package, sources / package, ignore=shutil.ignore_patterns("__pycache__"))
-    for name in ("pyproject.toml", "README.md"):
-        shutil.copy(ROOT / name, sources)
-    build = [sys.executable, "-m", "pip", "wheel", "--quiet", "--no-deps", "-w", str(tmp_path), "."]
-    done = subprocess.run(build, cwd=sources, capture_output=True, text=True, timeout=300, check=False)
-    if done.returncode:
-        pytest.skip(f"no wheel can be built here: {done.stderr.strip().splitlines()[-1]}")
-    return next(tmp_path.glob("sparkcep-*.whl")).rename(tmp_path / "sparkcep.zip")
+def packages(wheel: Path, tmp_path: Path) -> Path:
+    """The distribution's wheel, under the name that Spark wants."""
+    return Path(shutil.copy(wheel, tmp_path / "sparkcep.zip"))
 
 
 @pytest.fixture

@@ -59,7 +59,7 @@ def check_parts(
 def _check_strategy(strategy: Strategy) -> None:
     if strategy != "any":
         name = STRATEGY_NAMES[strategy]
-        raise CepUnsupportedError(f"{name} on the chain engine.", code=name.replace(" ", "_"))
+        raise CepUnsupportedError(f"{name} on the chain engine.", code="STRATEGY")
 
 
 def _check_negation(node: Not) -> None:
