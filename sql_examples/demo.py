@@ -13,6 +13,8 @@ from pyspark.sql import SparkSession
 
 import sparkcep
 from sparkcep.cli import QUIET, print_table, split_statements
+from sparkcep.progress import following
+from sparkcep.progress.terminal import on_terminal
 
 HERE = Path(__file__).resolve().parent
 REWRITTEN = HERE / "rewritten"
@@ -50,8 +52,9 @@ def run_example(spark: SparkSession, path: Path, number: str) -> None:
     click.secho(f"\n[{number}] {path.name}", bold=True)
     click.echo(question(text))
     started = time.perf_counter()
-    result = spark.sql(statement)
-    rows = result.collect()
+    with following(spark, on_terminal()):
+        result = spark.sql(statement)
+        rows = result.collect()
     seconds = time.perf_counter() - started
     print_table(result.columns, rows[:SHOWN])
     more = f" ({SHOWN} shown)" if len(rows) > SHOWN else ""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 
 import click
@@ -11,7 +10,7 @@ FOLDER = click.Path(file_okay=False, path_type=Path)
 
 QUIET = {
     "spark.ui.enabled": "false",
-    "spark.ui.showConsoleProgress": str(sys.stderr.isatty()).lower(),
+    "spark.ui.showConsoleProgress": "false",
     "spark.log.level": "ERROR",
     "spark.sql.shuffle.partitions": "8",
 }

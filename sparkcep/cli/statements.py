@@ -18,6 +18,8 @@ from rich.table import Table
 import sparkcep
 from rewrites.dialect.tokens import tokenize
 from sparkcep.errors import CepError
+from sparkcep.progress import following
+from sparkcep.progress.terminal import on_terminal
 
 PLAIN_WIDTH = 140
 """The line width if the output is not a terminal."""
@@ -41,10 +43,11 @@ def run_statement(spark: SparkSession, statement: str, rows: int, rewritten: boo
         click.echo(sparkcep.rewrite(statement, spark))
         return
     started = time.perf_counter()
-    result = spark.sql(statement)
-    if not result.columns:
-        return
-    found = result.limit(rows + 1).collect()
+    with following(spark, on_terminal()):
+        result = spark.sql(statement)
+        if not result.columns:
+            return
+        found = result.limit(rows + 1).collect()
     seconds = time.perf_counter() - started
     print_table(result.columns, found[:rows])
     more = " shown, there are more" if len(found) > rows else ""

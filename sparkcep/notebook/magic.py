@@ -19,7 +19,9 @@ from pyspark.sql import DataFrame, SparkSession
 
 from rewrites.dialect.tokens import tokenize
 from sparkcep.errors import CepError
+from sparkcep.notebook.progress import under_cell
 from sparkcep.notebook.timeline import draw
+from sparkcep.progress import following
 from sparkcep.session import explain, install, session
 
 ROWS = 50
@@ -85,12 +87,14 @@ class SqlMagics(Magics):
         spark = self._spark()
         *before, last = statements
         for statement in before:
-            spark.sql(statement)
+            with following(spark, under_cell()):
+                spark.sql(statement)
         if options.explain:
             yield explain(last, spark)
             return
         if options.analyze:
-            lines = [row[0] for row in spark.sql(f"EXPLAIN ANALYZE PATTERN {last}").collect()]
+            with following(spark, under_cell()):
+                lines = [row[0] for row in spark.sql(f"EXPLAIN ANALYZE PATTERN {last}").collect()]
             yield Report(lines[next(i for i, line in enumerate(lines) if line.startswith("== counts")) :])
             return
         result = run(spark, last, options.rows)
@@ -111,8 +115,9 @@ class SqlMagics(Magics):
 def run(spark: SparkSession, statement: str, rows: int) -> Result:
     """The first ``rows`` rows of a statement."""
     started = time.perf_counter()
-    df = spark.sql(statement)
-    found = df.limit(rows + 1).collect() if df.columns else []
+    with following(spark, under_cell()):
+        df = spark.sql(statement)
+        found = df.limit(rows + 1).collect() if df.columns else []
     return Result(df, found[:rows], len(found) > rows, time.perf_counter() - started)
 
 
