@@ -27,9 +27,8 @@ SETTINGS = {
     "spark.sql.timeType.enabled": "true",
     "spark.default.parallelism": "2",
     "spark.sql.codegen.wholeStage": "false",
-    "spark.sql.codegen.factoryMode": "NO_CODEGEN",
 }
-"""Without generated code, which takes longer to compile than such tables to read; the examples and the servers' sessions have it."""
+"""Without code generated for whole stages, which takes longer to compile than such tables to read; the examples and the servers' sessions have it."""
 
 
 SHARED = ("tests/thrift", "tests/cluster")

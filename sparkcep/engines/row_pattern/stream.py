@@ -42,7 +42,7 @@ def row_spec(spec: StreamSpec) -> RowPatternSpec:
     return spec.of
 
 
-def decider(spec: StreamSpec, batch: RowPatternEngine, *, closing: bool) -> Decide:
+def decider(spec: StreamSpec, batch: RowPatternEngine, *, closing: bool = False) -> Decide:
     """What decides the turns of ``spec``, whose clause ``batch`` runs."""
     if not closing:
         batch = replace(batch, search=replace(batch.search, program=open_end(batch.search.program)))
