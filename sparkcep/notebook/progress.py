@@ -9,7 +9,7 @@ from typing import Any
 from IPython.display import display
 
 from sparkcep.progress import Progress
-from sparkcep.progress.following import Show
+from sparkcep.progress.follow import Show
 
 
 @dataclass(frozen=True, slots=True, repr=False)

@@ -1,6 +1,6 @@
 """What a running query does, on a terminal and under a notebook's cell."""
 
-from sparkcep.progress.following import following
+from sparkcep.progress.follow import following
 from sparkcep.progress.status import Progress
 
 __all__ = ["Progress", "following"]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from rich.console import Console
 from rich.status import Status
 
-from sparkcep.progress.following import Show
+from sparkcep.progress.follow import Show
 from sparkcep.progress.status import Progress
 
 

@@ -59,12 +59,14 @@ DEFAULTS: Mapping[str, str] = {
     "spark.sql.execution.arrow.pyspark.enabled": "true",
     "spark.sql.execution.arrow.maxBytesPerBatch": "2147483647",
     "spark.shuffle.sort.bypassMergeThreshold": "8",
+    "spark.python.task.killTimeout": "0ms",
     PROVIDER: ROCKSDB,
 }
 """Settings of ``session()`` that a caller may override. With a limit of bytes (Spark's default since 4.1), Spark computes an Arrow batch's size
 again for every row that it sends, a sixth of a query's processor time; the limit of rows remains. Up to this threshold of partitions (Spark's
 default: 200, the same as its number of shuffle partitions), each task before an exchange writes one file per partition: 50 to 90 ms in every query on
-little data. Clauses over streams keep their state in RocksDB."""
+little data. Spark looks every two seconds whether a task was cancelled; a worker that is inside a kernel will not hear of it, and is not waited for
+longer. Clauses over streams keep their state in RocksDB."""
 
 
 def prepare_worker_python() -> str:

@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 from pyspark.sql import SparkSession
 
-import sparkcep.progress.following as following_module
+import sparkcep.progress.follow as follow
 from sparkcep.progress import Progress, following
 
 ENDLESS = """SELECT count(*) FROM (SELECT id AS ts, 'k' AS k, CAST(id % 7 AS INT) AS x FROM RANGE(30000)) MATCH PATTERN (
@@ -25,8 +25,8 @@ ENDED = 3.0
 
 
 def test_a_long_query_says_where_it_is(spark: SparkSession, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(following_module, "AFTER", 0.1)
-    monkeypatch.setattr(following_module, "EACH", 0.1)
+    monkeypatch.setattr(follow, "AFTER", 0.1)
+    monkeypatch.setattr(follow, "EACH", 0.1)
     shown: list[Progress | None] = []
     spark.range(40, numPartitions=4).createOrReplaceTempView("forty")
     with following(spark, shown.append):
