@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
+from typing import Any
 
 from pyspark.sql.types import StructType
 
@@ -16,7 +17,8 @@ from rewrites.bind.automaton import BoundAutomaton, bind_automaton
 from rewrites.bind.event_pattern import bind_event_pattern
 from rewrites.bind.relation import Describe, Relation, no_stream
 from rewrites.bind.row_pattern import Key, bind_row_pattern
-from rewrites.bind.stream import bind_event_stream, bind_row_stream
+from rewrites.bind.stream import IDENTITY, bind_event_stream, bind_row_stream
+from rewrites.bind.within import TIME
 from rewrites.dialect.clause import ClauseKind, MatchPatternClause, MatchRecognizeClause
 from rewrites.dialect.match_automaton import parse_match_automaton
 from rewrites.dialect.match_pattern import parse_match_pattern
@@ -34,9 +36,10 @@ from rewrites.sql.builder import text_of
 from rewrites.sql.source import Source
 from sparkcep.errors import CepAnalysisError, CepUnsupportedError
 from sparkcep.pattern import event as events
-from sparkcep.spec import to_json
+from sparkcep.spec import from_json, to_json
 from sparkcep.spec.projection import ProjectedSpec
 from sparkcep.spec.row import MatchNumber, RowPatternSpec, sources
+from sparkcep.spec.stream import OrderColumn, StreamSpec
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,7 +135,16 @@ def rebound(known: Binding, body: str, describe: Describe) -> Binding:
     for name, text in bound.registers.items():
         if known.registers.get(name, text) != text:
             raise CepAnalysisError(_changed(f"the register {name}", known.registers[name], text), code="PATTERN_STREAM")
+    _require_engine(bound.spec, getattr(describe, "check", None))
     return replace(known, spec=bound.spec, registers=bound.registers)
+
+
+def _require_engine(spec: str, check: Callable[[StreamSpec], None] | None) -> None:
+    """A version that workers project is one that an engine can run on a stream, else the stream would fail when it is told of it."""
+    version: Any = from_json(spec)
+    if check is not None and isinstance(version, ProjectedSpec):
+        time = (OrderColumn(TIME),)
+        check(StreamSpec(version.of, version.of.partition, time, TIME, IDENTITY, "", version.deadline))
 
 
 def _of_automaton(body: str, relation: Relation) -> Binding:

@@ -42,6 +42,8 @@ from sparkcep.errors import CepAnalysisError, CepError, CepUnsupportedError, Spa
 
 NOTHING = "DROP TEMPORARY FUNCTION IF EXISTS `__sparkcep_nothing`"
 """A statement without effect and without columns, like the statements it replaces."""
+_MADE_ELSEWHERE = "DECLARE EXIT HANDLER FOR LOCATION_ALREADY_EXISTS BEGIN END"
+"""IF NOT EXISTS is not enough: where another session makes the table between two looks of Spark's, its files are an error."""
 
 
 def statement_sql(sql: str, statement: PatternStatement, store: PatternStore, describe: Describe) -> str:
@@ -74,7 +76,7 @@ def _create(sql: str, statement: CreatePattern, store: PatternStore, describe: D
     expected = None if statement.replace else _highest(versions)
     bound = bindings(store.following(statement.name.value), body, describe, statement.name.span) if current else ()
     insert = insert_sql(store, row, expected=expected, silently=statement.if_not_exists, bound=bound)
-    return insert if store.exists else f"BEGIN\n{store.creation};\n{insert};\nEND"
+    return insert if store.exists else f"BEGIN\nBEGIN\n{_MADE_ELSEWHERE};\n{store.creation};\nEND;\n{insert};\nEND"
 
 
 def _drop(statement: DropPattern, store: PatternStore) -> str:

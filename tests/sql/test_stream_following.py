@@ -126,6 +126,9 @@ def _refused(spark: SparkSession) -> None:
             spark.sql(f"ALTER PATTERN match_recognize REPLACE AS ({body})")
         assert refusal.value.span is not None
         assert "is a body of" in why or "the stream match_recognize follows the pattern" in refusal.value.message
+    no_engine = "AND(A a, ANY+ b[], C c) PARTITION BY k ORDER BY ts SKIP TILL NEXT MATCH"
+    with pytest.raises(CepError, match="the stream match_pattern_open follows the pattern"):
+        spark.sql(f"ALTER PATTERN match_pattern_open REPLACE AS ({no_engine})")
 
 
 def test_columns_of_workers_are_sparks(spark: SparkSession) -> None:

@@ -18,6 +18,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from sparkcep.engines.functions.base import BITS, Refused, kind
+from sparkcep.engines.functions.conditional import COMPARISONS
 from sparkcep.engines.functions.registry import compile_function
 from sparkcep.engines.functions.times import DAY, internal, is_utc
 from sparkcep.errors import CepUnsupportedError
@@ -38,13 +39,6 @@ _TYPES: dict[str, Any] = {
     "void": pl.Null,
 }
 """Spark's types that Polars compares as Spark does, as they are computed with: dates are days, timestamps microseconds."""
-_COMPARISONS = {
-    "EqualTo": operator.eq,
-    "LessThan": operator.lt,
-    "LessThanOrEqual": operator.le,
-    "GreaterThan": operator.gt,
-    "GreaterThanOrEqual": operator.ge,
-}
 _ARITHMETIC = {"Add": operator.add, "Subtract": operator.sub, "Multiply": operator.mul}
 _CODE = "PATTERN_STREAM"
 _MARKS = ("KnownNotNull", "KnownNullable", "KnownNotContainsNull", "Source")
@@ -249,7 +243,7 @@ def _either(faults: Iterable[pl.Expr | None]) -> pl.Expr | None:
 
 def _comparison(node: SparkFunction, sides: list[_Vector]) -> _Vector:
     left, right = sides
-    return _Vector(_COMPARISONS[node.name](left.value, right.value), _either([left.fault, right.fault]))
+    return _Vector(COMPARISONS[node.name](left.value, right.value), _either([left.fault, right.fault]))
 
 
 def _null_safe(node: SparkFunction, sides: list[_Vector]) -> _Vector:
@@ -369,7 +363,7 @@ def _itself(node: SparkFunction, sides: list[_Vector]) -> _Vector:
 
 
 _MAKERS: dict[str, Callable[[SparkFunction, list[_Vector]], _Vector]] = {
-    **dict.fromkeys(_COMPARISONS, _comparison),
+    **dict.fromkeys(COMPARISONS, _comparison),
     **dict.fromkeys(_ARITHMETIC, _arithmetic),
     **dict.fromkeys(_MARKS, _itself),
     **dict.fromkeys(("IsNull", "IsNotNull"), _null),

@@ -11,7 +11,7 @@ from sparkcep.engines.functions.base import Closure, key_of, lazy, order, simple
 from sparkcep.errors import CepDataError
 from sparkcep.spec.expression import SparkFunction
 
-_COMPARISONS = {
+COMPARISONS = {
     "EqualTo": operator.eq,
     "LessThan": operator.lt,
     "LessThanOrEqual": operator.le,
@@ -20,9 +20,9 @@ _COMPARISONS = {
 }
 
 
-@strict(*_COMPARISONS)
+@strict(*COMPARISONS)
 def _comparison(node: SparkFunction) -> Callable[[Any, Any], bool]:
-    compare, key = _COMPARISONS[node.name], order(type_of(node.arguments[0]))
+    compare, key = COMPARISONS[node.name], order(type_of(node.arguments[0]))
     if key is None:
         return compare
     return lambda left, right: compare(key(left), key(right))
