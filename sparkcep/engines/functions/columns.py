@@ -1,58 +1,25 @@
 """SparkFunction trees over the columns of a table, all rows at once.
 
-In: trees whose ``AttributeReference``s name columns. Out: Arrow columns. What Polars computes as Spark does is computed by Polars; the rest row by
-row, by the closures of ``registry``. A branch that Spark would not have reached is computed, too, where that cannot fail; where it might, a ``fault``
-tells for which rows, and if there is one, the closures decide, which reach what Spark reaches.
+In: trees whose ``AttributeReference``s name columns. Out: Arrow columns. What Polars computes as Spark does is computed by Polars (``vectors``); the
+rest row by row, by the closures of ``registry``. So is a tree with a fault in some row: the closures reach what Spark reaches.
 """
 
 from __future__ import annotations
 
-import operator
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
-from functools import reduce
 from typing import Any
 
 import polars as pl
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from sparkcep.engines.functions.base import BITS, Refused, kind
-from sparkcep.engines.functions.conditional import COMPARISONS
+from sparkcep.engines.functions.base import kind
 from sparkcep.engines.functions.registry import compile_function
-from sparkcep.engines.functions.times import DAY, internal, is_utc
+from sparkcep.engines.functions.times import internal
+from sparkcep.engines.functions.vectors import is_column, vector
 from sparkcep.errors import CepUnsupportedError
-from sparkcep.spec.expression import Constant, SparkFunction
-
-_TYPES: dict[str, Any] = {
-    "boolean": pl.Boolean,
-    "string": pl.String,
-    "tinyint": pl.Int8,
-    "smallint": pl.Int16,
-    "int": pl.Int32,
-    "bigint": pl.Int64,
-    "float": pl.Float32,
-    "double": pl.Float64,
-    "date": pl.Int32,
-    "timestamp": pl.Int64,
-    "timestamp_ntz": pl.Int64,
-    "void": pl.Null,
-}
-"""Spark's types that Polars compares as Spark does, as they are computed with: dates are days, timestamps microseconds."""
-_ARITHMETIC = {"Add": operator.add, "Subtract": operator.sub, "Multiply": operator.mul}
-_CODE = "PATTERN_STREAM"
-_MARKS = ("KnownNotNull", "KnownNullable", "KnownNotContainsNull", "Source")
-
-Bounds = tuple[int, int]
-
-
-@dataclass(frozen=True, slots=True)
-class _Vector:
-    """``value`` of all rows; ``fault``: for which of them it may have failed, if it can; ``bounds`` of an integer."""
-
-    value: pl.Expr
-    fault: pl.Expr | None = None
-    bounds: Bounds | None = None
+from sparkcep.spec.expression import SparkFunction
 
 
 def computed(trees: Mapping[str, Any], rows: pa.Table, types: Mapping[str, pa.DataType]) -> dict[str, pa.ChunkedArray]:
@@ -60,9 +27,9 @@ def computed(trees: Mapping[str, Any], rows: pa.Table, types: Mapping[str, pa.Da
     bare = {name: rows.column(tree.settings[0]) for name, tree in trees.items() if is_column(tree)}
     others = {name: tree for name, tree in trees.items() if name not in bare}
     table = _Table(rows)
-    vectors = {name: vector for name, tree in others.items() if (vector := _vector(tree)) is not None}
-    found = table.select({name: vector.value for name, vector in vectors.items()})
-    failed = table.select({name: vector.fault.any() for name, vector in vectors.items() if vector.fault is not None})
+    vectors = {name: one for name, tree in others.items() if (one := vector(tree)) is not None}
+    found = table.select({name: one.value for name, one in vectors.items()})
+    failed = table.select({name: one.fault.any() for name, one in vectors.items() if one.fault is not None})
     columns: dict[str, pa.ChunkedArray] = {}
     for name, tree in others.items():
         if name in found and not (name in failed and pc.any(failed[name]).as_py()):
@@ -70,11 +37,6 @@ def computed(trees: Mapping[str, Any], rows: pa.Table, types: Mapping[str, pa.Da
         else:
             columns[name] = _row_by_row(tree, table, types[name])
     return {name: _chunked(bare[name] if name in bare else columns[name]) for name in trees}
-
-
-def is_column(tree: Any) -> bool:
-    """Whether a tree is a mere column."""
-    return isinstance(tree, SparkFunction) and tree.name == "AttributeReference"
 
 
 def check_columns(trees: Iterable[Any]) -> None:
@@ -85,7 +47,7 @@ def check_columns(trees: Iterable[Any]) -> None:
         except CepUnsupportedError as error:
             what, _, _ = error.message.partition(", computed from")
             hint = "compute in a subquery of the stream what the pattern looks at"
-            raise CepUnsupportedError(f"{what} for workers alone", code=_CODE, hint=hint) from None
+            raise CepUnsupportedError(f"{what} for workers alone", code="PATTERN_STREAM", hint=hint) from None
 
 
 @dataclass(slots=True)
@@ -137,8 +99,8 @@ def _row_by_row(tree: Any, table: _Table, target: pa.DataType) -> pa.ChunkedArra
     """What Polars does not compute; of its parts that it does, Polars computes those that cannot fail."""
     parts: dict[Any, str] = {}
     rest = _cut(tree, parts)
-    vectors = {name: _vector(part) for part, name in parts.items()}
-    found = table.select({name: vector.value for name, vector in vectors.items() if vector is not None})
+    vectors = {name: vector(part) for part, name in parts.items()}
+    found = table.select({name: one.value for name, one in vectors.items() if one is not None})
     for name, column in found.items():
         table.add(name, column)
 
@@ -164,8 +126,8 @@ def _cut(tree: Any, parts: dict[Any, str]) -> Any:
     """``tree`` with the greatest parts that cannot fail replaced by columns, which are named in ``parts``."""
     if not isinstance(tree, SparkFunction) or is_column(tree):
         return tree
-    vector = _vector(tree)
-    if vector is not None and vector.fault is None:
+    found = vector(tree)
+    if found is not None and found.fault is None:
         name = parts.setdefault(tree, f"__cep_part{len(parts)}")
         return SparkFunction("AttributeReference", tree.type, settings=(name,))
     arguments = tuple(_cut(argument, parts) for argument in tree.arguments)
@@ -196,185 +158,3 @@ def _plain(column: pa.ChunkedArray) -> pa.ChunkedArray:
     if pa.types.is_timestamp(column.type) or pa.types.is_duration(column.type):
         return column.cast(pa.int64())
     return column
-
-
-def _vector(node: Any) -> _Vector | None:
-    """A tree for Polars; None: it computes it otherwise than Spark, or not at all."""
-    data_type = _dtype(node.type)
-    if data_type is None:
-        return None
-    if isinstance(node, Constant):
-        own = (node.value, node.value) if node.type in BITS and node.value is not None else None
-        return _Vector(pl.lit(node.value, dtype=data_type), None, own)
-    if is_column(node):
-        return _Vector(pl.col(node.settings[0]), None, _range(node.type))
-    if node.name == "RaiseError":
-        return _Vector(pl.lit(None), pl.lit(True))
-    make = _MAKERS.get(node.name)
-    if make is None:
-        return None
-    arguments = [_vector(argument) for argument in node.arguments]
-    known = [argument for argument in arguments if argument is not None]
-    if len(known) < len(arguments):
-        return None
-    try:
-        return make(node, known)
-    except Refused:
-        return None
-
-
-def _dtype(type_text: str) -> Any:
-    return pl.Int64 if _is_day_time(type_text) else _TYPES.get(type_text)
-
-
-def _is_day_time(type_text: str) -> bool:
-    return kind(type_text) == "interval" and bool({"day", "hour", "minute", "second"} & set(type_text.split()))
-
-
-def _range(type_text: str) -> Bounds | None:
-    half = 1 << (BITS[type_text] - 1) if type_text in BITS else 0
-    return (-half, half - 1) if half else None
-
-
-def _either(faults: Iterable[pl.Expr | None]) -> pl.Expr | None:
-    found = [fault for fault in faults if fault is not None]
-    return reduce(operator.or_, found) if found else None
-
-
-def _comparison(node: SparkFunction, sides: list[_Vector]) -> _Vector:
-    left, right = sides
-    return _Vector(COMPARISONS[node.name](left.value, right.value), _either([left.fault, right.fault]))
-
-
-def _null_safe(node: SparkFunction, sides: list[_Vector]) -> _Vector:
-    left, right = sides
-    return _Vector(left.value.eq_missing(right.value), _either([left.fault, right.fault]))
-
-
-def _logic(node: SparkFunction, sides: list[_Vector]) -> _Vector:
-    join = operator.and_ if node.name == "And" else operator.or_
-    values = [side.value.cast(pl.Boolean) for side in sides]
-    return _Vector(reduce(join, values), _either(side.fault for side in sides))
-
-
-def _not(node: SparkFunction, sides: list[_Vector]) -> _Vector:
-    return _Vector(~sides[0].value.cast(pl.Boolean), sides[0].fault)
-
-
-def _null(node: SparkFunction, sides: list[_Vector]) -> _Vector:
-    value = sides[0].value
-    return _Vector(value.is_null() if node.name == "IsNull" else value.is_not_null(), sides[0].fault)
-
-
-def _in(node: SparkFunction, sides: list[_Vector]) -> _Vector:
-    wanted, *others = sides
-    value = reduce(operator.or_, (wanted.value == other.value for other in others))
-    return _Vector(value, _either(side.fault for side in sides))
-
-
-def _case(node: SparkFunction, sides: list[_Vector]) -> _Vector:
-    """CASE WHEN c THEN v … ELSE w END; the fault of a branch counts where it is reached."""
-    pairs = list(zip(sides[0::2], sides[1::2], strict=False))
-    last = sides[-1] if len(sides) % 2 else _Vector(pl.lit(None, dtype=_dtype(node.type)))
-    value, fault, bounds = last.value, last.fault, last.bounds
-    for condition, then in reversed(pairs):
-        holds = condition.value.cast(pl.Boolean)
-        value = pl.when(holds).then(then.value).otherwise(value)
-        if fault is not None or then.fault is not None:
-            yes, no = (pl.lit(False) if one is None else one for one in (then.fault, fault))
-            fault = pl.when(holds).then(yes).otherwise(no)
-        fault = _either([condition.fault, fault])
-        bounds = _union(then.bounds, bounds)
-    return _Vector(value, fault, None if len(sides) % 2 == 0 else bounds)
-
-
-def _coalesce(node: SparkFunction, sides: list[_Vector]) -> _Vector:
-    bounds = reduce(_union, (side.bounds for side in sides))
-    return _Vector(pl.coalesce(side.value for side in sides), _either(side.fault for side in sides), bounds)
-
-
-def _union(one: Bounds | None, other: Bounds | None) -> Bounds | None:
-    return None if one is None or other is None else (min(one[0], other[0]), max(one[1], other[1]))
-
-
-def _arithmetic(node: SparkFunction, sides: list[_Vector]) -> _Vector:
-    left, right = sides
-    compute, fault = _ARITHMETIC[node.name], _either([left.fault, right.fault])
-    if node.type == "double":
-        return _Vector(compute(left.value, right.value), fault)
-    if node.type not in BITS or left.bounds is None or right.bounds is None:
-        raise Refused(node.type)
-    ends = [compute(a, b) for a in left.bounds for b in right.bounds]
-    wide = compute(left.value.cast(pl.Int128), right.value.cast(pl.Int128))
-    return _fitted(node, _Vector(wide, fault, (min(ends), max(ends))))
-
-
-def _fitted(node: SparkFunction, wide: _Vector) -> _Vector:
-    """An integer brought to the node's type, which it may not fit."""
-    limits, bounds = _range(node.type), wide.bounds
-    assert limits is not None and bounds is not None
-    inside = limits[0] <= bounds[0] and bounds[1] <= limits[1]
-    if inside:
-        return _Vector(wide.value.cast(_dtype(node.type)), wide.fault, bounds)
-    if node.settings and node.settings[0] != "ANSI":
-        raise Refused("an integer that may not fit")
-    beyond = _beyond(wide.value, limits)
-    value = wide.value.cast(_dtype(node.type), strict=False)
-    return _Vector(value, _either([wide.fault, beyond]), limits)
-
-
-def _beyond(wide: pl.Expr, limits: Bounds) -> pl.Expr:
-    low, high = (pl.lit(limit, dtype=pl.Int128) for limit in limits)
-    return (~wide.is_between(low, high)).fill_null(False)
-
-
-def _cast(node: SparkFunction, sides: list[_Vector]) -> _Vector:
-    (side,), source = sides, node.arguments[0].type
-    if source == node.type or source == "void":
-        return _Vector(side.value.cast(_dtype(node.type)), side.fault, side.bounds)
-    if source in BITS and node.type == "double":
-        return _Vector(side.value.cast(pl.Float64), side.fault)
-    if source == "float" and node.type == "double":
-        return _Vector(side.value.cast(pl.Float64), side.fault)
-    if source in BITS and node.type in BITS and side.bounds is not None:
-        return _fitted(node, _Vector(side.value.cast(pl.Int128), side.fault, side.bounds))
-    raise Refused(f"{source} to {node.type}")
-
-
-def _micros(node: SparkFunction, sides: list[_Vector]) -> _Vector:
-    return _Vector(sides[0].value, sides[0].fault, _range("bigint"))
-
-
-def _moved(node: SparkFunction, sides: list[_Vector]) -> _Vector:
-    """A timestamp and an interval, where days are 24 hours, or there are none."""
-    amount = node.arguments[1]
-    if not isinstance(amount, Constant) or amount.value is None or not _is_day_time(amount.type):
-        raise Refused("an interval that is no constant")
-    by_clock = kind(node.arguments[0].type) == "timestamp" and not is_utc(node.settings[0])
-    if by_clock and abs(amount.value) >= DAY:
-        raise Refused("days of a time zone")
-    wide = sides[0].value.cast(pl.Int128) + pl.lit(amount.value, dtype=pl.Int128)
-    beyond = _beyond(wide, (-(1 << 63), (1 << 63) - 1))
-    return _Vector(wide.cast(pl.Int64, strict=False), _either([sides[0].fault, beyond]))
-
-
-def _itself(node: SparkFunction, sides: list[_Vector]) -> _Vector:
-    return sides[0]
-
-
-_MAKERS: dict[str, Callable[[SparkFunction, list[_Vector]], _Vector]] = {
-    **dict.fromkeys(COMPARISONS, _comparison),
-    **dict.fromkeys(_ARITHMETIC, _arithmetic),
-    **dict.fromkeys(_MARKS, _itself),
-    **dict.fromkeys(("IsNull", "IsNotNull"), _null),
-    **dict.fromkeys(("And", "Or"), _logic),
-    **dict.fromkeys(("TimestampAddInterval", "TimeAdd"), _moved),
-    "EqualNullSafe": _null_safe,
-    "Not": _not,
-    "In": _in,
-    "CaseWhen": _case,
-    "Coalesce": _coalesce,
-    "Cast": _cast,
-    "If": _case,
-    "UnixMicros": _micros,
-}
