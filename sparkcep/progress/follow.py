@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import queue
+import signal
 import threading
 import time
 import uuid
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from typing import Any
 
-from py4j.protocol import Py4JError
+from py4j.protocol import Py4JError, Py4JJavaError
+from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
 from sparkcep.progress.status import Progress, status
@@ -24,34 +28,66 @@ Show = Callable[[Progress | None], None]
 
 @contextmanager
 def following(spark: SparkSession, show: Show) -> Iterator[None]:
-    """What runs inside, in this thread, is shown; KeyboardInterrupt cancels its jobs, on the workers too. Over Spark Connect nothing is shown:
-    the session has its own way (``registerProgressHandler``)."""
+    """What runs inside, in this thread, is shown; Ctrl-C and a stop button cancel its jobs, on the workers too, and end in KeyboardInterrupt. Over
+    Spark Connect nothing is shown: the session has its own way (``registerProgressHandler``)."""
     if getattr(spark, "_jsparkSession", None) is None:
         yield
         return
-    tag, ended = f"sparkcep-{uuid.uuid4().hex}", threading.Event()
-    watch = threading.Thread(target=_watch, args=(spark, tag, show, ended), name="sparkcep-progress", daemon=True)
+    tag, asked = f"sparkcep-{uuid.uuid4().hex}", queue.SimpleQueue[bool]()
+    watch = threading.Thread(target=_watch, args=(spark, tag, show, asked), name="sparkcep-progress", daemon=True)
     spark.sparkContext.addJobTag(tag)
     watch.start()
+    with _interrupts(lambda: asked.put(True)) as interrupted:
+        try:
+            yield
+        except (PySparkException, Py4JJavaError):
+            if interrupted():
+                raise KeyboardInterrupt from None
+            raise
+        finally:
+            spark.sparkContext.removeJobTag(tag)
+            asked.put(False)
+            watch.join()
+
+
+@contextmanager
+def _interrupts(cancel: Callable[[], None]) -> Iterator[Callable[[], bool]]:
+    """The first SIGINT calls ``cancel`` and raises nothing, because this thread waits for Spark, on a connection that cancelling could not use; the
+    second does what it did before. Gives whether there was one."""
+    if threading.current_thread() is not threading.main_thread():
+        yield lambda: False
+        return
+    before, came = signal.getsignal(signal.SIGINT), threading.Event()
+
+    def first(number: int, frame: Any) -> None:
+        came.set()
+        signal.signal(signal.SIGINT, before)
+        cancel()
+
+    signal.signal(signal.SIGINT, first)
     try:
-        yield
-    except KeyboardInterrupt:
-        spark.sparkContext.cancelJobsWithTag(tag)
-        raise
+        yield came.is_set
     finally:
-        spark.sparkContext.removeJobTag(tag)
-        ended.set()
-        watch.join()
+        signal.signal(signal.SIGINT, before)
 
 
-def _watch(spark: SparkSession, tag: str, show: Show, ended: threading.Event) -> None:
-    began, shown = time.monotonic(), False
+def _watch(spark: SparkSession, tag: str, show: Show, asked: queue.SimpleQueue[bool]) -> None:
+    """Look, until ``asked`` says False: it has ended. True: cancel it, and what it begins after that."""
+    began, shown, cancelled = time.monotonic(), False, False
     pause = AFTER
     try:
-        while not ended.wait(pause):
+        while True:
+            try:
+                cancelled = asked.get(timeout=pause)
+                if not cancelled:
+                    return
+            except queue.Empty:
+                pass
             pause = EACH
+            if cancelled:
+                spark.sparkContext.cancelJobsWithTag(tag)
             found = status(spark, tag, time.monotonic() - began)
-            if found is not None:
+            if found is not None and not cancelled:
                 shown = True
                 show(found)
     except Py4JError:  # the session ends: there is nothing more to show

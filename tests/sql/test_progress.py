@@ -56,19 +56,27 @@ def _slow(batches: Iterator[Any]) -> Iterator[Any]:
         yield batch
 
 
+PROGRAM = f"""
+import sparkcep
+from sparkcep.progress import following
+spark = sparkcep.session("endless", "local[1]", **{{"spark.ui.enabled": "false"}})
+try:
+    with following(spark, print):
+        spark.sql('''{ENDLESS}''').collect()
+except KeyboardInterrupt:
+    print("interrupted", flush=True)
+input()
+print(spark.sql("SELECT 6 * 7").first()[0])
+"""
+"""A session that lives on, as a notebook's does."""
+
+
 @pytest.mark.skipif(sys.platform != "linux", reason="/proc")
-def test_ctrl_c_ends_the_work() -> None:
-    command = [
-        sys.executable,
-        "-c",
-        "from sparkcep.cli import main; main()",
-        "sql",
-        "--master",
-        "local[1]",
-        "-e",
-        ENDLESS,
-    ]
-    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+def test_ctrl_c_ends_the_work_and_not_the_session() -> None:
+    command = [sys.executable, "-c", PROGRAM]
+    process = subprocess.Popen(
+        command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
+    )
     try:
         worker = _busy_worker(process)
         process.send_signal(signal.SIGINT)
@@ -76,7 +84,10 @@ def test_ctrl_c_ends_the_work() -> None:
         while _seconds(worker) is not None and time.monotonic() < began + 10:
             time.sleep(0.05)
         assert time.monotonic() - began < ENDED
-        process.wait(10)
+        said, _ = process.communicate("\n", timeout=30)
+        assert "matches so far" in said
+        assert {"interrupted", "42"} <= set(said.splitlines()), said
+        assert "Traceback" not in said
     finally:
         process.kill()
         for child in _below(process.pid):
