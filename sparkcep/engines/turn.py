@@ -9,7 +9,6 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-
 Bound = int | NDArray[np.int64]
 """A moment (microseconds): of all partitions, or [rows] of each row's partition (SEQUENCE NUMBER)."""
 

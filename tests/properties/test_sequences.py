@@ -9,11 +9,12 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
+import pytest
 from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
 from sparkcep.engines.stream import compile
-from sparkcep.errors import CepAnalysisError, CepError, CepLimitError, CepUnsupportedError
+from sparkcep.errors import CepAnalysisError, CepDataError, CepError, CepLimitError, CepUnsupportedError
 from sparkcep.spec.stream import BEFORE, KNOWN, OrderColumn, SequenceNumber, StreamSpec
 from sparkcep.streaming.fold import NEVER, Bucket
 from sparkcep.streaming.rows import in_order
@@ -177,3 +178,58 @@ class _Net:
         return isinstance(other, _Net) and +self.matches == +other.matches and self.totals == other.totals
 
     __hash__ = None  # type: ignore[assignment]
+
+
+RISING = test_event_streams.EventCase(
+    "rising",
+    "SEQ(A a, B b)",
+    tuple({"id": str(i), "type": "AB"[i % 2], "ts": i, "k": 1} for i in range(6)),
+    within=50,
+    partition=("k",),
+)
+
+
+def _stream(first: int | None) -> tuple[StreamSpec, pa.Table]:
+    """A clause, and its rows with the numbers 1, 2, …; all rows of one key."""
+    table = test_event_streams._table(RISING, {})
+    assert table is not None
+    plain = replace(test_event_streams._spec(RISING, "all"), order=(OrderColumn("ts"), OrderColumn(NUMBER)))
+    sent = _numbered(plain, test_event_streams._sent(table), 1)
+    return replace(plain, sequence=SequenceNumber(NUMBER, plain.keys, first)), sent
+
+
+def test_a_match_waits_for_what_is_missing_and_no_longer() -> None:
+    spec, table = _stream(1)
+    decide, bucket, found = compile(spec), Bucket(), list[int]()
+    for rows in ([1], [0], [3, 3], [5], [2, 0]):
+        turn = step(spec, decide, bucket, [table.take(rows)], NEVER)
+        bucket = turn.bucket
+        found.append(sum(part.num_rows for part in turn.found))
+    assert found == [0, 1, 0, 0, 2]
+    assert turn.late is not None and turn.late.num_rows == 1
+    turn = step(spec, decide, bucket, [], 6)  # the watermark gives up on number 5
+    assert sum(part.num_rows for part in turn.found) == 2
+
+
+def test_without_a_first_number_the_watermark_tells_where_a_partition_begins() -> None:
+    spec, table = _stream(None)
+    decide = compile(spec)
+    turn = step(spec, decide, Bucket(), [table.take([0, 1, 2])], 1)
+    assert [part.num_rows for part in turn.found] == [1]
+    assert step(spec, decide, Bucket(), [table.take([0, 1, 2])], NEVER).found == ()
+
+
+@pytest.mark.parametrize(
+    ("numbers", "message"),
+    [
+        ([1, 3, 2], "the event with the sequence number 3 of the partition 1 is earlier than one with a lower number"),
+        ([1, None, 3], "an event has no sequence number: it is NULL"),
+        ([1, 0, 2], "the sequence number 0 is less than the first one, 1"),
+    ],
+)
+def test_numbers_that_contradict_the_order(numbers: list[int | None], message: str) -> None:
+    spec, table = _stream(1)
+    place = table.column_names.index(NUMBER)
+    rows = table.slice(0, 3).set_column(place, NUMBER, pa.array(numbers, pa.int64()))
+    with pytest.raises(CepDataError, match=message):
+        step(spec, compile(spec), Bucket(), [rows], NEVER)
