@@ -16,7 +16,9 @@ import sparkcep
 ARCHIVE = Path(__file__).resolve().parents[1] / ".venv" / "spark.jsa"
 QUIET = "-Xlog:disable -Xlog:all=error:stderr"
 """What the JVM says of classes that it cannot archive would stand among what its program prints."""
-JAVA = "-XX:TieredStopAtLevel=1 -XX:ReservedCodeCacheSize=240m -XX:+UseSerialGC -Djdk.lang.Process.launchMechanism=VFORK"
+JAVA = (
+    "-XX:TieredStopAtLevel=1 -XX:ReservedCodeCacheSize=240m -XX:+UseSerialGC -Djdk.lang.Process.launchMechanism=VFORK"
+)
 """None lives long enough to earn back the time of the optimising compiler, which takes half of all that they need. The fast compiler's own default
 is a code cache for small programs. Hadoop changes the rights of each file by a process, which VFORK starts without another one in between."""
 SETTINGS = {
@@ -47,7 +49,9 @@ def archive(file: Path) -> None:
     dump = {"spark.driver.extraJavaOptions": f"{JAVA} {QUIET} -XX:ArchiveClassesAtExit={file}"}
     spark = sparkcep.session("classes", "local[2]", **SETTINGS, **dump)
     with TemporaryDirectory() as folder:
-        rows = "VALUES ('a', 1, TIMESTAMP'2024-01-01 00:00:00'), ('a', 2, TIMESTAMP'2024-01-01 00:00:01') AS t(k, x, ts)"
+        rows = (
+            "VALUES ('a', 1, TIMESTAMP'2024-01-01 00:00:00'), ('a', 2, TIMESTAMP'2024-01-01 00:00:01') AS t(k, x, ts)"
+        )
         spark.sql(f"SELECT * FROM {rows}").write.parquet(f"{folder}/in")
         still = spark.read.parquet(f"{folder}/in")
         still.createOrReplaceTempView("still")
