@@ -9,6 +9,7 @@ from __future__ import annotations
 from bisect import bisect_left
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
+from functools import lru_cache
 from typing import Any
 
 import pyarrow as pa
@@ -269,6 +270,7 @@ def _joint(case: EventCase) -> list[str]:
     return [text for text in case.where if equivalence(text) is None and not _is_local(text, pattern)]
 
 
+@lru_cache(256)
 def _is_local(text: str, pattern: event_ir.EventPattern) -> bool:
     """Whether the condition reads a single event (of a closure: each separately), so that Spark computes it."""
     refs = [node for node in sql.walk(sql.parse(text)) if isinstance(node, sql.Ref)]
@@ -276,12 +278,14 @@ def _is_local(text: str, pattern: event_ir.EventPattern) -> bool:
     return equivalence(text) is None and alone and len(_variables(text)) == 1
 
 
-def _kleene(pattern: event_ir.EventPattern) -> set[str]:
-    return {element.variable for element in event_ir.elements(pattern) if element.kleene}
+@lru_cache(256)
+def _kleene(pattern: event_ir.EventPattern) -> frozenset[str]:
+    return frozenset(element.variable for element in event_ir.elements(pattern) if element.kleene)
 
 
-def _variables(text: str) -> set[str]:
-    return {node.variable or "" for node in sql.walk(sql.parse(text)) if isinstance(node, sql.Ref)}
+@lru_cache(256)
+def _variables(text: str) -> frozenset[str]:
+    return frozenset(node.variable or "" for node in sql.walk(sql.parse(text)) if isinstance(node, sql.Ref))
 
 
 def _anchor(text: str, pattern: event_ir.EventPattern) -> tuple[str, expression.Place | None]:
