@@ -15,6 +15,7 @@ from pyspark.sql import DataFrame, SparkSession
 
 from sparkcep.errors import CepError
 from sparkcep.streaming import busy
+from tests.spark_setup import SETTINGS
 from tests.sql.arrivals import put
 
 SCHEMA = "k STRING, type STRING, x INT, ts TIMESTAMP"
@@ -60,9 +61,14 @@ def arrive(spark: SparkSession, tmp_path: Path) -> Iterator[Arrive]:
 
 
 def emitted(frame: DataFrame, folder: str, name: str = "out") -> tuple[list[dict[str, Any]], Any]:
-    """All rows that a streaming query writes until its input is used up, and the query."""
+    """All rows that a streaming query writes until its input is used up, and the query. Its state is in one partition; in those of
+    ``test_stream_following`` it is in two."""
     writer = frame.writeStream.format("parquet").option("checkpointLocation", f"{folder}/{name}.check")
-    query = writer.option("path", f"{folder}/{name}").trigger(availableNow=True).start()
+    frame.sparkSession.conf.set("spark.sql.shuffle.partitions", "1")
+    try:
+        query = writer.option("path", f"{folder}/{name}").trigger(availableNow=True).start()
+    finally:
+        frame.sparkSession.conf.set("spark.sql.shuffle.partitions", SETTINGS["spark.sql.shuffle.partitions"])
     query.awaitTermination()
     rows = frame.sparkSession.read.schema(frame.schema).parquet(f"{folder}/{name}").collect()
     return [row.asDict(recursive=True) for row in rows], query
@@ -119,7 +125,7 @@ def by_name(spark: SparkSession, text: str) -> str:
 
 @pytest.mark.parametrize("name", QUERIES)
 def test_a_stream_emits_the_batch_answer(spark: SparkSession, arrive: Arrive, name: str) -> None:
-    folder = arrive(disordered(events(240), 60))
+    folder = arrive(disordered(events(240), 80))
     moving = QUERIES[name].format("moving")
     found, query = emitted(spark.sql(by_name(spark, moving) if name == "changes" else moving), folder)
     wanted = spark.sql(QUERIES[name].format("still")).collect()
