@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from serve import Answer, serve
+from serve import serve
 
 ORDER = ["key", "ts"]
 

@@ -54,9 +54,7 @@ def events(rows: int) -> Path:
     """The Parquet file of so many events, in time order, the keys interleaved."""
     keys = max(rows // EVENTS_A_KEY, 1)
     kinds = scan.draws(rows, TYPES, seed=scan.SEED + 1).replace_strict(dict(enumerate(LETTERS)))
-    return scan.cached(
-        f"comparison-{rows}", lambda: pl.read_parquet(scan.prices(rows, keys)).with_columns(type=kinds)
-    )
+    return scan.cached(f"comparison-{rows}", lambda: pl.read_parquet(scan.prices(rows, keys)).with_columns(type=kinds))
 
 
 def csv(rows: int, folder: Path) -> Path:
@@ -163,7 +161,9 @@ def pandas_match_recognize(case: Case) -> str:
 def siddhi(case: Case) -> str:
     """SiddhiQL: ``every`` begins at each A, ``->`` takes the next event that fits; its ``within`` includes the limit."""
     first, *rest = case.types
-    steps = " -> ".join([f"every {first.lower()}=Events[type=='{first}']", *(f"{x.lower()}=Events[type=='{x}']" for x in rest)])
+    steps = " -> ".join(
+        [f"every {first.lower()}=Events[type=='{first}']", *(f"{x.lower()}=Events[type=='{x}']" for x in rest)]
+    )
     return f"""@app:playback
     define stream Events (key int, ts long, type string, price long);
     define table Found (ending long);

@@ -1,6 +1,6 @@
-"""The loop of a peer's process: requests come in as lines of JSON, answers go out so. It needs the standard library alone: it runs in every environment.
+"""The loop of a peer's process: requests come in as lines of JSON, answers go out so. The standard library alone: it runs in every environment.
 
-In: lines of ``Case.request`` and ``text``. Out: lines that begin with MARK: the answer, and the seconds that it took, without start and preparation.
+In: lines of ``Case.request`` and ``text``. Out: lines that begin with MARK: the answer, and its seconds, without start and preparation.
 """
 
 from __future__ import annotations
