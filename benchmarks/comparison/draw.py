@@ -98,6 +98,9 @@ def lines(
             axes.set_xscale("log")
         axes.axhline(limit, color="#999999", linewidth=0.8, linestyle=(0, (2, 3)))
         axes.tick_params(labelleft=True)
+        axes.yaxis.set_major_formatter("{x:g}")
+        if label == "rows":
+            axes.xaxis.set_major_formatter(_short)
     for axes in grid.flat[::columns]:
         axes.set_ylabel("seconds, warm (median)")
     _legend(figure, grid.flat)
@@ -137,7 +140,7 @@ def by_memory(points: Sequence[Point]) -> Any:
         bars = axes.barh(names, [point["megabytes"] for point in most], color=[STYLES[one][0] for one in names])
         labels = [f"{p['megabytes']:,.0f} MB" + _unless_all(p, asked) for p in most]
         axes.bar_label(bars, labels, padding=3, fontsize=8)
-        axes.set(title=TITLES[name], xlabel="peak memory (MB)", xscale="log")
+        axes.set(title=TITLES[name], xlabel="peak memory (MB)")
         axes.margins(x=0.35)
     return figure
 
@@ -223,6 +226,10 @@ def _figure(size: tuple[float, float]) -> Any:
         {"axes.axisbelow": True, "axes.titlesize": 10, "axes.spines.top": False, "axes.spines.right": False}
     )
     return Figure(figsize=size, layout="constrained", facecolor="white")
+
+
+def _short(rows: float, _: int) -> str:
+    return f"{rows / 1e6:g}M" if rows >= 1e6 else f"{rows / 1e3:g}k"
 
 
 def _legend(figure: Any, panels: Iterable[Any]) -> None:
