@@ -6,8 +6,8 @@ Out: a line for each point and peer, and ``--out``, JSON, from which ``draw.py``
 
 All peers must give the same answer to a question before any time of it counts. They take turns: each is asked once, then all ``--repetitions`` times,
 which count. A time is from the query's text and a file to one row of counts and sums; starting the process is no part of it. The
-processes are new for each series (a question and what varies). A peer that does not answer within ``--limit`` seconds is stopped, and not
-asked the harder questions of the series; one that takes more than a quarter of it is asked once only.
+processes are new for each question. A peer that does not answer within ``--limit`` seconds is stopped, and not asked the harder points of the
+series; one that takes more than a quarter of it is asked once only.
 
     python benchmarks/comparison [--quick] [--only rows,window,length,selectivity] [--repetitions N] [--limit SECONDS] [--out FILE]
 """
@@ -40,19 +40,19 @@ ONCE = 0.25
 """Of the limit: a peer whose first answer to a point takes longer is not asked again."""
 
 
-def series(quick: bool) -> dict[str, list[list[Case]]]:
-    """Cases by what varies, each list from easy to hard."""
+def series(quick: bool) -> list[tuple[str, list[Case]]]:
+    """What varies, and its cases, of one question and from easy to hard."""
     rows = (10_000, 100_000) if quick else (30_000, 300_000, 3_000_000)
     base = 30_000 if quick else 300_000
     windows = (30, 100) if quick else (10, 30, 100, 300)
     lengths = (2, 3) if quick else (2, 3, 4, 5)
     rises = (20, None) if quick else (40, 20, 0, None)
-    return {
-        "rows": [[Case(question, count) for count in rows] for question in ALL],
-        "window": [[Case("sequence", base, window=seconds) for seconds in windows]],
-        "length": [[Case("sequence", base, length=length, rise=rise) for length in lengths] for rise in (20, None)],
-        "selectivity": [[Case("sequence", base, rise=rise) for rise in rises]],
-    }
+    return [
+        *(("rows", [Case(question, count) for count in rows]) for question in ALL),
+        ("window", [Case("sequence", base, window=seconds) for seconds in windows]),
+        *(("length", [Case("sequence", base, length=length, rise=rise) for length in lengths]) for rise in (20, None)),
+        ("selectivity", [Case("sequence", base, rise=rise) for rise in rises]),
+    ]
 
 
 @dataclass(slots=True)
@@ -83,42 +83,40 @@ def main() -> None:
     about["peers"] = {peer.name: list(peer.packages[:1]) for peer in PEERS}
     run = Run(options.out, about)
     print(f"{about['machine']}; {about['began']}", flush=True)
-    for varies, lists in series(options.quick).items():
-        for cases in lists if varies in options.only.split(",") else ():
-            with running(cases[0].question, run) as processes:
-                warm_up(replace(cases[0], rows=COLD), processes, run)
-                for case in cases:
-                    measure(varies, case, processes, run, options)
+    for question in ALL:
+        with ended() as processes:
+            for varies, cases in series(options.quick):
+                if varies in options.only.split(",") and cases[0].question == question:
+                    start(cases[0], processes, run)
+                    for case in cases:
+                        measure(varies, case, processes, run, options)
     about["ended"] = scan.surroundings()
     run.out.write_text(json.dumps({"about": about, "points": run.points}, indent=1) + "\n", encoding="utf-8")
     print(about["ended"])
 
 
 @contextmanager
-def running(question: str, run: Run) -> Iterator[dict[str, Process]]:
-    """The processes of all peers that can be asked, and can be had here."""
+def ended() -> Iterator[dict[str, Process]]:
+    """Processes by the names of their peers, all of which end with this."""
     processes: dict[str, Process] = {}
     try:
-        for peer in PEERS:
-            if question in peer.asked:
-                try:
-                    processes[peer.name] = Process(peer.command(), scan.CACHE / f"{peer.name}.log")
-                except (UnavailableError, Failed, Stopped) as error:
-                    run.about.setdefault("missing", {})[peer.name] = str(error)
-                    print(f"{peer.name} cannot be measured here: {error}", flush=True)
         yield processes
     finally:
         for process in processes.values():
             process.stop()
 
 
-def warm_up(case: Case, processes: dict[str, Process], run: Run) -> None:
-    """The first question to each new process: the seconds of it are kept, for they tell what a cold start takes."""
+def start(case: Case, processes: dict[str, Process], run: Run) -> None:
+    """A process for each peer that can be asked, can be had here, and has none. Its first question is not counted; its seconds are kept, as cold."""
     for peer in PEERS:
-        if peer.name in processes:
-            with suppress(Stopped, Failed):
-                cold = _asking(peer, case, processes, START_LIMIT)().seconds
+        if case.question in peer.asked and peer.name not in processes:
+            try:
+                process = processes[peer.name] = Process(peer.command(), scan.CACHE / f"{peer.name}.log")
+                cold = process.ask(_request(peer, replace(case, rows=COLD)), START_LIMIT).seconds
                 run.about.setdefault("cold", {}).setdefault(case.question, {}).setdefault(peer.name, round(cold, 2))
+            except (UnavailableError, Failed, Stopped) as error:
+                run.about.setdefault("missing", {})[peer.name] = str(error)
+                print(f"{peer.name} cannot be measured here: {error}", flush=True)
 
 
 def measure(varies: str, case: Case, processes: dict[str, Process], run: Run, options: argparse.Namespace) -> None:
@@ -146,8 +144,12 @@ def measure(varies: str, case: Case, processes: dict[str, Process], run: Run, op
 
 
 def _asking(peer: Peer, case: Case, processes: dict[str, Process], limit: float) -> Callable[[], Answered]:
-    request = case.request(scan.CACHE) | {"text": peer.text(case), "fallback": plain(case)}
+    request = _request(peer, case)
     return lambda: processes[peer.name].ask(request, limit)
+
+
+def _request(peer: Peer, case: Case) -> dict[str, Any]:
+    return case.request(scan.CACHE) | {"text": peer.text(case), "fallback": plain(case)}
 
 
 def _named(case: Case) -> str:
