@@ -50,7 +50,8 @@ def series(quick: bool) -> list[tuple[str, list[Case]]]:
     return [
         *(("rows", [Case(question, count) for count in rows]) for question in ALL),
         ("window", [Case("sequence", base, window=seconds) for seconds in windows]),
-        *(("length", [Case("sequence", base, length=length, rise=rise) for length in lengths]) for rise in (20, None)),
+        ("length", [Case("sequence", base, length=length) for length in lengths]),
+        ("length", [Case("sequence", base, window=windows[-1], length=length, rise=None) for length in lengths]),
         ("selectivity", [Case("sequence", base, rise=rise) for rise in rises]),
     ]
 

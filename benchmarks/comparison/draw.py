@@ -70,14 +70,14 @@ def by_pattern(points: Sequence[Point], limit: float) -> Any:
     found = _found(_of(points, "selectivity"))
     panels = [
         (
-            "by window, prices rising",
+            "by window: three types, prices rising",
             "window (s) = events of a key in it",
             lambda p: p["window"],
             _of(points, "window"),
         ),
-        ("by length, prices rising", "types in the sequence", lambda p: p["length"], rising),
-        ("by length, any price: a count of all", "types in the sequence", lambda p: p["length"], counted),
-        ("by selectivity", "matches per 1,000 rows", found, _of(points, "selectivity")),
+        ("by length: within 100 s, prices rising", "types in the sequence", lambda p: p["length"], rising),
+        ("by length, any price, within 300 s: a count of all", "types in the sequence", lambda p: p["length"], counted),
+        ("by selectivity: three types within 100 s", "matches per 1,000 rows", found, _of(points, "selectivity")),
     ]
     return lines(panels, limit, (11, 7.4), 2)
 
@@ -120,7 +120,7 @@ def _line(axes: Any, name: str, points: Sequence[Point], across: Callable[[Point
         **strong,
     )
     for point in points:
-        if point["status"] == "stopped":
+        if point["status"] != "answered":
             last = [done[-1]] if done else []
             xs, ys = zip(*last, (across(point), limit), strict=True)
             axes.plot(xs, ys, color=colour, linestyle=style, linewidth=1, alpha=0.6)
@@ -173,7 +173,7 @@ def numbers(run: dict[str, Any]) -> str:
             ]
             if varies == "selectivity" and any_price:
                 continue
-            price = ", any price" if any_price else ""
+            price = f", any price, within {mine[0]['window']} s" if any_price else ""
             rows = "" if varies == "rows" else f", {mine[0]['rows']:,} rows"
             out.append(f"\n**{question}{price}, by {label}{rows}** (seconds; in brackets: how many times sparkcep's)\n")
             out.append(_table(mine, {"selectivity": "rise"}.get(varies, varies), label))

@@ -5,12 +5,12 @@ from __future__ import annotations
 from typing import Any
 
 import duckdb
-from serve import Answer, serve
+from serve import MEMORY, Answer, serve
 
 
 def main() -> None:
     """Ask for as long as there is input."""
-    database = duckdb.connect(config={"threads": 2})
+    database = duckdb.connect(config={"threads": 2, "memory_limit": f"{MEMORY}GB"})
 
     def prepare(request: dict[str, Any]) -> Answer:
         database.execute(f"CREATE OR REPLACE VIEW events AS SELECT * FROM '{request['parquet']}'")

@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+import resource
 from typing import Any
 
 import numpy as np
 import pandas as pd
-from serve import serve
+from serve import MEMORY, serve
 
 ORDER = ["key", "ts"]
 
 
 def main() -> None:
     """Ask for as long as there is input."""
+    resource.setrlimit(resource.RLIMIT_DATA, (MEMORY << 30, MEMORY << 30))
     asked = {"vee": vee, "funnel": funnel, "sequence": sequence}
     serve(lambda request: lambda: asked[request["question"]](pd.read_parquet(request["parquet"]), request))
 

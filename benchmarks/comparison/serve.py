@@ -13,6 +13,9 @@ from collections.abc import Callable
 from typing import Any
 
 MARK = "@answer "
+MEMORY = 6
+"""Gigabytes that DuckDB and pandas may have on this small machine; the JVMs' heaps are limited by their defaults."""
+
 Answer = Callable[[], list[Any]]
 
 
