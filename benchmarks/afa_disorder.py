@@ -3,7 +3,8 @@
 In: Q1 and Q2 of the AFA paper (see ``afa_figures``) over ticks of which a share arrives up to 1,000 events late, in batches; the watermark follows
 the greatest time by as much. A turn is what a bucket of a stream does with its rows: sort, search, emit, take back.
 
-Out, for each share and each sigma (events beyond the watermark that count at once; 0: conservative, nothing is taken back; all: whatever has come):
+Out, for each share and each sigma (events beyond the watermark that count at once; 0: conservative, nothing is taken back; all: whatever has come),
+and with sequence numbers (AFA+O: conservative, but no event waits that none can precede; where the events are not revised):
 
 * events/s in processor time, the best of ``--runs``, and its ratio to the same stream in order and conservative;
 * rows that are emitted, those taken back included, for each match that stands;
@@ -36,7 +37,7 @@ from afa_figures import Case, cases, spec, stream, table
 
 from sparkcep.engines.automaton.engine import compile
 from sparkcep.engines.stream import compile as compile_stream
-from sparkcep.spec.stream import CHANGE, DELETED, OrderColumn, Revisions, StreamSpec
+from sparkcep.spec.stream import CHANGE, DELETED, OrderColumn, Revisions, SequenceNumber, StreamSpec
 from sparkcep.streaming.fold import Bucket
 from sparkcep.streaming.speculation import step
 
@@ -45,6 +46,7 @@ LATE = 1_000
 SHARES = (0.0, 0.1, 0.3, 0.5)
 REVISED = (0.0, 0.1, 0.3)
 SIGMAS = (0, 250, 500, None)
+NUMBERED = "numbers"
 END = 1 << 60
 
 
@@ -96,9 +98,13 @@ def changes(case: Case, size: int, share: float, length: int) -> tuple[list[pa.T
     return [every.slice(begin, length) for begin in range(0, every.num_rows, length)], where
 
 
-def measured(case: Case, parts: list[pa.Table], place: np.ndarray, sigma: int | None) -> Measured:
+def measured(case: Case, parts: list[pa.Table], place: np.ndarray, sigma: int | str | None) -> Measured:
     """One pass over the stream."""
-    clause = StreamSpec(spec(case), (), (OrderColumn("ts"),), "ts", "row", "{}", "deadline", sigma=sigma)
+    clause = StreamSpec(spec(case), (), (OrderColumn("ts"),), "ts", "row", "{}", "deadline")
+    if isinstance(sigma, str):  # the times are numbers one by one
+        clause = replace(clause, sequence=SequenceNumber("ts", (), 0))
+    else:
+        clause = replace(clause, sigma=sigma)
     if CHANGE in parts[0].column_names:
         clause = replace(clause, revisions=Revisions())
     decide, bucket, before = compile_stream(clause), Bucket(), None
@@ -126,7 +132,7 @@ def lines(case: Case, size: int, length: int, runs: int) -> Iterator[tuple[str, 
     streams = {f"{share:.0%}": batches(case, size, share, length) for share in SHARES}
     streams |= {f"10%, {share:.0%} revised": changes(case, size, share, length) for share in REVISED}
     for name, (parts, place) in streams.items():
-        for sigma in SIGMAS:
+        for sigma in (*SIGMAS, NUMBERED) if "revised" not in name else SIGMAS:
             found = [measured(case, parts, place, sigma) for _ in range(runs)]
             assert found[0].stand == stand, f"{found[0].stand} matches stand, {stand} of a table"
             best = min(found, key=lambda one: one.seconds)

@@ -14,6 +14,7 @@ from rewrites.bind.correlation import Correlated, correlated
 from rewrites.bind.parameter_values import quantifier_bound
 from rewrites.bind.relation import Describe, in_scope
 from rewrites.bind.revisions import without_feed
+from rewrites.bind.sequence import check_sequence
 from rewrites.clauses import automaton, event_pattern, row_pattern, windows
 from rewrites.dialect import find_sites, parse_clause
 from rewrites.dialect.clause import Clause, MatchAutomatonClause, MatchPatternClause, MatchRecognizeClause, Site
@@ -108,6 +109,7 @@ def _clause(
 
 def _by_kind(found: Correlated, options: Options, *, only_clause: bool) -> RewrittenClause:
     clause, source = found.clause, found.source
+    check_sequence(clause, found.rows)
     rows = without_feed(clause, found.rows, source.sql)
     if isinstance(clause, MatchRecognizeClause):
         return row_pattern.row_pattern(clause, rows, source, options)

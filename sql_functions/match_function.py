@@ -19,6 +19,7 @@ import pyarrow.compute as pc
 
 from sparkcep.engines.derived import last_gap, sent_time
 from sparkcep.engines.engine import Run, evaluation
+from sparkcep.engines.parts import LONG, LongPartition, Parts, compile
 from sparkcep.errors import CepError
 from sparkcep.spec import (
     AggregateSpec,
@@ -44,12 +45,29 @@ class MatchTableFunction:
     def __init__(self) -> None:
         answer_at_once()
         self._spec, self._run = _evaluation(self.spec_json)
+        self._long: LongPartition | None = None
         self._waiting: list[pa.RecordBatch] = []
         self._open: list[pa.RecordBatch] = []
         self._waiting_rows = self._open_rows = 0
 
     def eval(self, batch: pa.RecordBatch) -> Iterator[pa.Table]:
-        """Process one batch of the task's input; yields the matches of partitions that are now complete."""
+        """Process one batch of the task's input; yields the matches of partitions that are now complete, and of the open one if it is long."""
+        if self._long is not None:
+            start = self._first_partition_start(batch)
+            yield from self._answered(self._long.add(batch.slice(0, start)))
+            if start is None:
+                return
+            yield from self._answered(self._long.end())
+            self._long, batch = None, batch.slice(start)
+        yield from self._eval(batch)
+        if self._open_rows >= LONG and (parts := _parts(self.spec_json)) is not None and parts.suits(batch.schema):
+            yield from self._drain()
+            self._long, rows = LongPartition(parts), self._open
+            self._open, self._open_rows = [], 0
+            for part in rows:
+                yield from self._answered(self._long.add(part))
+
+    def _eval(self, batch: pa.RecordBatch) -> Iterator[pa.Table]:
         border = self._last_partition_start(batch)
         if border is None:
             self._keep_open(batch)
@@ -65,6 +83,8 @@ class MatchTableFunction:
         self._wait(*self._open)
         self._open = []
         yield from self._drain()
+        if self._long is not None:
+            yield from self._answered(self._long.end())
         settle()
 
     def _last_partition_start(self, batch: pa.RecordBatch) -> int | None:
@@ -75,6 +95,11 @@ class MatchTableFunction:
         assert isinstance(spec.within, WithinTime)
         whole = not spec.unordered and self._open_rows + batch.num_rows >= MIN_ROWS
         return last_gap(batch.column(sent_time(spec)), spec.within.length) if whole else None
+
+    def _first_partition_start(self, batch: pa.RecordBatch) -> int | None:
+        """The first row of ``batch`` that is another partition's."""
+        starts = _partition_starts(batch.column(self._spec.masks[0]))
+        return starts[0].as_py() if len(starts) else None
 
     def _keep_open(self, batch: pa.RecordBatch) -> None:
         self._open.append(batch)
@@ -89,8 +114,11 @@ class MatchTableFunction:
             return
         table = pa.Table.from_batches(self._waiting)
         self._waiting, self._waiting_rows = [], 0
+        yield from self._answered(self._run(table))
+
+    def _answered(self, found: Iterator[pa.Table]) -> Iterator[pa.Table]:
         try:
-            yield from self._run(table)
+            yield from found
         except CepError as error:
             code = error.code[len(error.kind) + 1 :]
             raise type(error)(f"{error.message}\nin {_clause(self._spec)}", code=code, hint=error.hint) from error
@@ -108,10 +136,21 @@ def _evaluation(spec_json: str) -> tuple[MatchSpec | AnalyzeSpec, Run]:
     return spec, evaluation(spec)
 
 
+@lru_cache(maxsize=64)
+def _parts(spec_json: str) -> Parts | None:
+    """How a long partition is worked off, for the tasks that meet one."""
+    spec: Any = from_json(spec_json)
+    return compile(spec)
+
+
 def _last_partition_start(mask: pa.Array) -> int | None:
     """The last row whose bit 0 is set: all partitions before it are complete."""
-    starts = pc.indices_nonzero(pc.bit_wise_and(mask, pa.scalar(1, mask.type)))
+    starts = _partition_starts(mask)
     return starts[-1].as_py() if len(starts) else None
+
+
+def _partition_starts(mask: pa.Array) -> pa.Array:
+    return pc.indices_nonzero(pc.bit_wise_and(mask, pa.scalar(1, mask.type)))
 
 
 def _clause(spec: MatchSpec | AnalyzeSpec) -> str:

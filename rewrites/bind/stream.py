@@ -29,9 +29,10 @@ from rewrites.bind.notices import Notice
 from rewrites.bind.relation import Relation, no_stream
 from rewrites.bind.revisions import Revised, bind_revisions, identity
 from rewrites.bind.row_pattern import BoundRowPattern, plain_column
+from rewrites.bind.sequence import bind_sequence
 from rewrites.bind.within import Window, window_of
 from rewrites.dialect import span_of
-from rewrites.dialect.clause import MatchAutomatonClause, MatchPatternClause, MatchRecognizeClause, OrderItem
+from rewrites.dialect.clause import Clause, MatchAutomatonClause, MatchPatternClause, MatchRecognizeClause, OrderItem
 from rewrites.dialect.nodes import MatchNumber, Navigation
 from rewrites.dialect.tokens import tokenize
 from rewrites.settings import StreamSettings
@@ -40,7 +41,7 @@ from rewrites.sql.source import Source
 from sparkcep.errors import CepAnalysisError, CepUnsupportedError, Span
 from sparkcep.pattern import event as events
 from sparkcep.pattern import row as pattern
-from sparkcep.spec.stream import WATERMARK, OrderColumn
+from sparkcep.spec.stream import WATERMARK, OrderColumn, SequenceNumber
 
 IDENTITY = "__cep_identity"
 """The column with the hash of a row."""
@@ -55,7 +56,7 @@ class Streamed:
     """``time``: SQL of the event time in microseconds; ``identity``: of a hash of the row; ``order``: SQL of the further ORDER BY items, with how the
     engine sorts them (the first item is ``time``); ``retention``: the window that bounds a clause without WITHIN; ``delay``: the watermark's, in
     milliseconds, where it holds for the ends of the matches too: each is emitted when its last event becomes final. ``revised``: what a turn reads of
-    changes, where the input's rows are that.
+    changes, where the input's rows are that; ``sequence``: how it reads sequence numbers, where the clause has some.
     """
 
     time: str
@@ -65,6 +66,7 @@ class Streamed:
     retention: Window | None = None
     delay: int | None = None
     revised: Revised | None = None
+    sequence: SequenceNumber | None = None
 
 
 def bind_row_stream(
@@ -127,7 +129,7 @@ def bind_automaton_stream(
 
 
 def _streamed(
-    clause: MatchRecognizeClause | MatchPatternClause | MatchAutomatonClause,
+    clause: Clause,
     bound: BoundRowPattern | BoundEventPattern | BoundAutomaton,
     source: Source,
     keep_null_time: bool,
@@ -144,8 +146,17 @@ def _streamed(
         _check_type(key.data_type, "PARTITION BY", key.span)
     order = [_sorting(i + 1, text, direction) for i, (text, direction) in enumerate(bound.order[1:])]
     revised = bind_revisions(clause, bound.keys, relation)
-    notices = () if revised is None else (revised.notice,)
-    return Streamed(time, identity(relation), tuple(order), notices, revised=revised)
+    notices: tuple[Notice, ...] = () if revised is None else (revised.notice,)
+    sequence = bind_sequence(clause, tuple(column for _, column in order), relation)
+    if sequence is not None:
+        notices += (_kept_numbers(clause),)
+    return Streamed(time, identity(relation), tuple(order), notices, revised=revised, sequence=sequence)
+
+
+def _kept_numbers(clause: Clause) -> Notice:
+    assert clause.sequence is not None
+    hint = "leave it out where partitions come and go: the watermark decides then"
+    return Notice("SEQUENCE NUMBER keeps the last number of every partition for ever", clause.sequence.span, hint)
 
 
 def _watermarked(item: OrderItem, relation: Relation) -> StructField:

@@ -86,8 +86,10 @@ def _key_filters(plan: _Plan, context: _Context) -> _Plan:
 
 
 def _inferred_equalities(plan: _Plan, context: _Context) -> _Plan:
-    """Equalities that WHERE implies partition the events; not those that have versions (EVENT KEY), which may differ in them."""
-    if plan.bound.emit_changes is not None or context.clause.event_key is not None:
+    """Equalities that WHERE implies partition the events; not those that have versions (EVENT KEY), which may differ in them, nor those
+    that are numbered (SEQUENCE NUMBER), of which each must come."""
+    clause = context.clause
+    if plan.bound.emit_changes is not None or clause.event_key is not None or clause.sequence is not None:
         return plan
     return replace(plan, bound=inferred_equalities.inferred_equalities(plan.bound))
 

@@ -161,6 +161,8 @@ def _followed(
     follows = _named(clause, options)
     if follows is None or options.stream.patterns == "fixed":
         return None, None, ()
+    if clause.sequence is not None:
+        return None, None, (_fixed(clause, follows, "SEQUENCE NUMBER"),)
     try:
         return follows, make(), ()
     except CepError as error:  # Spark has accepted the clause: what is wrong is that workers should compute it

@@ -69,6 +69,15 @@ class EventKey:
 
 
 @dataclass(frozen=True, slots=True)
+class SequenceNumber:
+    """``SEQUENCE NUMBER (column FROM first)``: the events of a partition are numbered one by one."""
+
+    column: Name
+    first: int | None
+    span: Span
+
+
+@dataclass(frozen=True, slots=True)
 class PartitionItem:
     """A PARTITION BY expression, with its optional name (MATCH PATTERN)."""
 
@@ -173,6 +182,7 @@ class MatchRecognizeClause:
     frame: FrameClause | None = None
     hints: tuple[Hint, ...] = ()
     event_key: EventKey | None = None
+    sequence: SequenceNumber | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -217,6 +227,7 @@ class MatchPatternClause:
     emit_changes: Span | None = None
     hints: tuple[Hint, ...] = ()
     event_key: EventKey | None = None
+    sequence: SequenceNumber | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -270,6 +281,7 @@ class MatchAutomatonClause:
     within: Within | None = None
     hints: tuple[Hint, ...] = ()
     event_key: EventKey | None = None
+    sequence: SequenceNumber | None = None
 
 
 Clause = MatchRecognizeClause | MatchPatternClause | MatchAutomatonClause

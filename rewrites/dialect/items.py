@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from sqlglot import exp
 
-from rewrites.dialect.clause import EventKey, Expr, Measure, Name, OrderItem, PartitionItem
+from rewrites.dialect.clause import EventKey, Expr, Measure, Name, OrderItem, PartitionItem, SequenceNumber
 from rewrites.dialect.expressions import parse_expression
 from rewrites.dialect.nodes import Classifier, Navigation, Semantics
 from rewrites.dialect.sections import Section
@@ -19,6 +19,7 @@ PARTITION_FORM = "PARTITION BY expression, …"
 ORDER_FORM = "ORDER BY expression [ASC | DESC] [NULLS FIRST | NULLS LAST], …"
 MEASURES_FORM = "MEASURES expression AS name, …"
 EVENT_KEY_FORM = "EVENT KEY (column, …)"
+SEQUENCE_NUMBER_FORM = "SEQUENCE NUMBER (column [FROM 1])"
 WITHIN_FORM = "WITHIN INTERVAL 1 HOUR, WITHIN 1 hour, or WITHIN 10 for a numeric time"
 """How the sections are written, for hints."""
 
@@ -80,6 +81,24 @@ def event_key(sql: str, section: Section) -> EventKey:
             )
         names.append(item[0].name)
     return EventKey(tuple(names), section.span)
+
+
+def sequence_number(sql: str, section: Section) -> SequenceNumber:
+    """``(column [FROM n])`` behind SEQUENCE NUMBER."""
+    tokens = section.tokens
+    keys = [token.key for token in tokens]
+    is_column = len(tokens) in (3, 5) and keys[0] == "(" and tokens[1].is_name and keys[-1] == ")"
+    if is_column and len(tokens) == 3:
+        return SequenceNumber(tokens[1].name, None, section.span)
+    if is_column and keys[2] == "FROM" and tokens[3].text.isdigit():
+        return SequenceNumber(tokens[1].name, int(tokens[3].text), section.span)
+    raise CepSyntaxError(
+        "SEQUENCE NUMBER names a column of the input, and may say what the first number is",
+        code="SEQUENCE_NUMBER",
+        sql=sql,
+        span=section.place if tokens else section.keyword,
+        hint=f"write {SEQUENCE_NUMBER_FORM}",
+    )
 
 
 def length(sql: str, section: Section) -> Expr:

@@ -9,7 +9,16 @@ from rewrites.dialect.clause import Arc, MatchAutomatonClause, Name, Register, S
 from rewrites.dialect.cursor import Cursor
 from rewrites.dialect.expressions import parse_expression
 from rewrites.dialect.hints import parse_hints
-from rewrites.dialect.items import EVENT_KEY_FORM, event_key, length, list_items, order_items, partition_items
+from rewrites.dialect.items import (
+    EVENT_KEY_FORM,
+    SEQUENCE_NUMBER_FORM,
+    event_key,
+    length,
+    list_items,
+    order_items,
+    partition_items,
+    sequence_number,
+)
 from rewrites.dialect.sections import Grammar, Header, Section, cut
 from rewrites.dialect.tokens import Token, cover, depths, split_commas, tokenize
 from sparkcep.errors import CepSyntaxError, Span
@@ -18,6 +27,7 @@ GRAMMAR = Grammar(
     "MATCH AUTOMATON",
     (
         Header("EVENT KEY", ("EVENT", "KEY"), 0, form=EVENT_KEY_FORM),
+        Header("SEQUENCE NUMBER", ("SEQUENCE", "NUMBER"), 0, form=SEQUENCE_NUMBER_FORM),
         Header("PARTITION BY", ("PARTITION", "BY"), 0),
         Header("ORDER BY", ("ORDER", "BY"), 1),
         Header("REGISTERS", ("REGISTERS",), 2, behind=("(",)),
@@ -62,6 +72,7 @@ def parse_match_automaton(sql: str, site: Site) -> MatchAutomatonClause:
         within=within,
         hints=hints,
         event_key=event_key(sql, key) if (key := head.get("EVENT KEY")) else None,
+        sequence=sequence_number(sql, number) if (number := head.get("SEQUENCE NUMBER")) else None,
     )
 
 

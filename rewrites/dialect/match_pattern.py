@@ -11,6 +11,7 @@ from rewrites.dialect.items import (
     MEASURES_FORM,
     ORDER_FORM,
     PARTITION_FORM,
+    SEQUENCE_NUMBER_FORM,
     WITHIN_FORM,
     event_key,
     length,
@@ -18,6 +19,7 @@ from rewrites.dialect.items import (
     order_items,
     partition_items,
     refuse_semantics,
+    sequence_number,
 )
 from rewrites.dialect.sections import Grammar, Header, Section, cut, guess
 from rewrites.dialect.several_patterns import parse_named_patterns
@@ -32,6 +34,7 @@ GRAMMAR = Grammar(
     (
         Header("EVENT TYPE", ("EVENT", "TYPE"), 0, form="EVENT TYPE column"),
         Header("EVENT KEY", ("EVENT", "KEY"), 0, form=EVENT_KEY_FORM),
+        Header("SEQUENCE NUMBER", ("SEQUENCE", "NUMBER"), 0, form=SEQUENCE_NUMBER_FORM),
         Header("PARTITION BY", ("PARTITION", "BY"), 1, form=PARTITION_FORM),
         Header("ORDER BY", ("ORDER", "BY"), 2, form=ORDER_FORM),
         Header(_STRATEGY, ("SKIP", "TILL"), 3),
@@ -90,6 +93,7 @@ def parse_match_pattern(sql: str, site: Site) -> MatchPatternClause:
         emit_changes=_emit_changes(sql, sections),
         hints=hints,
         event_key=event_key(sql, key) if (key := sections.get("EVENT KEY")) else None,
+        sequence=sequence_number(sql, number) if (number := sections.get("SEQUENCE NUMBER")) else None,
     )
 
 

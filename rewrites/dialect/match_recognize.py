@@ -14,6 +14,7 @@ from rewrites.dialect.items import (
     MEASURES_FORM,
     ORDER_FORM,
     PARTITION_FORM,
+    SEQUENCE_NUMBER_FORM,
     WITHIN_FORM,
     event_key,
     length,
@@ -23,6 +24,7 @@ from rewrites.dialect.items import (
     partition_items,
     refuse_semantics,
     refuse_windows,
+    sequence_number,
 )
 from rewrites.dialect.row_pattern import parse_row_pattern
 from rewrites.dialect.sections import Grammar, Header, Section, cut, guess
@@ -38,6 +40,7 @@ GRAMMAR = Grammar(
     "MATCH_RECOGNIZE",
     (
         Header("EVENT KEY", ("EVENT", "KEY"), 0, form=EVENT_KEY_FORM),
+        Header("SEQUENCE NUMBER", ("SEQUENCE", "NUMBER"), 0, form=SEQUENCE_NUMBER_FORM),
         Header("PARTITION BY", ("PARTITION", "BY"), 0, form=PARTITION_FORM),
         Header("ORDER BY", ("ORDER", "BY"), 1, form=ORDER_FORM),
         Header("MEASURES", ("MEASURES",), 2, form=MEASURES_FORM),
@@ -76,6 +79,7 @@ def parse_match_recognize(sql: str, site: Site) -> MatchRecognizeClause:
         initial=_initial(sql, sections.get("INITIAL")),
         hints=hints,
         event_key=event_key(sql, key) if (key := sections.get("EVENT KEY")) else None,
+        sequence=sequence_number(sql, number) if (number := sections.get("SEQUENCE NUMBER")) else None,
     )
 
 

@@ -23,10 +23,10 @@ from rewrites.emit.stream import (
     Emitted,
     added_below,
     columns_beside,
-    keyed,
     last_columns,
     stream_call,
     stream_spec,
+    whole,
     with_turn_columns,
 )
 from rewrites.settings import StreamSettings
@@ -64,7 +64,7 @@ def aggregate_stream(
     keys = tuple(dict.fromkeys([*spec.partition, *bound.equivalences, *classes]))
     below = added_below(streamed, bound.relation, settings, timed=bound.window is not None)
     events = event_rows(bound, keep_null_time, every_event=True, more=below)
-    events = events if changes or keyed(streamed) else taking_part(events, spec.masks, classes)
+    events = events if changes or whole(streamed) else taking_part(events, spec.masks, classes)
     names = [name for name in dict.fromkeys(read_columns(of)) if name != spec.rank]
     rows = select([*read(bound, names), *(raw(quoted(name)) for name in spec.masks)], events)
     query = bound.relation.alone(text_of(with_turn_columns(rows, streamed, keys, settings, spec.partition)))

@@ -20,10 +20,10 @@ from rewrites.emit.stream import (
     added_below,
     columns_beside,
     following,
-    keyed,
     last_columns,
     stream_call,
     stream_spec,
+    whole,
     with_turn_columns,
 )
 from rewrites.rules.prune_fields import Shown
@@ -54,13 +54,13 @@ def event_pattern_stream(
     """The clause over a stream."""
     classes = inferred_classes(bound)
     keys = tuple(dict.fromkeys([*spec.partition, *bound.equivalences, *classes]))
-    together = spec.partition if keyed(streamed) else keys
+    together = spec.partition if whole(streamed) else keys
     together = () if bound.strategy == "strict_contiguity" else together  # there all events are neighbours
     of, found = _with_identities(bound, spec, shown)
     if follows is None:
         below = added_below(streamed, bound.relation, settings, timed=bound.window is not None)
         events = event_rows(bound, keep_null_time, every_event=True, more=below)
-        if not (is_contiguous(bound) or keyed(streamed)):
+        if not (is_contiguous(bound) or whole(streamed)):
             events = taking_part(events, spec.masks, classes)
         rows = with_turn_columns(_read(bound, of, events), streamed, keys, settings, together)
         query = bound.relation.alone(text_of(rows))

@@ -97,6 +97,7 @@ def stream_spec(
         event_time=None if settings.speculative else next(iter(followed), None),
         sigma=settings.sigma if settings.speculative else 0,
         revisions=None if streamed.revised is None else streamed.revised.revisions,
+        sequence=None if streamed.sequence is None else replace(streamed.sequence, keys=of.partition),
     )
 
 
@@ -115,9 +116,11 @@ def following(
     return replace(stream, followed=Followed(follows.pattern, kind, follows.table, interface, buckets, registers))
 
 
-def keyed(streamed: Streamed) -> bool:
-    """Whether events have versions (EVENT KEY). Then a turn needs all of them, also what could be in no match, in the bucket of their partition."""
-    return streamed.revised is not None and streamed.revised.revisions.keyed
+def whole(streamed: Streamed) -> bool:
+    """Whether events have versions (EVENT KEY) or numbers (SEQUENCE NUMBER). Then a turn needs all of them, also what could be in no match, in the
+    bucket of their partition."""
+    keyed = streamed.revised is not None and streamed.revised.revisions.keyed
+    return keyed or streamed.sequence is not None
 
 
 def stream_call(

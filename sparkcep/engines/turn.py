@@ -9,22 +9,31 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+Bound = int | NDArray[np.int64]
+"""A moment (microseconds): of all partitions, or [rows] of each row's partition (SEQUENCE NUMBER)."""
+
+
+def bound_at(bound: Bound, rows: NDArray[np.int64]) -> Bound:
+    """``bound`` for these rows of the turn."""
+    return bound if isinstance(bound, int) else bound[rows]
+
 
 @dataclass(frozen=True, slots=True)
 class Turn:
     """The final rows of a bucket: those that earlier turns kept, and those that have come since.
 
     ``rows``: as an engine reads them (partition after partition, each in ORDER BY order, all masks, ``rank`` where the clause's spec has one),
-    beside the columns of the StreamSpec. A partition is there from its first kept row on: bit 0 stands at that row. Every row's time is less than
-    ``until``; those whose time is less than ``since`` were final in the turn before. ``begin`` [partitions]: the row (of the table) at which the
-    search resumes; those before are kept only because conditions or measures look back at them. ``numbers`` [partitions]: the matches found in
-    earlier turns. ``covered`` [partitions] (of row patterns): the first row that none of them covers. ``carried``: that of the last
+    beside the columns of the StreamSpec. A partition is there from its first kept row on: bit 0 stands at that row. ``until``: rows that are still to
+    come have no time before it; ``since``: that of the turn before; ``old`` [rows]: whether they were final then. ``begin`` [partitions]: the row (of
+    the table) at which the search resumes; those before are kept only because conditions or measures look back at them. ``numbers`` [partitions]: the
+    matches found in earlier turns. ``covered`` [partitions] (of row patterns): the first row that none of them covers. ``carried``: that of the last
     turn's Answer. ``versions``: of a clause that changes, what it is since when (microseconds), as JSON of its spec.
     """
 
     rows: pa.Table
-    since: int
-    until: int
+    old: NDArray[np.bool_]
+    since: Bound
+    until: Bound
     begin: NDArray[np.int64]
     numbers: NDArray[np.int64]
     covered: NDArray[np.int64] | None = None

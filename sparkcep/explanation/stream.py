@@ -39,6 +39,9 @@ def stream_lines(part: RewrittenClause) -> Iterator[str]:
         known = "EVENT KEY, partition and time" if spec.revisions.keyed else "its whole row"
         newest = "; its newest version is that of the greatest _commit_version" if spec.revisions.versioned else ""
         yield f"rows are changes (_change_type): an event is known by {known}{newest}; the watermark makes it final"
+    if spec.sequence is not None:
+        yield "an event is final once no sequence number before its own is missing, at the latest when the watermark has passed it"
+        yield "never dropped: the last sequence number of every partition"
     yield f"rows later than the watermark: {_LATE[spec.late_rows]}"
 
 

@@ -55,6 +55,16 @@ class Revisions:
 
 
 @dataclass(frozen=True, slots=True)
+class SequenceNumber:
+    """The source numbers the events of a partition (``keys``: the columns of PARTITION BY) one by one in the ``column``, which is the second item of
+    the order. ``first``: the number of its first event (None: it is not known)."""
+
+    column: str
+    keys: tuple[str, ...]
+    first: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class Followed:
     """The named pattern that a stream follows: its versions, bound for the stream's ``interface``, are rows of the table of patterns ``table``, and
     are told to all ``buckets``. The clause of the spec is the one of them by which the stream was written; what they have in common is that of all.
@@ -88,6 +98,7 @@ class StreamSpec:
     late ones are kept. ``event_time``: the output's column that the watermark follows further, and the watermark's delay in milliseconds.
     ``sigma``: how far beyond the watermark rows are speculated on, in microseconds (0: not at all; None: all of them).
     ``revisions``: the rows are changes (None: they are the events themselves). ``followed``: the pattern may change while the stream runs.
+    ``sequence``: rows are final as soon as no number before theirs is missing (None: when the watermark has passed them).
     """
 
     of: RowPatternSpec | EventPatternSpec | AutomatonSpec | AggregateSpec
@@ -103,6 +114,7 @@ class StreamSpec:
     sigma: int | None = 0
     revisions: Revisions | None = None
     followed: Followed | None = None
+    sequence: SequenceNumber | None = None
 
     @property
     def masks(self) -> tuple[str, ...]:

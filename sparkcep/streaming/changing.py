@@ -122,6 +122,7 @@ class _Scene:
         turn = replace(
             self.turn,
             rows=rows,
+            old=self.turn.old[at],
             until=FOREVER if over else self.turn.until,
             begin=np.searchsorted(at, self.begin[partitions]),
             numbers=self.numbers[partitions],

@@ -14,13 +14,14 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from sparkcep.engines.turn import Answer, Decide, Turn, taken
+from sparkcep.engines.turn import Answer, Bound, Decide, Turn, taken
 from sparkcep.spec.automaton import AutomatonSpec, waits
 from sparkcep.spec.row import MatchNumber, RowPatternSpec, sources
 from sparkcep.spec.stream import StreamSpec
+from sparkcep.streaming import sequences
+from sparkcep.streaming.marks import BEHIND, CONTEXT, COVERED, FINAL, MARKS, are, marked
 from sparkcep.streaming.revisions import compacted, standing
 from sparkcep.streaming.rows import (
-    COPY,
     SINCE,
     arranged,
     changing,
@@ -34,14 +35,6 @@ from sparkcep.streaming.rows import (
 )
 from sparkcep.streaming.versions import Version, needed, received, timeline
 
-CONTEXT = "__cep_context"
-"""Where a kept row stands: BEHIND the search, so that only PREV looks at it; COVERED by a match that was found."""
-BEHIND, COVERED = 1, 2
-STORED = "__cep_stored"
-"""Where the state has the row (``segments``); the fold only carries it."""
-NOWHERE = -1
-MARKS = (CONTEXT, COPY, STORED)
-"""The columns of kept rows beside those of the StreamSpec."""
 NUMBER = "__cep_number"
 NEVER = -(1 << 63)
 """``until`` before the first turn."""
@@ -50,13 +43,15 @@ NEVER = -(1 << 63)
 @dataclass(frozen=True, slots=True)
 class Bucket:
     """What a bucket keeps between turns: ``rows`` that are still needed, arranged, and then those not yet final (None: none); the ``numbers`` of
-    matches of its partitions where the clause reads MATCH_NUMBER(), or what the engine carries (``Turn.carried``); the last turn's ``until``; and the
-    ``versions`` of the clause that are still needed, where it follows a pattern that changes."""
+    matches of its partitions where the clause reads MATCH_NUMBER(), or what the engine carries (``Turn.carried``); the last turn's ``until``; the
+    ``versions`` of the clause that are still needed, where it follows a pattern that changes; and what is ``known`` of its partitions where their
+    events have sequence numbers (``sequences``)."""
 
     rows: pa.Table | None = None
     numbers: pa.Table | None = None
     until: int = NEVER
     versions: tuple[Version, ...] = ()
+    known: pa.Table | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,7 +65,7 @@ class Busiest:
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """``found``: tables of the clause's outputs; ``late``: rows before the last turn's ``until``, which had no part; ``due``: the least ``until`` at
+    """``found``: tables of the clause's outputs; ``late``: rows that came behind what was final, which had no part; ``due``: the least ``until`` at
     which another turn decides more even if no row comes (None: none does). ``foreseen``: what the bucket's rows would decide beyond ``until`` if no
     others came (mode ``speculative``)."""
 
@@ -93,18 +88,23 @@ def step(
     late, tables = _late(spec, [marked(rows) for rows in new], bucket.until)
     if bucket.rows is None and not tables:
         return Step((), late, replace(bucket, until=until), None)
-    old, waiting = (None, None) if bucket.rows is None else parted(spec, bucket)
+    old, waiting = (None, None) if bucket.rows is None else parted(bucket)
     came = compacted(spec, [*([] if waiting is None else [waiting]), *tables])
-    final, pending = _divided(spec, old, came, until)
+    known, is_final = bucket.known, None
+    if spec.sequence is not None and came is not None:
+        arrived = sequences.arrived(spec, known, came, until)
+        came, is_final, known = arrived.rows, arrived.final, arrived.known
+        late = _joined([*([] if late is None else [late]), arrived.again.drop_columns(list(MARKS))])
+    final, pending = _divided(spec, old, came, until, is_final)
     decided = _Decided((), final, bucket.numbers, None, None)
     if final.num_rows:
-        decided = _decided(spec, decide, bucket, final, until)
+        decided = _decided(spec, decide, bucket, final, until, known)
     times = [decided.due] if decided.due is not None else []
     if pending.num_rows:
         times.append(pc.min(pending.column(spec.time)).as_py() + 1)
     held = pa.concat_tables([decided.kept, pending])
     versions = needed(bucket.versions, _oldest(spec, held, until)) if bucket.versions else ()
-    kept = Bucket(held if held.num_rows else None, decided.numbers, until, versions)
+    kept = Bucket(held if held.num_rows else None, decided.numbers, until, versions, known)
     return Step(decided.found, late, kept, min(times, default=None), decided.busiest)
 
 
@@ -120,38 +120,35 @@ def foreseen(spec: StreamSpec, decide: Decide, bucket: Bucket, until: int) -> tu
     """What the bucket's rows before ``until`` would decide beyond its own ``until``, if no others came. Raises what the engine raises."""
     if bucket.rows is None or until <= bucket.until:
         return ()
-    old, waiting = parted(spec, bucket)
+    old, waiting = parted(bucket)
     final, _ = _divided(spec, old, waiting, until, foreseen=True)
-    return _asked(spec, decide, bucket, final, until).answer.found if final.num_rows else ()
+    return _asked(spec, decide, bucket, final, until, bucket.known).answer.found if final.num_rows else ()
 
 
-def marked(rows: pa.Table, place: int = NOWHERE) -> pa.Table:
-    """``rows`` with the MARKS of new ones."""
-    zeros = np.zeros(rows.num_rows, np.int32)
-    marks = {CONTEXT: zeros.astype(np.int8), COPY: zeros, STORED: np.full(rows.num_rows, place, np.int64)}
-    for name, values in marks.items():
-        if name not in rows.column_names:
-            rows = rows.append_column(name, pa.array(values))
-    return rows
-
-
-def parted(spec: StreamSpec, bucket: Bucket) -> tuple[pa.Table, pa.Table]:
+def parted(bucket: Bucket) -> tuple[pa.Table, pa.Table]:
     """The rows of a bucket that has some: those that were final in the last turn, and those that were not."""
     assert bucket.rows is not None
-    final = int(np.count_nonzero(bucket.rows.column(spec.time).to_numpy() < bucket.until))
+    final = int(np.count_nonzero(are(FINAL, bucket.rows)))
     return bucket.rows.slice(0, final), bucket.rows.slice(final)
 
 
 def _divided(
-    spec: StreamSpec, old: pa.Table | None, came: pa.Table | None, until: int, *, foreseen: bool = False
+    spec: StreamSpec,
+    old: pa.Table | None,
+    came: pa.Table | None,
+    until: int,
+    is_final: NDArray[np.bool_] | None = None,
+    *,
+    foreseen: bool = False,
 ) -> tuple[pa.Table, pa.Table]:
-    """The final rows, ``old`` ones first, and those not yet final; of changes that become final, the rows that stand."""
+    """The final rows, ``old`` ones first, and those not yet final; of changes that become final, the rows that stand. ``is_final`` [rows that
+    ``came``]; None: the time tells."""
     if came is None:
         assert old is not None
         return old, old.slice(0, 0)
     times = came.column(spec.time).to_numpy()
-    if spec.keys:
-        final, pending = _split(came, times < until)
+    if is_final is not None or spec.keys:
+        final, pending = _split(came, times < until if is_final is None else is_final)
     else:  # in the order of their times, so that they are moved once
         came = taken(came, np.argsort(times, kind="stable"))
         final, pending = _cut(came, int(np.count_nonzero(times < until)))
@@ -165,8 +162,12 @@ def _late(spec: StreamSpec, tables: list[pa.Table], since: int) -> tuple[pa.Tabl
         before, others = _split(rows, rows.column(spec.time).to_numpy() < since)
         on_time.append(others)
         late.append(before.drop_columns(list(MARKS)))
-    found = [rows for rows in late if rows.num_rows]
-    return (pa.concat_tables(found) if found else None), [rows for rows in on_time if rows.num_rows]
+    return _joined(late), [rows for rows in on_time if rows.num_rows]
+
+
+def _joined(tables: list[pa.Table]) -> pa.Table | None:
+    found = [rows for rows in tables if rows.num_rows]
+    return pa.concat_tables(found) if found else None
 
 
 def _split(rows: pa.Table, holds: NDArray[np.bool_]) -> tuple[pa.Table, pa.Table]:
@@ -189,15 +190,17 @@ class _Decided:
     busiest: Busiest | None
 
 
-def _decided(spec: StreamSpec, decide: Decide, bucket: Bucket, final: pa.Table, until: int) -> _Decided:
-    asked = _asked(spec, decide, bucket, final, until)
+def _decided(
+    spec: StreamSpec, decide: Decide, bucket: Bucket, final: pa.Table, until: int, known: pa.Table | None
+) -> _Decided:
+    asked = _asked(spec, decide, bucket, final, until, known)
     rows, starts, answer = asked.rows, asked.starts, asked.answer
     own = in_lifetimes(spec) if changing(spec) else spec
     counted = _counted(own, rows, starts, answer, bucket.numbers) if _numbered(spec) else answer.carried
     kept = _kept(rows, starts, answer)
     if changing(spec):
         kept = kept.drop_columns([SINCE])
-    return _Decided(answer.found, kept, counted, answer.due, _busiest(spec, rows, starts, bucket.until))
+    return _Decided(answer.found, kept, counted, answer.due, _busiest(spec, rows, starts))
 
 
 @dataclass(frozen=True, slots=True)
@@ -209,11 +212,14 @@ class _Asked:
     answer: Answer
 
 
-def _asked(spec: StreamSpec, decide: Decide, bucket: Bucket, final: pa.Table, until: int) -> _Asked:
+def _asked(
+    spec: StreamSpec, decide: Decide, bucket: Bucket, final: pa.Table, until: int, known: pa.Table | None
+) -> _Asked:
+    """``known``: of the partitions, once ``final`` is final."""
     line = timeline(bucket.versions)
     if changing(spec):
         final, spec = with_lifetimes(spec, final, line), in_lifetimes(spec)
-    rows = with_copies(spec, arranged(spec, final, bucket.until), bucket.until)
+    rows = with_copies(spec, arranged(spec, final))
     starts = partition_starts(spec, rows)
     context = rows.column(CONTEXT).to_numpy()
     begin, covered = (_first_without(bit, context, starts) for bit in (BEHIND, COVERED))
@@ -223,14 +229,19 @@ def _asked(spec: StreamSpec, decide: Decide, bucket: Bucket, final: pa.Table, un
     if not changing(spec):
         read = with_partitions(spec, read, starts)
     carried = None if numbered else bucket.numbers
-    turn = Turn(read, bucket.until, until, begin, numbers, covered, carried, line)
+    since, now = _bound(spec, rows, starts, bucket.known, bucket.until), _bound(spec, rows, starts, known, until)
+    turn = Turn(read, context & FINAL != 0, since, now, begin, numbers, covered, carried, line)
     return _Asked(rows, starts, decide(turn))
 
 
-def _busiest(spec: StreamSpec, rows: pa.Table, starts: NDArray[np.int64], since: int) -> Busiest | None:
+def _bound(spec: StreamSpec, rows: pa.Table, starts: NDArray[np.int64], known: pa.Table | None, until: int) -> Bound:
+    return until if spec.sequence is None else sequences.until_of(spec, known, rows, starts, until)
+
+
+def _busiest(spec: StreamSpec, rows: pa.Table, starts: NDArray[np.int64]) -> Busiest | None:
     if not spec.keys:
         return None
-    new = np.add.reduceat(rows.column(spec.time).to_numpy() >= since, starts[:-1], dtype=np.int64)
+    new = np.add.reduceat(~are(FINAL, rows), starts[:-1], dtype=np.int64)
     most = int(np.argmax(new))
     if not new[most]:
         return None
@@ -245,7 +256,7 @@ def _first_without(bit: int, context: NDArray[np.int8], starts: NDArray[np.int64
 def _kept(rows: pa.Table, starts: NDArray[np.int64], answer: Answer) -> pa.Table:
     """The rows that are needed, and where they stand."""
     at, sizes = np.arange(rows.num_rows), np.diff(starts)
-    context = BEHIND * (at < np.repeat(answer.begin, sizes))
+    context = FINAL | BEHIND * (at < np.repeat(answer.begin, sizes))
     if answer.covered is not None:
         context |= COVERED * (at < np.repeat(answer.covered, sizes))
     place = rows.schema.get_field_index(CONTEXT)

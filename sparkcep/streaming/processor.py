@@ -118,8 +118,9 @@ class BucketProcessor(StatefulProcessor):
     def _refuse_late(self, done: Step) -> None:
         if done.late is None or self.spec.late_rows != "fail":
             return
+        again = "" if self.spec.sequence is None else ", or have a sequence number that has come before"
         raise CepDataError(
-            f"{done.late.num_rows} rows are later than the watermark allows",
+            f"{done.late.num_rows} rows are later than the watermark allows{again}",
             code="STREAM_LATE",
             hint="a longer WATERMARK … DELAY OF, or SET sparkcep.stream.lateRows = drop, or keep",
         )

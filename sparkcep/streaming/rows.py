@@ -20,12 +20,11 @@ from sparkcep.spec.aggregate import AggregateSpec
 from sparkcep.spec.automaton import AutomatonSpec
 from sparkcep.spec.event import EventPatternSpec
 from sparkcep.spec.stream import PLACE, StreamSpec
+from sparkcep.streaming.marks import COPY, FINAL, are
 from sparkcep.streaming.versions import Timeline
 
 SINCE = "__cep_since"
 """Of a clause that changes: since when the version holds in whose lifetime the row lies. Rows of different versions are in different partitions."""
-COPY = "__cep_copy"
-"""A row's number among equal ones."""
 FEW = 1 << 12
 """Rows of integers that numpy has sorted before Polars has begun."""
 
@@ -47,14 +46,14 @@ def with_lifetimes(spec: StreamSpec, rows: pa.Table, line: Timeline) -> pa.Table
     return rows.append_column(SINCE, pa.array(begins[np.maximum(at, 0)]))
 
 
-def arranged(spec: StreamSpec, rows: pa.Table, since: int) -> pa.Table:
+def arranged(spec: StreamSpec, rows: pa.Table) -> pa.Table:
     """``rows`` partition after partition, each sorted by ORDER BY and identity, in one chunk.
 
-    Rows before ``since`` come first, as the turn before has arranged them. In their partition all others follow them, so that only those are
+    FINAL rows come first, as the turn before has arranged them. In their partition all others follow them, so that only those are
     sorted: what is kept long is not sorted again and again.
     """
     rows, keys = rows.combine_chunks(), list(spec.keys)
-    old = int(np.count_nonzero(rows.column(spec.time).to_numpy() < since))
+    old = int(np.count_nonzero(are(FINAL, rows)))
     new = rows.slice(old)
     order = np.append(np.arange(old), old + _order(spec, new, spec.keys))
     if old and new.num_rows and keys:
@@ -67,23 +66,23 @@ def arranged(spec: StreamSpec, rows: pa.Table, since: int) -> pa.Table:
 def _partition_numbers(spec: StreamSpec, old: pa.Table, new: pa.Table) -> NDArray[np.int64]:
     """The partitions of the keys of ``old`` and then ``new`` rows, both sorted, numbered: those of ``old`` first."""
     starts, later = partition_starts(spec, old), partition_starts(spec, new)
-    places = _places(old.take(pa.array(starts[:-1])), new.take(pa.array(later[:-1])))
-    of_new = np.where(places < 0, len(starts) - 1 + np.arange(len(places)), places)
+    found = places(old.take(pa.array(starts[:-1])), new.take(pa.array(later[:-1])))
+    of_new = np.where(found < 0, len(starts) - 1 + np.arange(len(found)), found)
     return np.repeat(np.append(np.arange(len(starts) - 1), of_new), np.append(np.diff(starts), np.diff(later)))
 
 
-def _places(among: pa.Table, rows: pa.Table) -> NDArray[np.int64]:
+def places(among: pa.Table, rows: pa.Table) -> NDArray[np.int64]:
     """For each of ``rows`` the equal one ``among`` distinct ones; -1: there is none."""
     names = rows.column_names
     if len(names) == 1 and _plain(among.column(0)) and _plain(rows.column(0)):
         there, values = among.column(0).to_numpy(), rows.column(0).to_numpy()
         order = np.argsort(there, kind="stable")
-        found = order[np.minimum(np.searchsorted(there, values, sorter=order), len(there) - 1)]
-        return np.where(there[found] == values, found, -1)
+        at = order[np.minimum(np.searchsorted(there, values, sorter=order), len(there) - 1)]
+        return np.where(there[at] == values, at, -1)
     numbered = frame(among, names).with_row_index("number")
     joined = frame(rows, names).join(numbered, on=names, how="left", nulls_equal=True, maintain_order="left")
-    places: NDArray[np.int64] = joined["number"].cast(pl.Int64).fill_null(-1).to_numpy()
-    return places
+    found: NDArray[np.int64] = joined["number"].cast(pl.Int64).fill_null(-1).to_numpy()
+    return found
 
 
 def _plain(column: pa.ChunkedArray) -> bool:
@@ -129,10 +128,10 @@ def partition_starts(spec: StreamSpec, rows: pa.Table) -> NDArray[np.int64]:
     return np.append(np.flatnonzero(new), rows.num_rows).astype(np.int64)
 
 
-def with_copies(spec: StreamSpec, rows: pa.Table, since: int) -> pa.Table:
-    """``rows``, arranged, of which equal ones are numbered in COPY: 0, 1, …. Rows before ``since`` have their number."""
+def with_copies(spec: StreamSpec, rows: pa.Table) -> pa.Table:
+    """``rows``, arranged, of which equal ones are numbered in COPY: 0, 1, …. FINAL rows have their number."""
     names = [*spec.keys, *(column.column for column in spec.order), spec.identity]
-    same = ~_changes(rows, names) & (rows.column(spec.time).to_numpy() >= since)
+    same = ~_changes(rows, names) & ~are(FINAL, rows)
     if not same.any():
         return rows
     at = np.arange(rows.num_rows)

@@ -15,13 +15,12 @@ from dataclasses import astuple, dataclass
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from sparkcep.spec.stream import StreamSpec
-from sparkcep.streaming.fold import CONTEXT, MARKS, NOWHERE, STORED, marked
+from sparkcep.streaming.marks import CONTEXT, COPY, FINAL, MARKS, NOWHERE, STORED, are, marked
 from sparkcep.streaming.packets import of_bytes, to_state
-from sparkcep.streaming.rows import COPY, in_order
+from sparkcep.streaming.rows import in_order
 
 SMALLEST = 1 << 16
 """Bytes of rows that become a segment: fewer are put again in each turn."""
@@ -102,16 +101,16 @@ def change(before: Layout, rows: pa.Table) -> Change:
     return Change(Layout(tuple(segments), number), rows, put, gone, size)
 
 
-def restored(spec: StreamSpec, until: int, found: Layout, entries: Mapping[int, Entry]) -> pa.Table:
-    """The kept rows with their STOREDs: those that are final at ``until`` in the order that they had, and then the others."""
+def restored(spec: StreamSpec, found: Layout, entries: Mapping[int, Entry]) -> pa.Table:
+    """The kept rows with their STOREDs: the FINAL ones in the order that they had, and then the others."""
     tail, marks = entries[TAIL]
     assert marks is not None
     parts = list(_marked(found, of_bytes(marks), entries))
     if tail is not None:
         parts.append(marked(of_bytes(tail)))
     rows = pa.concat_tables(parts)
-    is_final = pc.less(rows.column(spec.time), until)
-    return pa.concat_tables([in_order(spec, rows.filter(is_final)), rows.filter(pc.invert(is_final))])
+    final = are(FINAL, rows)
+    return pa.concat_tables([in_order(spec, rows.filter(pa.array(final))), rows.filter(pa.array(~final))])
 
 
 def _thinned(before: Layout, place: NDArray[np.int64]) -> tuple[tuple[Segment, ...], tuple[int, ...]]:

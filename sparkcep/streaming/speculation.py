@@ -74,7 +74,7 @@ def _waiting(spec: StreamSpec, bucket: Bucket) -> Times | None:
     """The times of rows that the watermark has not passed, and that stand."""
     if bucket.rows is None:
         return None
-    times: Times = standing(spec, parted(spec, bucket)[1], foreseen=True).column(spec.time).to_numpy()
+    times: Times = standing(spec, parted(bucket)[1], foreseen=True).column(spec.time).to_numpy()
     return times if len(times) else None
 
 

@@ -15,15 +15,15 @@ import pyarrow as pa
 from sparkcep.errors import CepDataError
 from sparkcep.spec.stream import StreamSpec
 from sparkcep.streaming import copies, segments
-from sparkcep.streaming.fold import STORED, Bucket, marked
+from sparkcep.streaming.fold import Bucket
+from sparkcep.streaming.marks import COPY, STORED, marked
 from sparkcep.streaming.packets import of_bytes, to_state
-from sparkcep.streaming.rows import COPY
 from sparkcep.streaming.segments import TAIL, Layout
 from sparkcep.streaming.versions import of_text, to_text
 
-STATE_VERSION = 4
+STATE_VERSION = 5
 """Incremented when the meaning of a bucket's bytes changes; the state of another version is refused, never misread."""
-STATE = "version int, clause string, text string, until long, timer long, rows binary, numbers binary, versions string"
+STATE = "version int, clause string, text string, until long, timer long, rows binary, numbers binary, versions string, known binary"
 SEGMENTED = "bucket string, token string, layout string"
 ENTRY = "rows binary, marks binary"
 NO_TIMER = -1
@@ -69,19 +69,19 @@ class BucketState:
             return Saved(Bucket(), NO_TIMER)
         version, clause, text, *rest = self._value.get()
         _check(version, clause, text, self._clause)
-        until, timer, rows, numbers, versions = rest
-        counted = None if numbers is None else of_bytes(numbers)
-        bucket = Bucket(None, counted, until, () if versions is None else of_text(versions))
+        until, timer, rows, numbers, versions, known = rest
+        counted, sequences = (None if part is None else of_bytes(part) for part in (numbers, known))
+        bucket = Bucket(None, counted, until, () if versions is None else of_text(versions), sequences)
         if rows is not None or not self._segmented.exists():
             kept = None if rows is None else marked(of_bytes(rows))
-            return Saved(replace(bucket, rows=kept), timer, digest=self._digest(until, rows, numbers, versions))
+            return Saved(replace(bucket, rows=kept), timer, digest=self._digest(until, rows, numbers, versions, known))
         name, token, text = self._segmented.get()
         found = segments.layout(text)
         kept = copies.read(name, token)
         if kept is None:
             numbered = (*(segment.number for segment in found.segments), TAIL)
             entries = {number: tuple(self._entries.getValue((number,))) for number in numbered}
-            kept = segments.restored(self._spec, until, found, entries)
+            kept = segments.restored(self._spec, found, entries)
         return Saved(replace(bucket, rows=kept), timer, name, found, token)
 
     def write(self, saved: Saved, bucket: Bucket, timer: int) -> Written:
@@ -98,17 +98,22 @@ class BucketState:
                 self._entries.clear()
                 copies.remove(saved.name)
         versions = to_text(bucket.versions) if bucket.versions else None
-        self._value.update((STATE_VERSION, self._clause, self._spec.text, bucket.until, timer, rows, numbers, versions))
-        written = written or Written(0, 0, self._digest(bucket.until, rows, numbers, versions))
-        values = len(rows or b"") + len(numbers or b"") + len(versions or "")
-        return Written(written.size + values, written.put + values, written.digest)
+        known = None if bucket.known is None else to_state(bucket.known)
+        values = rows, numbers, versions, known
+        self._value.update((STATE_VERSION, self._clause, self._spec.text, bucket.until, timer, *values))
+        written = written or Written(0, 0, self._digest(bucket.until, *values))
+        size = sum(len(value or b"") for value in values)
+        return Written(written.size + size, written.put + size, written.digest)
 
-    def _digest(self, until: int, rows: bytes | None, numbers: bytes | None, versions: str | None) -> str:
+    def _digest(
+        self, until: int, rows: bytes | None, numbers: bytes | None, versions: str | None, known: bytes | None
+    ) -> str:
         if self._spec.sigma == 0:
             return ""
-        found = sha256(repr((until, rows and len(rows), numbers and len(numbers), versions)).encode())
-        found.update(rows or b"")
-        found.update(numbers or b"")
+        parts = rows, numbers, known
+        found = sha256(repr((until, versions, *(part and len(part) for part in parts))).encode())
+        for part in parts:
+            found.update(part or b"")
         return found.hexdigest()
 
     def _write_segments(self, saved: Saved, rows: pa.Table) -> Written:

@@ -17,8 +17,8 @@ from sparkcep.engines.turn import Answer, Turn
 from sparkcep.errors import CepDataError
 from sparkcep.spec.stream import OrderColumn, StreamSpec
 from sparkcep.streaming import copies, segments, state
-from sparkcep.streaming.fold import CONTEXT, NOWHERE, STORED, Bucket, marked, step
-from sparkcep.streaming.rows import COPY
+from sparkcep.streaming.fold import Bucket, step
+from sparkcep.streaming.marks import CONTEXT, COPY, NOWHERE, STORED, marked
 from tests.properties.arrivals import EVER
 from tests.row_streams import KEYS
 
@@ -245,7 +245,7 @@ def test_the_state_without_copies_where_none_can_be_written(monkeypatch: pytest.
 def test_state_of_another_version_is_refused() -> None:
     store = Store()
     store.now["bucket"] = (1, "clause", "a pattern", 5, -1, None, None)
-    with pytest.raises(CepDataError, match="state of version 1, and this sparkcep reads version 4") as raised:
+    with pytest.raises(CepDataError, match="state of version 1, and this sparkcep reads version 5") as raised:
         state.BucketState(store, "clause", SPEC).read()
     assert raised.value.code == "CEP_DATA_STREAM_CHECKPOINT"
 

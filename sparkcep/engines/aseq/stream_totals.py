@@ -87,7 +87,7 @@ def decide(compiled: Compiled, turn: Turn) -> Answer:
     found = [part for part in _decided(compiled, turn, clock, partition) if part.num_rows]
     every, changed = added(spec, turn.carried, found)
     rows = taken(turn.rows, spec.masks)
-    beyond = np.full(len(turn.begin), turn.until)
+    beyond = np.broadcast_to(turn.until, len(rows))[np.diff(partition, prepend=-1) != 0]
     keep = open_rows(rows, clock.time, clock.deadline, partition, beyond, back=compiled.back)
     waiting = clock.deadline[rows & (clock.deadline > turn.until)] if compiled.ahead else clock.deadline[:0]
     due = int(waiting.min()) if len(waiting) else None
@@ -101,7 +101,7 @@ def _decided(compiled: Compiled, turn: Turn, clock: Clock, partition: Ints) -> I
     if compiled.ahead:
         counted, earlier = clock.deadline > turn.since, clock.deadline > turn.until
     else:
-        counted, earlier = np.ones(len(clock.time), np.bool_), clock.time < turn.since
+        counted, earlier = np.ones(len(clock.time), np.bool_), turn.old
     if compiled.deciding:
         now = counted & ~earlier
         return _present(run(_restricted(compiled.spec, rows, compiled.deciding, now)))

@@ -75,9 +75,10 @@ def _decide_windows(clause: Clause, turn: Turn) -> Answer:
     assert clause.spec.within is not None
     _, deadline = times(turn.rows, clause.spec.within)
 
+    now = (deadline > turn.since) & (deadline <= turn.until)
+
     def closed(found: Found) -> NDArray[np.bool_]:
-        ends = deadline[found.start]
-        return (ends > turn.since) & (ends <= turn.until)
+        return now[found.start]
 
     found = tuple(clause.automaton.chosen(turn.rows, closed))
     _, start = partitions(turn.rows.column(clause.spec.masks[0]).to_numpy())
@@ -88,7 +89,7 @@ def _decide_windows(clause: Clause, turn: Turn) -> Answer:
 
 def _decide(clause: Clause, turn: Turn) -> Answer:
     rows = turn.rows
-    old = rows.column(clause.stream.time).to_numpy() < turn.since
+    old = turn.old
     identity = rows.column(clause.stream.identity).to_numpy()
     runs = turn.carried
     if runs is not None:
@@ -98,7 +99,7 @@ def _decide(clause: Clause, turn: Turn) -> Answer:
         found, runs = _resumed(clause, rows, old, runs)
     if runs is not None and clause.spec.within is not None:
         _, deadline = times(rows, clause.spec.within)
-        runs = runs.filter(pa.array(deadline[runs[START].to_numpy()] > turn.until))
+        runs = runs.filter(pa.array((deadline > turn.until)[runs[START].to_numpy()]))
     keep = np.zeros(len(old), np.bool_)
     if runs is not None and runs.num_rows:
         start = runs[START].to_numpy()

@@ -19,7 +19,7 @@ def needed(scene: Scene, outlook: Outlook, free: BoolArray) -> BoolArray:
     share a window with that one. Positive events are ``free`` ones behind needed events of the variables that precede theirs.
     """
     events = scene.events
-    stays = wide = scene.ceiling > scene.turn.until
+    stays = wide = scene.ceiling > scene.until
     if outlook.moment != "end":
         wide = scene.ceiling > _border(scene, free & stays & scene.any_of(outlook.deciding))
         stays = wide if outlook.moment == "last_deadline" else stays
@@ -41,7 +41,7 @@ def needed(scene: Scene, outlook: Outlook, free: BoolArray) -> BoolArray:
 
 def _border(scene: Scene, waiting: BoolArray) -> IntArray:
     """For each event, the time of the first of its partition that waits, or of what is still to come."""
-    border = np.full(len(waiting), scene.turn.until)
+    border = np.full(len(waiting), scene.until)
     found = _firsts(scene.events, waiting)
     border[scene.events.partition_start[found]] = scene.time[found]
     return border[scene.events.partition_start]

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from sparkcep.engines.event_pattern.events import BoolArray, Events, TimeArray
 from sparkcep.engines.event_pattern.planner.outlook import Outlook
-from sparkcep.engines.turn import Turn
+from sparkcep.engines.turn import Bound, Turn
 
 Stage = NDArray[np.int8]
 OVER, NOW, OPEN = 0, 1, 2
@@ -20,9 +20,12 @@ OVER, NOW, OPEN = 0, 1, 2
 @dataclass(frozen=True, slots=True)
 class Scene:
     """The events of a turn. ``time``, ``ceiling`` (the greatest deadline so far in the partition) and ``usable`` [events]: whether positive variables
-    may take the event. ``index``: of each variable, its mask bit."""
+    may take the event. ``old``, ``since``, ``until`` [events]: as those of the turn. ``index``: of each variable, its mask bit."""
 
     turn: Turn
+    old: BoolArray
+    since: Bound
+    until: Bound
     index: Mapping[str, int]
     events: Events
     time: TimeArray
@@ -32,9 +35,9 @@ class Scene:
     def stage(self, outlook: Outlook) -> Stage:
         """For each event, whether it decides the matches of the branch: OVER, NOW, OPEN."""
         if outlook.moment == "end":
-            return (self.time >= self.turn.since).astype(np.int8)
+            return (~self.old).astype(np.int8)
         deadline = self.deadline(outlook)
-        return (deadline > self.turn.since).astype(np.int8) + (deadline > self.turn.until)
+        return (deadline > self.since).astype(np.int8) + (deadline > self.until)
 
     def deadline(self, outlook: Outlook) -> TimeArray:
         """When the window of each event has closed that the branch waits for."""

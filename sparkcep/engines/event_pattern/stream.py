@@ -25,7 +25,7 @@ from sparkcep.engines.event_pattern.retention import needed
 from sparkcep.engines.event_pattern.scene import NOW, OPEN, OVER, Scene, Stage
 from sparkcep.engines.event_pattern.values.closures import Frame, earliest, gathered, latest
 from sparkcep.engines.event_pattern.values.values import Payload
-from sparkcep.engines.turn import Answer, Decide, Turn
+from sparkcep.engines.turn import Answer, Decide, Turn, bound_at
 from sparkcep.errors import CepInternalError, CepUnsupportedError
 from sparkcep.spec.aggregate import AggregateSpec
 from sparkcep.spec.event import EventPatternSpec, WithinEvents
@@ -83,7 +83,9 @@ def _decide(clause: Clause, turn: Turn) -> Answer:
     time = rows.column(clause.time).to_numpy()[events.positions]
     starts = np.flatnonzero(rows.column(clause.spec.masks[0]).to_numpy() & 1)
     index = {name: at for at, name in enumerate(clause.spec.variables)}
-    scene = Scene(turn, index, events, time, events.ceilings(), _usable(events, turn.begin, starts, rows.num_rows))
+    usable = _usable(events, turn.begin, starts, rows.num_rows)
+    since, until = bound_at(turn.since, events.positions), bound_at(turn.until, events.positions)
+    scene = Scene(turn, turn.old[events.positions], since, until, index, events, time, events.ceilings(), usable)
     written, begin = _written(clause, scene, starts)
     free = scene.usable if begin is turn.begin else _usable(events, begin, starts, rows.num_rows)
     kept = [needed(scene, outlook, free) for outlook in clause.outlooks]
@@ -180,6 +182,6 @@ def _due(clause: Clause, scene: Scene, kept: list[BoolArray]) -> int | None:
     for outlook, events in zip(clause.outlooks, kept, strict=True):
         if outlook.moment != "end":
             deadline = scene.deadline(outlook)
-            waiting = events & (deadline > scene.turn.until) & scene.any_of(outlook.deciding)
+            waiting = events & (deadline > scene.until) & scene.any_of(outlook.deciding)
             found += [int(deadline[waiting].min())] if waiting.any() else []
     return min(found, default=None)

@@ -68,7 +68,7 @@ def compile(spec: StreamSpec) -> Decide:
                 hint="Add WITHIN INTERVAL …, or leave the engine to sparkcep (auto, basic).",
             )
         compiled = plan(clause)
-        return partial(_decide_open, OpenClause(compiled, spec.time, spec.identity))
+        return partial(_decide_open, OpenClause(compiled, spec.identity))
     check(spec, clause)
     compiled = plan(clause)
     branches = [automaton.line.branch for automaton in compiled.automata]
@@ -109,10 +109,9 @@ def _decide(clause: Compiled, turn: Turn) -> Answer:
 
 @dataclass(frozen=True, slots=True)
 class OpenClause:
-    """A clause without WITHIN. ``time``, ``identity``: the columns by which rows become final and are told apart."""
+    """A clause without WITHIN. ``identity``: the column by which rows are told apart."""
 
     plan: Plan
-    time: str
     identity: str
 
 
@@ -120,7 +119,7 @@ def _decide_open(clause: OpenClause, turn: Turn) -> Answer:
     compiled, spec = clause.plan, clause.plan.spec
     strict = spec.strategy == "strict_contiguity"
     rows = _apart(spec, turn.rows) if strict else turn.rows
-    old = rows.column(clause.time).to_numpy() < turn.since
+    old = turn.old
     identity = rows.column(clause.identity).to_numpy()
     partition, start = partitions(rows.column(spec.masks[0]).to_numpy())
     last = rows.column(PLACE).to_numpy() == rows.num_rows - 1 if strict else np.ones(rows.num_rows, np.bool_)
@@ -204,7 +203,7 @@ def _decided(clause: Compiled, scene: Scene) -> Iterator[Matches]:
         ahead = clause.waits or looks_ahead(automaton.line.branch)
         ends = scene.ceiling if clause.waits else scene.deadline
         known = ends <= turn.until if ahead else np.ones(len(scene.time), np.bool_)
-        before = ends <= turn.since if ahead else scene.time < turn.since
+        before = ends <= turn.since if ahead else turn.old
         for part in found_by(compiled, at, turn.rows, events):
             row = part.first if ahead and not clause.waits else part.last
             now = np.flatnonzero(known[row] & ~before[row])

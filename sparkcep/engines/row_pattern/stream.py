@@ -61,7 +61,8 @@ class _Decider:
         """The interface of ``engines.turn``. Errors: as RowPatternEngine.run."""
         deadline = None
         if self.spec.deadline is not None:
-            deadline = turn.rows.column(self.spec.deadline).fill_null(turn.until).to_numpy()
+            column = turn.rows.column(self.spec.deadline)
+            deadline = np.where(column.is_valid().to_numpy(), column.fill_null(0).to_numpy(), turn.until)
         closed = np.empty(0, np.bool_) if deadline is None else deadline <= turn.until
         covered = turn.begin if turn.covered is None else turn.covered
         progress = Progress(turn.begin.copy(), turn.numbers.copy(), covered.copy(), closed)
