@@ -14,7 +14,6 @@ import json
 import re
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
-from statistics import median
 from typing import Any
 
 HERE = Path(__file__).resolve().parent
@@ -36,6 +35,8 @@ TITLES = {
     "sequence": "sequence: any match, within 100 s",
 }
 Point = dict[str, Any]
+APART = 1.35
+"""Crosses of one point stand above each other, each so many times as high as the one before."""
 
 
 def main() -> None:
@@ -89,8 +90,9 @@ def lines(
     figure = _figure(size)
     grid = figure.subplots(-(-len(panels) // columns), columns, sharey=True)
     for axes, (title, label, across, points) in zip(grid.flat, panels, strict=True):
+        crosses: dict[float, list[str]] = {}
         for name in _names(points):
-            _line(axes, name, [point for point in points if point["peer"] == name], across, limit)
+            _line(axes, name, [point for point in points if point["peer"] == name], across, limit, crosses)
         axes.set(title=title, xlabel=label, yscale="log")
         if label.startswith("types"):
             axes.set_xticks(sorted({point["length"] for point in points}))
@@ -99,17 +101,24 @@ def lines(
         axes.axhline(limit, color="#999999", linewidth=0.8, linestyle=(0, (2, 3)))
         axes.tick_params(labelleft=True)
         axes.yaxis.set_major_formatter("{x:g}")
-        if label == "rows":
-            axes.xaxis.set_major_formatter(_short)
+        axes.xaxis.set_major_formatter(_short)
     for axes in grid.flat[::columns]:
-        axes.set_ylabel("seconds, warm (median)")
+        axes.set_ylabel("seconds, warm (fastest)")
     _legend(figure, grid.flat)
     return figure
 
 
-def _line(axes: Any, name: str, points: Sequence[Point], across: Callable[[Point], float], limit: float) -> None:
+def _line(
+    axes: Any,
+    name: str,
+    points: Sequence[Point],
+    across: Callable[[Point], float],
+    limit: float,
+    crosses: dict[float, list[str]],
+) -> None:
+    """An engine's points, and a cross where it did not answer; ``crosses``: who already has one there."""
     colour, marker, style = STYLES[name]
-    done = sorted((across(point), median(point["seconds"])) for point in points if point["status"] == "answered")
+    done = sorted((across(point), min(point["seconds"])) for point in points if point["status"] == "answered")
     strong = {"linewidth": 2.6, "zorder": 3} if name == "sparkcep" else {"linewidth": 1.5}
     axes.plot(
         *zip(*done, strict=True) if done else ([], []),
@@ -122,7 +131,9 @@ def _line(axes: Any, name: str, points: Sequence[Point], across: Callable[[Point
     for point in points:
         if point["status"] != "answered":
             last = [done[-1]] if done else []
-            xs, ys = zip(*last, (across(point), limit), strict=True)
+            here = crosses.setdefault(across(point), [])
+            here.append(name)
+            xs, ys = zip(*last, (across(point), limit * APART ** (len(here) - 1)), strict=True)
             axes.plot(xs, ys, color=colour, linestyle=style, linewidth=1, alpha=0.6)
             axes.plot(xs[-1], ys[-1], color=colour, marker="x", markersize=9, markeredgewidth=2, linestyle="")
 
@@ -162,7 +173,10 @@ def filled(page: str, run: dict[str, Any]) -> str:
 def numbers(run: dict[str, Any]) -> str:
     """Where and when, and a table for each question and what varies: seconds, and how often sparkcep's they are."""
     about, points = run["about"], run["points"]
-    out = [f"{about['machine']}; began {about['began']}; ended {about.get('ended', 'early')}.\n"]
+    out = [f"{about['machine']}; began {about['began']}; ended {about.get('ended', 'early')}."]
+    out.append(
+        "Seconds; in brackets, how many times sparkcep's; †: asked once only, because it took more than a quarter of the limit.\n"
+    )
     shown = {"rows": "rows", "window": "window (s)", "length": "length", "selectivity": "least rise"}
     for varies, label in shown.items():
         for question, any_price in dict.fromkeys((p["question"], p["rise"] is None) for p in _of(points, varies)):
@@ -175,7 +189,7 @@ def numbers(run: dict[str, Any]) -> str:
                 continue
             price = f", any price, within {mine[0]['window']} s" if any_price else ""
             rows = "" if varies == "rows" else f", {mine[0]['rows']:,} rows"
-            out.append(f"\n**{question}{price}, by {label}{rows}** (seconds; in brackets: how many times sparkcep's)\n")
+            out.append(f"\n**{question}{price}, by {label}{rows}**\n")
             out.append(_table(mine, {"selectivity": "rise"}.get(varies, varies), label))
     return "\n".join(out) + "\n\n"
 
@@ -186,7 +200,7 @@ def _table(points: Sequence[Point], key: str, label: str) -> str:
     table = [heads, ["---"] + ["--:"] * (len(heads) - 1)]
     for step in steps:
         here = {point["peer"]: point for point in points if point[key] == step}
-        ours = median(here["sparkcep"]["seconds"]) if here.get("sparkcep", {}).get("status") == "answered" else None
+        ours = min(here["sparkcep"]["seconds"]) if here.get("sparkcep", {}).get("status") == "answered" else None
         found = next((f"{p['answer'][0]:,}" for p in here.values() if "answer" in p), "")
         first = "any price" if step is None else f"{step:,}"
         table.append([first, found, *(_cell(here.get(name), ours, name) for name in names)])
@@ -198,8 +212,8 @@ def _cell(point: Point | None, ours: float | None, name: str) -> str:
         return "not asked"
     if point["status"] != "answered":
         return point["status"]
-    took = median(point["seconds"])
-    return f"{took:.3g}" if name == "sparkcep" or ours is None else f"{took:.3g} ({took / ours:.2g})"
+    took = f"{min(point['seconds']):.3g}" + ("†" if len(point["seconds"]) == 1 else "")
+    return took if name == "sparkcep" or ours is None else f"{took} ({min(point['seconds']) / ours:.2g})"
 
 
 def _of(points: Iterable[Point], varies: str, **equal: Any) -> list[Point]:
@@ -228,8 +242,8 @@ def _figure(size: tuple[float, float]) -> Any:
     return Figure(figsize=size, layout="constrained", facecolor="white")
 
 
-def _short(rows: float, _: int) -> str:
-    return f"{rows / 1e6:g}M" if rows >= 1e6 else f"{rows / 1e3:g}k"
+def _short(number: float, _: int) -> str:
+    return f"{number / 1e6:g}M" if number >= 1e6 else f"{number / 1e3:g}k" if number >= 1e4 else f"{number:g}"
 
 
 def _legend(figure: Any, panels: Iterable[Any]) -> None:
