@@ -7,7 +7,9 @@ Out: a line for each point and peer, and ``--out``, JSON, from which ``draw.py``
 All peers must give the same answer to a question before any time of it counts. They take turns: each is asked once, then all ``--repetitions`` times,
 which count. A time is from the query's text and a file to one row of counts and sums; starting the process is no part of it. The
 processes are new for each question. A peer that does not answer within ``--limit`` seconds is stopped, and not asked the harder points of the
-series; one that takes more than a quarter of it is asked once only.
+series; one that takes more than half of it is asked once only.
+
+``--only`` measures some series anew, and keeps the others of ``--out``.
 
     python benchmarks/comparison [--quick] [--only rows,window,length,selectivity] [--repetitions N] [--limit SECONDS] [--out FILE]
 """
@@ -36,7 +38,7 @@ HERE = Path(__file__).resolve().parent
 COLD = 10_000
 """Rows of the question that each new process is asked first: what it takes is its cold time, and no point."""
 
-ONCE = 0.25
+ONCE = 0.5
 """Of the limit: a peer whose first answer to a point takes longer is not asked again."""
 
 
@@ -67,7 +69,7 @@ class Run:
     def add(self, varies: str, case: Case, peer: str, status: str, **measured: Any) -> None:
         """A point of a peer, printed too."""
         self.points.append({"varies": varies, **asdict(case), "peer": peer, "status": status, **measured})
-        self.out.write_text(json.dumps({"about": self.about, "points": self.points}, indent=1) + "\n", encoding="utf-8")
+        self.write()
         took = (
             f"{statistics.median(measured['seconds']):9.3f} s {measured['megabytes']:8,.0f} MB"
             if "seconds" in measured
@@ -76,24 +78,39 @@ class Run:
         found = f"{measured['answer'][0]:>12,} found" if "answer" in measured else ""
         print(f"{varies:12}{_named(case):52}{peer:24}{status:10}{took}{found}", flush=True)
 
+    def write(self) -> None:
+        """All so far."""
+        self.out.write_text(json.dumps({"about": self.about, "points": self.points}, indent=1) + "\n", encoding="utf-8")
+
 
 def main() -> None:
     """Every series; the surroundings before and after."""
     options = _options()
-    about = {"began": scan.surroundings(), "machine": _machine(), "limit": options.limit}
-    about["peers"] = {peer.name: list(peer.packages[:1]) for peer in PEERS}
-    run = Run(options.out, about)
-    print(f"{about['machine']}; {about['began']}", flush=True)
+    only = options.only.split(",")
+    run, this = resumed(options, only), {"series": only, "began": scan.surroundings()}
+    run.about["runs"].append(this)
+    print(f"{run.about['machine']}; {this['began']}", flush=True)
     for question in ALL:
         with ended() as processes:
             for varies, cases in series(options.quick):
-                if varies in options.only.split(",") and cases[0].question == question:
+                if varies in only and cases[0].question == question:
                     start(cases[0], processes, run)
                     for case in cases:
                         measure(varies, case, processes, run, options)
-    about["ended"] = scan.surroundings()
-    run.out.write_text(json.dumps({"about": about, "points": run.points}, indent=1) + "\n", encoding="utf-8")
-    print(about["ended"])
+    this["ended"] = scan.surroundings()
+    run.write()
+    print(this["ended"])
+
+
+def resumed(options: argparse.Namespace, only: Sequence[str]) -> Run:
+    """What ``--out`` has of other series, if only some are measured."""
+    run = Run(options.out, {"machine": _machine(), "limit": options.limit, "runs": []})
+    if options.out.exists() and len(only) < len({varies for varies, _ in series(options.quick)}):
+        kept = json.loads(options.out.read_text(encoding="utf-8"))
+        run.points = [point for point in kept["points"] if point["varies"] not in only]
+        run.about = kept["about"] | {"limit": max(options.limit, kept["about"]["limit"])}
+    run.about["peers"] = {peer.name: list(peer.packages[:1]) for peer in PEERS}
+    return run
 
 
 @contextmanager
@@ -108,9 +125,14 @@ def ended() -> Iterator[dict[str, Process]]:
 
 
 def start(case: Case, processes: dict[str, Process], run: Run) -> None:
-    """A process for each peer that can be asked, can be had here, and has none. Its first question is not counted; its seconds are kept, as cold."""
-    for peer in PEERS:
-        if case.question in peer.asked and peer.name not in processes:
+    """A process for each peer that can be asked and can be had here; all are new if one has been stopped, so that all are equally warm. The first
+    question to it is not counted; its seconds are kept, as cold."""
+    asked = [peer for peer in PEERS if case.question in peer.asked]
+    if any(peer.name not in processes for peer in asked):
+        while processes:
+            processes.popitem()[1].stop()
+    for peer in asked:
+        if peer.name not in processes:
             try:
                 process = processes[peer.name] = Process(peer.command(), scan.CACHE / f"{peer.name}.log")
                 cold = process.ask(_request(peer, replace(case, rows=COLD)), START_LIMIT).seconds

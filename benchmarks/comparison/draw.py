@@ -173,9 +173,10 @@ def filled(page: str, run: dict[str, Any]) -> str:
 def numbers(run: dict[str, Any]) -> str:
     """Where and when, and a table for each question and what varies: seconds, and how often sparkcep's they are."""
     about, points = run["about"], run["points"]
-    out = [f"{about['machine']}; began {about['began']}; ended {about.get('ended', 'early')}."]
+    out = [f"{about['machine']}. Runs:\n"]
+    out += [f"* {', '.join(r['series'])}: began {r['began']}; ended {r.get('ended', 'early')}" for r in about["runs"]]
     out.append(
-        "Seconds; in brackets, how many times sparkcep's; †: asked once only, because it took more than a quarter of the limit.\n"
+        "\nSeconds; in brackets, how many times sparkcep's; †: asked once only, because it took long.\n"
     )
     shown = {"rows": "rows", "window": "window (s)", "length": "length", "selectivity": "least rise"}
     for varies, label in shown.items():
