@@ -39,7 +39,7 @@ docs: $(INSTALLED)
 	NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build --quiet
 
 benchmark: java $(INSTALLED)
-	for script in benchmarks/*.py; do $(BIN)/python $$script || exit 1; done
+	for script in benchmarks/*.py benchmarks/comparison; do $(BIN)/python $$script || exit 1; done
 
 java:
 	@sh .ci/check_java

@@ -184,14 +184,14 @@ def _peer(name: str, package: str, program: str, request: dict[str, object]) -> 
     return {query: Result(tuple(found["seconds"]), tuple(found["answer"])) for query, found in answers.items()}
 
 
-def environment(name: str, package: str) -> Path:
-    """The interpreter of a virtual environment with ``package`` in it; made once for each version."""
-    folder = scan.CACHE / f"venv-{package.replace('==', '-')}"
+def environment(name: str, *packages: str) -> Path:
+    """The interpreter of a virtual environment with ``packages`` in it; made once for each version."""
+    folder = scan.CACHE / f"venv-{'-'.join(packages).replace('==', '-')}"
     python, ready = folder / "bin" / "python", folder / "ready"
     if not ready.exists():
-        print(f"installing {package} into {folder}", flush=True)
+        print(f"installing {' '.join(packages)} into {folder}", flush=True)
         call([sys.executable, "-m", "venv", "--clear", str(folder)], f"no environment for {name}")
-        call([str(python), "-m", "pip", "install", "--quiet", package], f"pip does not install {package}")
+        call([str(python), "-m", "pip", "install", "--quiet", *packages], f"pip does not install {' '.join(packages)}")
         ready.touch()
     return python
 

@@ -167,21 +167,28 @@ class Progress:
 def memory() -> tuple[float, float]:
     """Megabytes below this process: of the JVM (resident), of Python workers (their own: what they share counts once, files that they map,
     libraries above all, do not: others on the machine share these)."""
+    names = family(os.getpid())
+    jvm = sum(kilobytes(one, "Rss:") for one, name in names.items() if name == "java")
+    workers = (one for one, name in names.items() if name.startswith("python"))
+    return jvm / 1024, sum(kilobytes(one, "Pss_Anon:") for one in workers) / 1024
+
+
+def family(root: int) -> dict[int, str]:
+    """The processes below one, by their ids, and what they are called."""
     parents, names = {}, {}
     for entry in Path("/proc").iterdir():
         if entry.name.isdigit():
             with suppress(OSError):
                 name, _, text = (entry / "stat").read_text().rpartition(")")
                 parents[int(entry.name)], names[int(entry.name)] = int(text.split()[1]), name.partition("(")[2]
-    mine = {os.getpid()}
+    mine = {root}
     while more := {process for process, parent in parents.items() if parent in mine} - mine:
         mine |= more
-    jvm = sum(_kilobytes(one, "Rss:") for one in mine if names.get(one) == "java")
-    workers = (one for one in mine - {os.getpid()} if names.get(one, "").startswith("python"))
-    return jvm / 1024, sum(_kilobytes(one, "Pss_Anon:") for one in workers) / 1024
+    return {one: names[one] for one in mine - {root} if one in names}
 
 
-def _kilobytes(process: int, name: str) -> int:
+def kilobytes(process: int, name: str) -> int:
+    """A line of the process's ``smaps_rollup``; 0 if it is gone."""
     with suppress(OSError):
         for text in (Path("/proc") / str(process) / "smaps_rollup").read_text().splitlines():
             if text.startswith(name):
