@@ -17,10 +17,10 @@ ARCHIVE = Path(__file__).resolve().parents[1] / ".venv" / "spark.jsa"
 QUIET = "-Xlog:disable -Xlog:all=error:stderr"
 """What the JVM says of classes that it cannot archive would stand among what its program prints."""
 JAVA = (
-    "-XX:TieredStopAtLevel=1 -XX:ReservedCodeCacheSize=240m -XX:+UseSerialGC -Djdk.lang.Process.launchMechanism=VFORK"
+    "-XX:TieredStopAtLevel=1 -XX:ReservedCodeCacheSize=240m -XX:+UseSerialGC"
 )
 """None lives long enough to earn back the time of the optimising compiler, which takes half of all that they need. The fast compiler's own default
-is a code cache for small programs. Hadoop changes the rights of each file by a process, which VFORK starts without another one in between."""
+is a code cache for small programs."""
 SETTINGS = {
     "spark.ui.enabled": "false",
     "spark.log.level": "OFF",
