@@ -9,6 +9,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 INSTALLED := $(VENV)/.installed
+CLASSES := $(VENV)/spark.jsa
 
 .PHONY: demo stream test quick lint format docs benchmark java clean
 
@@ -18,7 +19,7 @@ demo: java $(INSTALLED)
 stream: java $(INSTALLED)
 	$(BIN)/python sql_examples/stream.py
 
-test: java $(INSTALLED) lint
+test: java $(CLASSES) lint
 	$(BIN)/python -m pytest -n 2 --dist loadfile --no-loadscope-reorder --durations=20
 
 quick: $(INSTALLED) lint
@@ -50,6 +51,9 @@ $(INSTALLED): pyproject.toml
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[test]'
 	$(BIN)/python -m sparkcep.engines.precompile
 	touch $@
+
+$(CLASSES): $(INSTALLED) tests/spark_setup.py
+	$(BIN)/python -m tests.spark_setup $@
 
 clean:
 	rm -rf $(VENV) build site *.egg-info

@@ -9,8 +9,8 @@ linear pass), and the same matches with conditions that depend on the match.
 
 * rows: 10^5 … 10^7 rows, 1,000 rows a key, short matches.
 * match length: 1,000,000 rows of one key, cut into matches of 10 … 100,000 rows.
-* memory: one partition of 5,000,000 rows, in a process of its own: how much its resident set grows over what it was with the
-  engine loaded, as a multiple of the Arrow size of the input.
+* memory: 1,000,000 and 5,000,000 rows in one partition and in partitions of 1,000, in a process of its own: how much its resident set grows over
+  what it was with the engine loaded, as a multiple of the Arrow size of the input; other clauses, too.
 
     python benchmarks/row_pattern_growth.py [--largest ROWS] [--repetitions N] [--memory-rows ROWS]
 """
@@ -19,7 +19,6 @@ from __future__ import annotations
 
 import argparse
 import json
-import resource
 import subprocess
 import sys
 import tempfile
@@ -53,6 +52,17 @@ QUERIES = {
     ),
 }
 
+_TYPED = "SELECT {what} FROM (SELECT *, CASE ts % 3 WHEN 0 THEN 'a' WHEN 1 THEN 'b' ELSE 'c' END AS type FROM prices) "
+_PATTERN = "MATCH PATTERN (SEQ(a x, b y, c z) PARTITION BY key ORDER BY ts {} WHERE x.price > y.price AND y.price > z.price WITHIN 10{})"
+MEMORY = QUERIES | {
+    "any match": _TYPED.format(what="x.price, z.ts") + _PATTERN.format("", ""),
+    "next match": _TYPED.format(what="x.price, z.ts") + _PATTERN.format("SKIP TILL NEXT MATCH", ""),
+    "count": _TYPED.format(what="*")
+    + "MATCH PATTERN (SEQ(a x, b y, c z) PARTITION BY key ORDER BY ts WITHIN 10 MEASURES COUNT(*) AS n)",
+    "automaton": """SELECT key, low FROM prices MATCH AUTOMATON (PARTITION BY key ORDER BY ts REGISTERS (low DOUBLE) START s FINAL f
+        ARC s -> m SET low = price ARC m -> m WHEN price < low SET low = price ARC m -> f WHEN price > low + 1 WITHIN 100)""",
+}
+
 Sizes = dict[int, Path]
 
 
@@ -67,7 +77,9 @@ def main() -> None:
     sizes = {rows: scan.prices(rows, rows // ROWS_PER_KEY) for rows in _powers(100_000, options.largest)}
     _table(spark, "rows", sizes, options.repetitions)
     _table(spark, "match length", {length: _sawtooth(LENGTH_ROWS, length) for length in LENGTHS}, options.repetitions)
-    _memory(spark, options.memory_rows)
+    for rows in (options.memory_rows // 5, options.memory_rows):
+        for keys in (1, rows // ROWS_PER_KEY):
+            _memory(spark, rows, keys)
     print(scan.surroundings())
     spark.stop()
 
@@ -121,12 +133,13 @@ def _sawtooth(rows: int, length: int) -> Path:
     return scan.cached(f"sawtooth-{rows}-{length}", lambda: pl.DataFrame({"key": key, "ts": index, "price": price}))
 
 
-def _memory(spark: SparkSession, rows: int) -> None:
+def _memory(spark: SparkSession, rows: int, keys: int) -> None:
+    print(f"{rows:,} rows, {keys:,} {'partition' if keys == 1 else 'partitions'}")
     print(f"{'memory':20}{'input MB':>14}{'grown MB':>14}{'times':>14}{'Arrow peak MB':>16}{'output rows':>14}")
-    for name, query in QUERIES.items():
+    for name, query in MEMORY.items():
         with tempfile.TemporaryDirectory() as folder:
             try:
-                spec, table = worker_input(spark, query, scan.prices(rows, 1))
+                spec, table = worker_input(spark, query, scan.prices(rows, keys))
                 _write(Path(folder), spec, table)
                 result = _child(Path(folder))
             except Exception as error:
@@ -160,14 +173,23 @@ def _grown(folder: Path) -> dict[str, int]:
     before = _resident()
     with pa.OSFile(str(folder / "rows.arrows")) as source:
         found = _search(spec, iter(pa.ipc.open_stream(source)))
-    grown = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024 - before
+    grown = _most() - before
     return {"found": found, "grown": grown, "arrow_peak": pa.default_memory_pool().max_memory() or 0}
 
 
 def _resident() -> int:
-    """Bytes of memory that the process has now (``ru_maxrss`` only knows the most it ever had)."""
-    pages = int(Path("/proc/self/statm").read_text().split()[1])
-    return pages * resource.getpagesize()
+    """Bytes of memory that the process has now."""
+    return _status("VmRSS")
+
+
+def _most() -> int:
+    """The most that it has had (``ru_maxrss`` has that of the process it was forked from, too)."""
+    return _status("VmHWM")
+
+
+def _status(name: str) -> int:
+    lines = Path("/proc/self/status").read_text().splitlines()
+    return next(int(line.split()[1]) * 1024 for line in lines if line.startswith(name))
 
 
 def _powers(smallest: int, largest: int) -> list[int]:

@@ -31,6 +31,7 @@ from sparkcep.spec import (
     from_json,
 )
 from sparkcep.spec.event import WithinTime
+from sql_functions.memory import OpenPartition
 from sql_functions.worker import answer_at_once, settle
 
 MIN_ROWS = 1 << 16
@@ -45,38 +46,42 @@ class MatchTableFunction:
     def __init__(self) -> None:
         answer_at_once()
         self._spec, self._run = _evaluation(self.spec_json)
+        self._partition = OpenPartition(self._spec)
         self._long: LongPartition | None = None
         self._waiting: list[pa.RecordBatch] = []
         self._open: list[pa.RecordBatch] = []
-        self._waiting_rows = self._open_rows = 0
+        self._waiting_rows = self._open_rows = self._open_bytes = 0
 
     def eval(self, batch: pa.RecordBatch) -> Iterator[pa.Table]:
         """Process one batch of the task's input; yields the matches of partitions that are now complete, and of the open one if it is long."""
         if self._long is not None:
             start = self._first_partition_start(batch)
-            yield from self._answered(self._long.add(batch.slice(0, start)))
+            own = batch.slice(0, start)
+            self._partition.come(own, self._long.size + own.nbytes)
+            yield from self._answered(self._long.add(own))
             if start is None:
                 return
             yield from self._answered(self._long.end())
             self._long, batch = None, batch.slice(start)
+            self._partition.begin()
         yield from self._eval(batch)
         if self._open_rows >= LONG and (parts := _parts(self.spec_json)) is not None and parts.suits(batch.schema):
             yield from self._drain()
             self._long, rows = LongPartition(parts), self._open
-            self._open, self._open_rows = [], 0
+            self._open, self._open_rows, self._open_bytes = [], 0, 0
             for part in rows:
                 yield from self._answered(self._long.add(part))
 
     def _eval(self, batch: pa.RecordBatch) -> Iterator[pa.Table]:
         border = self._last_partition_start(batch)
-        if border is None:
-            self._keep_open(batch)
-            return
-        self._wait(*self._open, batch.slice(0, border))
-        self._open, self._open_rows = [], 0
-        self._keep_open(batch.slice(border))
-        if self._waiting_rows >= MIN_ROWS:
-            yield from self._drain()
+        if border is not None:
+            self._wait(*self._open, batch.slice(0, border))
+            self._open, self._open_rows, self._open_bytes = [], 0, 0
+            if self._waiting_rows >= MIN_ROWS:
+                yield from self._drain()
+            self._partition.begin()
+            batch = batch.slice(border)
+        self._keep_open(batch)
 
     def terminate(self) -> Iterator[pa.Table]:
         """Process the end of the task's input: the open partition is now complete."""
@@ -104,6 +109,8 @@ class MatchTableFunction:
     def _keep_open(self, batch: pa.RecordBatch) -> None:
         self._open.append(batch)
         self._open_rows += batch.num_rows
+        self._open_bytes += batch.nbytes
+        self._partition.come(batch, self._open_bytes)
 
     def _wait(self, *batches: pa.RecordBatch) -> None:
         self._waiting.extend(batch for batch in batches if batch.num_rows)
@@ -122,6 +129,8 @@ class MatchTableFunction:
         except CepError as error:
             code = error.code[len(error.kind) + 1 :]
             raise type(error)(f"{error.message}\nin {_clause(self._spec)}", code=code, hint=error.hint) from error
+        except MemoryError as error:
+            raise self._partition.too_large("finds no more memory") from error
 
 
 def table_function(spec_json: str) -> type[MatchTableFunction]:

@@ -7,8 +7,9 @@ engine lacks are listed in ``*_REFUSED``; ``row_gap`` and ``event_gap`` say whic
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
+from functools import lru_cache
 from typing import Any
 
 import pyarrow as pa
@@ -141,11 +142,13 @@ def event_matches(
     engine: event_spec.Engine = "auto",
     negation: event_spec.Negation = "auto",
     slow: bool = False,
+    tables: Sequence[pa.Table] | None = None,
     **options: int,
 ) -> list[tuple[Any, ...]]:
-    """The engine's matches as event ids by variable; ``options`` go to the engine's ``run``. ``slow``: Python evaluates all conditions."""
+    """The engine's matches as event ids by variable; ``options`` go to the engine's ``run``. ``slow``: Python evaluates all conditions. ``tables``:
+    those of ``event_tables``, where the caller has them."""
     runner: Any = event_engine if case.strategy == "any" else nfa_engine
-    tables = list(event_tables(case))
+    tables = event_tables(case) if tables is None else tables
     spec = event_pattern_spec(case)
     if slow and tables:
         spec = replace(spec, predicates=tuple(_slowly(predicate, tables[0]) for predicate in spec.predicates))
@@ -201,7 +204,7 @@ def event_pattern_spec(case: EventCase) -> EventPatternSpec:
     )
 
 
-def event_tables(case: EventCase) -> Iterable[pa.Table]:
+def event_tables(case: EventCase) -> list[pa.Table]:
     """One table per partition (PARTITION BY and ``[attr]``), in ORDER BY order."""
     attributes = [attribute for text in case.where if (attribute := equivalence(text)) is not None]
     groups: dict[tuple[Any, ...], list[Any]] = {}
@@ -209,18 +212,13 @@ def event_tables(case: EventCase) -> Iterable[pa.Table]:
         if all(event.get(attribute) is not None for attribute in attributes):
             key = tuple(event.get(column) for column in (*case.partition, *attributes))
             groups.setdefault(key, []).append(event)
-    for members in groups.values():
-        yield _event_table(case, members)
-
-
-def _event_table(case: EventCase, members: Sequence[Any]) -> pa.Table:
     names = dict.fromkeys(name for event in case.events for name in event)
-    columns = {
-        name: pa.array(
-            [event.get(name) for event in members], _event_type(case, [event.get(name) for event in case.events])
-        )
-        for name in names
-    }
+    types = {name: _event_type(case, [event.get(name) for event in case.events]) for name in names}
+    return [_event_table(case, members, types) for members in groups.values()]
+
+
+def _event_table(case: EventCase, members: Sequence[Any], types: Mapping[str, pa.DataType]) -> pa.Table:
+    columns = {name: pa.array([event.get(name) for event in members], kind) for name, kind in types.items()}
     keys = [tuple(event[column] for column in case.order) for event in members]
     columns["rank"] = pa.array([1 + bisect_left(keys, key) for key in keys], pa.int64())
     if case.within is not None:
@@ -269,6 +267,7 @@ def _joint(case: EventCase) -> list[str]:
     return [text for text in case.where if equivalence(text) is None and not _is_local(text, pattern)]
 
 
+@lru_cache(256)
 def _is_local(text: str, pattern: event_ir.EventPattern) -> bool:
     """Whether the condition reads a single event (of a closure: each separately), so that Spark computes it."""
     refs = [node for node in sql.walk(sql.parse(text)) if isinstance(node, sql.Ref)]
@@ -276,12 +275,14 @@ def _is_local(text: str, pattern: event_ir.EventPattern) -> bool:
     return equivalence(text) is None and alone and len(_variables(text)) == 1
 
 
-def _kleene(pattern: event_ir.EventPattern) -> set[str]:
-    return {element.variable for element in event_ir.elements(pattern) if element.kleene}
+@lru_cache(256)
+def _kleene(pattern: event_ir.EventPattern) -> frozenset[str]:
+    return frozenset(element.variable for element in event_ir.elements(pattern) if element.kleene)
 
 
-def _variables(text: str) -> set[str]:
-    return {node.variable or "" for node in sql.walk(sql.parse(text)) if isinstance(node, sql.Ref)}
+@lru_cache(256)
+def _variables(text: str) -> frozenset[str]:
+    return frozenset(node.variable or "" for node in sql.walk(sql.parse(text)) if isinstance(node, sql.Ref))
 
 
 def _anchor(text: str, pattern: event_ir.EventPattern) -> tuple[str, expression.Place | None]:

@@ -12,24 +12,10 @@ from pyspark.sql import SparkSession
 from xdist.scheduler import LoadFileScheduling
 
 import sparkcep
+from tests.spark_setup import SETTINGS, options
 
-JAVA = "-XX:TieredStopAtLevel=1 -XX:ReservedCodeCacheSize=240m -XX:+UseSerialGC"
-"""Options of every JVM that the tests start: none lives long enough to earn back the time of the optimising compiler, which takes half of all
-that they need. The fast compiler's own default is a code cache for small programs."""
-if JAVA not in os.environ.get("JAVA_TOOL_OPTIONS", ""):
+if (JAVA := options()) not in os.environ.get("JAVA_TOOL_OPTIONS", ""):
     os.environ["JAVA_TOOL_OPTIONS"] = f"{JAVA} {os.environ.get('JAVA_TOOL_OPTIONS', '')}".strip()
-
-SETTINGS = {
-    "spark.ui.enabled": "false",
-    "spark.log.level": "OFF",
-    "spark.sql.shuffle.partitions": "2",
-    "spark.sql.session.timeZone": "UTC",
-    "spark.sql.timeType.enabled": "true",
-    "spark.default.parallelism": "2",
-    "spark.sql.codegen.wholeStage": "false",
-}
-"""Without code generated for whole stages, which takes longer to compile than such tables to read; the examples and the servers' sessions have it."""
-
 
 SHARED = ("tests/thrift", "tests/cluster")
 """Folders whose files share a worker, and with it a server, or a wheel."""

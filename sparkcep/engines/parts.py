@@ -23,7 +23,7 @@ from sparkcep.spec.event import EventPatternSpec, WithinTime
 from sparkcep.spec.row import RowPatternSpec
 from sparkcep.spec.stream import OrderColumn, StreamSpec
 
-LONG = 1 << 20
+LONG = 1 << 19
 """Rows of a part, at least; and at least as many as are kept, so that no row is met again more than once on average."""
 PLACE = "__cep_place"
 """The number of a row in its partition."""
@@ -90,6 +90,11 @@ class LongPartition:
     def rows(self) -> int:
         """Those that have come."""
         return self._rows
+
+    @property
+    def size(self) -> int:
+        """Bytes of the rows that it has now."""
+        return sum(rows.nbytes for rows in self._waiting) + (0 if self._kept is None else self._kept.nbytes)
 
     def add(self, batch: pa.RecordBatch) -> Iterator[pa.Table]:
         """What the partition decides with the next rows."""

@@ -9,8 +9,6 @@ import logging
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-import pyarrow as pa
-
 from sparkcep.errors import CepNotice
 from sparkcep.streaming.monitor import OBSERVATION
 
@@ -19,18 +17,6 @@ SHARE = 0.25
 """Of the rows of a micro-batch, from which on a key is named."""
 FEWEST = 5_000
 """Rows of a micro-batch that say something about shares."""
-LONGEST = 100
-"""Characters of a key that are shown."""
-OWN = "__cep"
-"""Columns whose names begin with this are not the user's."""
-
-
-def key_text(keys: pa.Table) -> str:
-    """``name = value, …`` of a table's one row."""
-    (row,) = keys.to_pylist()
-    parts = (str(value) if name.startswith(OWN) else f"{name} = {value}" for name, value in row.items())
-    text = ", ".join(parts)
-    return text if len(text) <= LONGEST else f"{text[:LONGEST]}…"
 
 
 def busy_keys(progress: Mapping[str, Any]) -> Iterator[tuple[str, CepNotice]]:

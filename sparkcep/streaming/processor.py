@@ -14,11 +14,11 @@ import pyarrow as pa
 from pyspark.sql import Row
 from pyspark.sql.streaming import StatefulProcessor
 
+from sparkcep.engines.keys import key_text
 from sparkcep.errors import CepDataError, CepError
 from sparkcep.spec import from_json
 from sparkcep.spec.stream import StreamSpec, identity
 from sparkcep.streaming import copies
-from sparkcep.streaming.busy import key_text
 from sparkcep.streaming.changing import compile
 from sparkcep.streaming.fold import NEVER, Step
 from sparkcep.streaming.packets import of_bytes, to_bytes

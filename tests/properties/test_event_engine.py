@@ -8,7 +8,7 @@ from hypothesis import assume, event, given, settings
 from sparkcep.engines.event_pattern.candidates import ranges
 from sparkcep.engines.event_pattern.search import order, tree
 from sparkcep.errors import CepAnalysisError, CepUnsupportedError
-from tests.adapters import event_matches
+from tests.adapters import event_matches, event_tables
 from tests.corpus import EventCase
 from tests.properties.strategies import event_cases
 from tests.reference.branches import UndefinedError
@@ -47,15 +47,16 @@ def test_negated_groups(case: EventCase) -> None:
 def _check(case: EventCase) -> None:
     expected = _expected(case)
     event("error" if expected is None else f"{min(len(expected), 5)} matches")
+    tables = event_tables(case)
     for options in OPTIONS:
-        assert _found(case, **options) == expected, options
+        assert _found(case, tables=tables, **options) == expected, options
     with (
         patch.multiple(ranges, KERNEL_PAIRS=0, SORTED_AFTER=0, SELECTIVE=2.0, BLOCK=2, FANOUT=2),
         patch.multiple(order, MIN_EVENTS=0, CHEAP=-1, MEASURING=-1),  # so that orders are chosen by measured cost
     ):
-        assert _found(case) == expected
+        assert _found(case, tables=tables) == expected
     with patch.object(tree, "MIN_BLOCK", 1), patch.object(tree, "WINDOWS", 1):  # so that there are several blocks
-        assert _found(case, engine="tree", negation="first") == expected
+        assert _found(case, tables=tables, engine="tree", negation="first") == expected
 
 
 def _expected(case: EventCase) -> list[tuple[Any, ...]] | None:

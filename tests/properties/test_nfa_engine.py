@@ -9,7 +9,7 @@ from hypothesis import assume, event, given, settings
 
 from sparkcep.engines.nfa_b import search
 from sparkcep.errors import CepAnalysisError, CepUnsupportedError
-from tests.adapters import event_matches
+from tests.adapters import event_matches, event_tables
 from tests.corpus import EventCase
 from tests.properties.strategies import event_cases
 from tests.reference.branches import UndefinedError
@@ -51,10 +51,11 @@ def _check(case: EventCase) -> None:
     ways: tuple[dict[str, Any], ...] = ({}, {"split": True}, {"output_rows": 1}, {"slow": True})
     if case.strategy != "any":
         ways = (*ways, {"engine": "basic"}, {"engine": "backtrack"})
+    tables = event_tables(case)
     for options in ways:
-        assert _found(case, **options) == expected, options
+        assert _found(case, tables=tables, **options) == expected, options
     with patch.multiple(search, FIRST_RUNS=2, FIRST_NODES=4, MOST_ENDS=4):
-        assert _found(case) == expected
+        assert _found(case, tables=tables) == expected
 
 
 def _expected(case: EventCase) -> list[tuple[Any, ...]] | None:

@@ -10,6 +10,7 @@ import operator
 import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any
 
 _TOKEN = re.compile(r"\s*(<=|>=|!=|<>|\.\.|'[^']*'|\d+\.\d+|\d+|\w+|[-+*%=<>().,\[\]])")
@@ -42,6 +43,7 @@ class Call:
 Node = Literal | Ref | Call
 
 
+@lru_cache(256)
 def parse(text: str) -> Node:
     """The expression's tree. Raises ValueError."""
     tokens = _TOKEN.findall(text)

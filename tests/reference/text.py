@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from functools import lru_cache
 from typing import TypeVar
 
 from sparkcep.pattern import event, row
@@ -74,12 +75,14 @@ class Reader:
         return low, high
 
 
+@lru_cache(256)
 def row_pattern(text: str) -> row.RowPattern:
     """A MATCH_RECOGNIZE pattern."""
     reader = Reader(text)
     return _whole(reader, _alternate(reader))
 
 
+@lru_cache(256)
 def event_pattern(text: str) -> event.EventPattern:
     """A MATCH PATTERN pattern; an element without a variable is called as its type."""
     reader = Reader(text)

@@ -10,6 +10,7 @@ import pytest
 from pyspark.errors import StreamingQueryException
 from pyspark.sql import SparkSession
 
+from tests.sql.arrivals import put
 from tests.sql.test_streams import DELAY, END, emitted, in_order, refusals
 
 CHANGED = "k STRING, id INT, type STRING, x INT, ts TIMESTAMP, _commit_version BIGINT, _change_type STRING"
@@ -28,7 +29,6 @@ FEED: list[list[tuple[str, int, str | None, int | None, int, int, str]]] = [
     ],
     [("b", 5, "B", 5, 105, 5, "delete"), ("a", 8, "C", 8, 107, 6, "insert")],
     [("end", 9, "Z", 0, END, 7, "insert")],
-    [("end", 9, "Z", 0, END + 1, 8, "insert")],
 ]
 """In micro-batches."""
 STANDS = [
@@ -54,15 +54,8 @@ REVISED = {
 @pytest.fixture
 def feed(spark: SparkSession, tmp_path: Path) -> Iterator[Path]:
     """The views ``changing``, a stream of FEED, and ``still``, the rows that stand of it."""
-    (tmp_path / "in").mkdir()
-    for i, batch in enumerate(FEED):
-        frame = spark.createDataFrame(batch, "k STRING, id INT, type STRING, x INT, s INT, v INT, c STRING")
-        rows = frame.selectExpr(
-            *["k", "id", "type", "x"], "TIMESTAMP_SECONDS(s) AS ts", "BIGINT(v) AS _commit_version", "c AS _change_type"
-        )
-        rows.coalesce(1).write.parquet(str(tmp_path / f"part{i}"))
-        (part,) = (tmp_path / f"part{i}").glob("*.parquet")
-        part.rename(tmp_path / "in" / f"{i}.parquet")
+    for batch in FEED:
+        put(tmp_path / "in", CHANGED, batch)
     stream = spark.readStream.schema(CHANGED).option("maxFilesPerTrigger", 1).parquet(str(tmp_path / "in"))
     stream.withWatermark("ts", f"{DELAY} seconds").createOrReplaceTempView("changing")
     still = spark.createDataFrame(STANDS, "k STRING, id INT, type STRING, x INT, s INT")

@@ -18,7 +18,7 @@ from sparkcep.engines.functions.columns import computed
 from sparkcep.errors import CepError
 from sql_functions.catalog import ClassicDescribe, dataset_of_plan
 from tests.sql.test_stream_patterns import Arrive, arrive, patterns
-from tests.sql.test_streams import END, SCHEMA, in_order
+from tests.sql.test_streams import END, LAST, SCHEMA, in_order
 
 __all__ = ["arrive", "patterns"]
 
@@ -67,9 +67,8 @@ def test_changes_reach_running_streams(spark: SparkSession, tmp_path: Path, arri
     queries = [_begin(spark, tmp_path, kind) for kind in BODIES]
     arrive(_rows(181, 240, 4))
     _all_done(queries)
-    for late in (END, END + 1):
-        arrive([("end", "Z", 0, late)])
-        _all_done(queries)
+    arrive([LAST])
+    _all_done(queries)
     for query in queries:
         query.stop()
     spark.read.schema(SCHEMA).parquet(str(tmp_path / "in")).createOrReplaceTempView("still")

@@ -7,6 +7,7 @@ import logging
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -14,7 +15,8 @@ from pyspark.sql import SparkSession
 from pyspark.sql.streaming import StreamingQuery
 
 from sparkcep.errors import CepError
-from tests.sql.test_streams import DELAY, END, SCHEMA, emitted, in_order, refusals
+from tests.sql.arrivals import put
+from tests.sql.test_streams import DELAY, END, LAST, SCHEMA, emitted, in_order, refusals
 
 START = "PARTITION BY k ORDER BY ts REGISTERS (n INT DEFAULT 0) START s FINAL f"
 FIRST = f"{START} ARC s -> m WHEN type = 'A' SET n = x ARC m -> m WHEN type <> 'B' ARC m -> f WHEN type = 'B' AND x > n"
@@ -46,18 +48,7 @@ def arrive(spark: SparkSession, tmp_path: Path, patterns: None) -> Iterator[Arri
     (tmp_path / "in").mkdir()
     stream = spark.readStream.schema(SCHEMA).parquet(str(tmp_path / "in"))
     stream.withWatermark("ts", f"{DELAY} seconds").createOrReplaceTempView("moving")
-    count = 0
-
-    def arrived(rows: list[tuple[str, str, int, int]]) -> None:
-        nonlocal count
-        count += 1
-        folder = tmp_path / f"part{count}"
-        frame = spark.createDataFrame(rows, "k STRING, type STRING, x INT, s INT")
-        frame.selectExpr("k", "type", "x", "TIMESTAMP_SECONDS(s) AS ts").coalesce(1).write.parquet(str(folder))
-        (part,) = folder.glob("*.parquet")
-        part.rename(tmp_path / "in" / f"{count:03}.parquet")
-
-    yield arrived
+    yield partial(put, tmp_path / "in", SCHEMA)
     spark.catalog.dropTempView("moving")
 
 
@@ -96,9 +87,8 @@ def test_changes_reach_a_running_stream(spark: SparkSession, tmp_path: Path, arr
     query = begin()
     arrive([("a", "D", 8, 209), ("a", "D", 8, 210), ("c", "E", 1, 211), ("b", "C", 2, 212), ("d", "E", 3, 190)])
     query.processAllAvailable()
-    for late in (END, END + 1):
-        arrive([("end", "Z", 0, late)])
-        query.processAllAvailable()
+    arrive([LAST])
+    query.processAllAvailable()
     query.stop()
     found = spark.read.option("mergeSchema", "true").parquet(str(tmp_path / "out")).drop("seen")
     came = [row.asDict() for row in found.collect()]

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 from pyspark.sql import SparkSession
 
+from tests.sql.arrivals import put
 from tests.sql.test_streams import emitted, in_order, refusals
 
 NUMBERED = "k STRING, type STRING, x INT, ts TIMESTAMP, seq INT"
@@ -33,13 +34,10 @@ QUERIES = {
 @pytest.fixture
 def numbered(spark: SparkSession, tmp_path: Path) -> Iterator[Path]:
     """The views ``moving``, a stream of ARRIVALS, and ``still``, the rows that CAME without a gap."""
-    (tmp_path / "in").mkdir()
     every = "k STRING, type STRING, x INT, s INT, seq INT"
     columns = "k", "type", "x", "TIMESTAMP_SECONDS(s) AS ts", "seq"
-    for i, batch in enumerate(ARRIVALS):
-        spark.createDataFrame(batch, every).selectExpr(*columns).coalesce(1).write.parquet(str(tmp_path / f"part{i}"))
-        (part,) = (tmp_path / f"part{i}").glob("*.parquet")
-        part.rename(tmp_path / "in" / f"{i}.parquet")
+    for batch in ARRIVALS:
+        put(tmp_path / "in", NUMBERED, batch)
     stream = spark.readStream.schema(NUMBERED).option("maxFilesPerTrigger", 1).parquet(str(tmp_path / "in"))
     stream.withWatermark("ts", WATERMARK).createOrReplaceTempView("moving")
     came = {row for batch in ARRIVALS for row in batch if row[-1] <= CAME[row[0]]}

@@ -8,7 +8,8 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
-from sparkcep.streaming.busy import LONGEST, Watcher, key_text
+from sparkcep.engines.keys import LONGEST, key_text
+from sparkcep.streaming.busy import Watcher
 
 
 def progress(**counts: Any) -> Any:

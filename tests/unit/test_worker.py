@@ -16,6 +16,7 @@ from sql_functions.aggregate_function import GroupedAggregate
 
 def test_modules_are_kept_out_of_collections_once(monkeypatch: pytest.MonkeyPatch) -> None:
     gc.unfreeze()
+    monkeypatch.setattr(worker, "_settled", 0)
     worker.settle()
     kept = gc.get_freeze_count()
     assert kept > 10_000

@@ -1,0 +1,70 @@
+"""How tests start Spark, and ``python -m tests.spark_setup FILE``: an archive of the classes that it loads, which halves the time of a start.
+
+To make it a session runs a clause over a table and over a stream; when it ends, the JVM writes what it has loaded. A JVM that finds other jars than
+these ignores the archive.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+import sparkcep
+
+ARCHIVE = Path(__file__).resolve().parents[1] / ".venv" / "spark.jsa"
+QUIET = "-Xlog:disable -Xlog:all=error:stderr"
+"""What the JVM says of classes that it cannot archive would stand among what its program prints."""
+JAVA = (
+    "-XX:TieredStopAtLevel=1 -XX:ReservedCodeCacheSize=240m -XX:+UseSerialGC -Djdk.lang.Process.launchMechanism=VFORK"
+)
+"""None lives long enough to earn back the time of the optimising compiler, which takes half of all that they need. The fast compiler's own default
+is a code cache for small programs. Hadoop changes the rights of each file by a process, which VFORK starts without another one in between."""
+SETTINGS = {
+    "spark.ui.enabled": "false",
+    "spark.log.level": "OFF",
+    "spark.sql.shuffle.partitions": "2",
+    "spark.sql.session.timeZone": "UTC",
+    "spark.sql.timeType.enabled": "true",
+    "spark.default.parallelism": "2",
+    "spark.sql.codegen.wholeStage": "false",
+    "spark.sql.streaming.checkpointFileManagerClass": "org.apache.spark.sql.execution.streaming.checkpointing.FileSystemBasedCheckpointFileManager",
+    "spark.sql.streaming.checkpoint.fileChecksum.enabled": "false",
+    "spark.sql.streaming.stateStore.rocksdb.changelogCheckpointing.enabled": "true",
+    "sparkcep.stream.buckets": "2",
+}
+"""Without code generated for whole stages, which takes longer to compile than such tables to read; the examples and the servers' sessions have it.
+Streams write few files: each of Hadoop's is one more process, and by default Spark writes a second one beside it, and a micro-batch all its state."""
+CLAUSE = "SELECT k, d FROM {} MATCH_RECOGNIZE (PARTITION BY k ORDER BY ts MEASURES b.x - a.x AS d PATTERN (a b) WITHIN INTERVAL 1 HOUR DEFINE b AS x > PREV(x))"
+
+
+def options() -> str:
+    """Of every JVM that the tests start."""
+    return f"{JAVA} -XX:SharedArchiveFile={ARCHIVE} {QUIET}" if ARCHIVE.exists() else JAVA
+
+
+def archive(file: Path) -> None:
+    """Writes the archive."""
+    dump = {"spark.driver.extraJavaOptions": f"{JAVA} {QUIET} -XX:ArchiveClassesAtExit={file}"}
+    spark = sparkcep.session("classes", "local[2]", **SETTINGS, **dump)
+    with TemporaryDirectory() as folder:
+        rows = (
+            "VALUES ('a', 1, TIMESTAMP'2024-01-01 00:00:00'), ('a', 2, TIMESTAMP'2024-01-01 00:00:01') AS t(k, x, ts)"
+        )
+        spark.sql(f"SELECT * FROM {rows}").write.parquet(f"{folder}/in")
+        still = spark.read.parquet(f"{folder}/in")
+        still.createOrReplaceTempView("still")
+        spark.sql(f"{CLAUSE.format('still')} ORDER BY 1").collect()
+        spark.sql("SELECT k, COUNT(*) FROM still JOIN still AS other USING (k) GROUP BY k").toPandas()
+        moving = spark.readStream.schema(still.schema).parquet(f"{folder}/in").withWatermark("ts", "1 second")
+        moving.createOrReplaceTempView("moving")
+        writer = spark.sql(CLAUSE.format("moving").replace("d FROM", "d, match_id FROM")).writeStream.format("parquet")
+        writer = writer.option("checkpointLocation", f"{folder}/check").option("path", f"{folder}/out")
+        writer.trigger(availableNow=True).start().awaitTermination()
+    spark.stop()
+
+
+if __name__ == "__main__":
+    os.environ.pop("JAVA_TOOL_OPTIONS", None)
+    archive(Path(sys.argv[1]))
