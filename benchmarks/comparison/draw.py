@@ -48,6 +48,8 @@ def main() -> None:
     options = parser.parse_args()
     run = json.loads(options.results.read_text(encoding="utf-8"))
     points, limit = run["points"], run["about"]["limit"]
+    if {point["varies"] for point in points} < {"rows", "window", "length", "selectivity"}:
+        raise SystemExit(f"{options.results} has not all series: run python benchmarks/comparison without --only")
     pictures = {"rows": by_rows(points, limit), "patterns": by_pattern(points, limit), "memory": by_memory(points)}
     for name, figure in pictures.items():
         figure.savefig(
