@@ -175,9 +175,7 @@ def numbers(run: dict[str, Any]) -> str:
     about, points = run["about"], run["points"]
     out = [f"{about['machine']}. Runs:\n"]
     out += [f"* {', '.join(r['series'])}: began {r['began']}; ended {r.get('ended', 'early')}" for r in about["runs"]]
-    out.append(
-        "\nSeconds; in brackets, how many times sparkcep's; †: asked once only, because it took long.\n"
-    )
+    out.append("\nSeconds; in brackets, how many times sparkcep's; †: asked once only, because it took long.\n")
     shown = {"rows": "rows", "window": "window (s)", "length": "length", "selectivity": "least rise"}
     for varies, label in shown.items():
         for question, any_price in dict.fromkeys((p["question"], p["rise"] is None) for p in _of(points, varies)):
