@@ -59,6 +59,9 @@ QUERIES = {
         START s FINAL f ARC s -> m WHEN type = 'A' SET first = id ARC m -> m WHEN type <> 'C' ARC m -> f WHEN type = 'C')""",
     "following": """SELECT k, first, UNIX_MICROS(match_start) AS begun, UNIX_MICROS(match_end) AS ended, match_id FROM {}
         MATCH AUTOMATON changing""",
+    "following_events": """SELECT k, a.id AS first, b.id AS between, c.id AS last, match_id, _change_type FROM {}
+        MATCH PATTERN changing""",
+    "following_rows": "SELECT k, first, n, match_id FROM {} MATCH_RECOGNIZE changing",
     "revised": """SELECT k, a.id AS first, c.id AS last, size(b) AS bs, match_id, _change_type FROM (
         SELECT *, 'insert' AS _change_type FROM {0} UNION ALL SELECT *, 'delete' AS _change_type FROM {0} WHERE id % 7 = 3)
         MATCH PATTERN (/*+ CEP_STREAM(speculative) */ SEQ(A a, B+ b[], NOT D d, C c) PARTITION BY k ORDER BY ts WHERE a.x <= c.x
@@ -70,14 +73,31 @@ QUERIES = {
         WITHIN INTERVAL 40 SECONDS MEASURES COUNT(*) AS n)""",
     "counters": "SELECT * FROM {} MATCH PATTERN (SEQ(A a, B b, C c) PARTITION BY k ORDER BY ts MEASURES COUNT(*) AS n, SUM(c.x) AS s)",
 }
-PATTERN = """CREATE PATTERN changing AS (PARTITION BY k ORDER BY ts REGISTERS (first BIGINT) START s FINAL f
-    ARC s -> m WHEN type = 'A' SET first = id ARC m -> m WHEN type <> 'C' ARC m -> f WHEN type = 'C')"""
-ALTERED = (
-    "ALTER PATTERN changing ADD ARC m -> f WHEN type = 'D' AND x > 3 EFFECTIVE FROM TIMESTAMP_SECONDS({})",
-    "ALTER PATTERN changing ADD ARC m -> f WHEN upper(type) = 'B' AND x = 9 EFFECTIVE FROM TIMESTAMP_SECONDS({})",
-)
-"""What becomes of the pattern that ``following`` follows, after a third and four fifths of the time; a query killed at named points is told of
-the second change when it starts again."""
+_ADDED = "ALTER PATTERN changing ADD ARC m -> f WHEN {} EFFECTIVE FROM TIMESTAMP_SECONDS({{}})"
+_REPLACED = "ALTER PATTERN changing REPLACE AS ({}) EFFECTIVE FROM TIMESTAMP_SECONDS({{}})"
+_EVENTS = "SEQ(A a, {}, C c) PARTITION BY k ORDER BY ts WHERE a.x <= c.x AND {} WITHIN INTERVAL {} SECONDS"
+_ROWS = """PARTITION BY k ORDER BY ts MEASURES a.id AS first, COUNT(*) AS n PATTERN (a b+ c)
+    DEFINE a AS type = 'A', b AS {}, c AS c.x < LAST(b.x)"""
+FOLLOWED = {
+    "following": (
+        """CREATE PATTERN changing AS (PARTITION BY k ORDER BY ts REGISTERS (first BIGINT) START s FINAL f
+            ARC s -> m WHEN type = 'A' SET first = id ARC m -> m WHEN type <> 'C' ARC m -> f WHEN type = 'C')""",
+        _ADDED.format("type = 'D' AND x > 3"),
+        _ADDED.format("upper(type) = 'B' AND x = 9"),
+    ),
+    "following_events": (
+        f"CREATE PATTERN changing AS ({_EVENTS.format('B b', 'b.x > a.x', 40)})",
+        _REPLACED.format(_EVENTS.format("B b, NOT D d", "d.x > a.x", 60)),
+        _REPLACED.format(_EVENTS.format("B b", "upper(b.type) = 'B' AND b.x <> a.x", 30)),
+    ),
+    "following_rows": (
+        f"CREATE PATTERN changing AS ({_ROWS.format('b.x > a.x OR b.x > PREV(b.x)')})",
+        _REPLACED.format(_ROWS.format("b.x >= a.x")),
+        _REPLACED.format(_ROWS.format("b.x <> a.x AND upper(b.type) <> 'D'")),
+    ),
+}
+"""The pattern that a query follows, and what becomes of it after a third and four fifths of the time; a query killed at named points is told of the
+second change when it starts again."""
 UPDATED = ("totals", "counters")
 """Those whose rows are updated by later ones with their match_id: the last ones count. How many come before depends on how often the watermark
 moved alone, which a restart may change."""
@@ -258,8 +278,10 @@ def drive(folder: Path, query: str, sink: str, points: dict[str, int]) -> None:
     schema = "id LONG, k LONG, type STRING, x LONG, ts TIMESTAMP"
     stream = spark.readStream.schema(schema).option("maxFilesPerTrigger", 1).parquet(str(folder / "in"))
     stream.withWatermark("ts", f"{DELAY} seconds").createOrReplaceTempView("moving")
-    if query == "following":
-        follow(spark, folder, told=2 if not points or list(folder.glob("killed.*")) else 1)
+    if query == "following_events":
+        spark.conf.set("sparkcep.stream.mode", "speculative")
+    if query in FOLLOWED:
+        follow(spark, folder, FOLLOWED[query], told=2 if not points or list(folder.glob("killed.*")) else 1)
     frame = spark.sql(QUERIES[query].format("moving"))
     writer = frame.writeStream.option("checkpointLocation", str(folder / "checkpoint")).trigger(availableNow=True)
     if sink == "file":
@@ -285,14 +307,14 @@ def drive(folder: Path, query: str, sink: str, points: dict[str, int]) -> None:
     spark.stop()
 
 
-def follow(spark: Any, folder: Path, told: int) -> None:
+def follow(spark: Any, folder: Path, texts: Sequence[str], told: int) -> None:
     """The pattern and what has become of it so far, in a table that stays when its driver is killed."""
     from rewrites.patterns.versions import COLUMNS
 
     columns = ", ".join(f"{name} {kind}" for name, kind, _ in COLUMNS)
     spark.sql(f"CREATE TABLE sparkcep_patterns ({columns}) USING parquet LOCATION '{folder}/patterns'")
     end = spark.read.parquet(str(folder / "in")).where("k >= 0").selectExpr("UNIX_SECONDS(MAX(ts))").head()[0]
-    statements = [PATTERN, *(text.format(end * part // 15) for text, part in zip(ALTERED, (5, 12), strict=True))]
+    statements = [texts[0], *(text.format(end * part // 15) for text, part in zip(texts[1:], (5, 12), strict=True))]
     for text in statements[spark.table("sparkcep_patterns").where("change IN ('create', 'alter')").count() : told + 1]:
         spark.sql(text)
 

@@ -48,6 +48,8 @@ def main() -> None:
     options = parser.parse_args()
     run = json.loads(options.results.read_text(encoding="utf-8"))
     points, limit = run["points"], run["about"]["limit"]
+    if {point["varies"] for point in points} < {"rows", "window", "length", "selectivity"}:
+        raise SystemExit(f"{options.results} has not all series: run python benchmarks/comparison without --only")
     pictures = {"rows": by_rows(points, limit), "patterns": by_pattern(points, limit), "memory": by_memory(points)}
     for name, figure in pictures.items():
         figure.savefig(
@@ -152,12 +154,14 @@ def by_memory(points: Sequence[Point]) -> Any:
         labels = [f"{p['megabytes']:,.0f} MB" + _unless_all(p, asked) for p in most]
         axes.bar_label(bars, labels, padding=3, fontsize=8)
         axes.set(title=TITLES[name], xlabel="peak memory (MB)")
-        axes.margins(x=0.35)
+        axes.set_xlim(
+            0, 1.7 * max(point["megabytes"] for point in points if "megabytes" in point and point["varies"] == "rows")
+        )
     return figure
 
 
 def _unless_all(point: Point, asked: Sequence[Point]) -> str:
-    return "" if point["rows"] == max(p["rows"] for p in asked) else f" at {point['rows']:,} rows"
+    return "" if point["rows"] == max(p["rows"] for p in asked) else f" at {_short(point['rows'], 0)} rows"
 
 
 def filled(page: str, run: dict[str, Any]) -> str:
@@ -175,9 +179,7 @@ def numbers(run: dict[str, Any]) -> str:
     about, points = run["about"], run["points"]
     out = [f"{about['machine']}. Runs:\n"]
     out += [f"* {', '.join(r['series'])}: began {r['began']}; ended {r.get('ended', 'early')}" for r in about["runs"]]
-    out.append(
-        "\nSeconds; in brackets, how many times sparkcep's; †: asked once only, because it took long.\n"
-    )
+    out.append("\nSeconds; in brackets, how many times sparkcep's; †: asked once only, because it took long.\n")
     shown = {"rows": "rows", "window": "window (s)", "length": "length", "selectivity": "least rise"}
     for varies, label in shown.items():
         for question, any_price in dict.fromkeys((p["question"], p["rise"] is None) for p in _of(points, varies)):

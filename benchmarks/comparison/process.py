@@ -25,7 +25,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 from serve import MARK
 from stream_soak import family, kilobytes
 
-SAMPLE = 0.1
+SAMPLE = 0.5
 START_LIMIT = 180.0
 
 

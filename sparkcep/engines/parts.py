@@ -98,8 +98,11 @@ class LongPartition:
 
     def add(self, batch: pa.RecordBatch) -> Iterator[pa.Table]:
         """What the partition decides with the next rows."""
-        place = np.arange(self._rows, self._rows + batch.num_rows)
-        self._waiting.append(pa.Table.from_batches([batch]).append_column(PLACE, pa.array(place)))
+        rows = pa.Table.from_batches([batch])
+        if not isinstance(self._parts.spec, RowPatternSpec):
+            place = np.arange(self._rows, self._rows + batch.num_rows)
+            rows = rows.append_column(PLACE, pa.array(place))
+        self._waiting.append(rows)
         self._waiting_rows += batch.num_rows
         self._rows += batch.num_rows
         if self._waiting_rows >= max(self._least, 0 if self._kept is None else self._kept.num_rows):
