@@ -17,7 +17,7 @@ from sparkcep.spec import AnalyzeSpec, MatchSpec
 STEP = 64 << 20
 """Bytes of a partition's rows between two looks."""
 NEED = 5
-"""Bytes that an engine takes for each byte of rows beside these, at most (``benchmarks/row_pattern_growth.py``)."""
+"""Bytes that an engine takes for each byte of a long partition's rows, as measured (``benchmarks/row_pattern_growth.py``)."""
 _CGROUPS = (
     ("/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory.current", "/sys/fs/cgroup/memory.stat"),
     (
@@ -46,7 +46,8 @@ class OpenPartition:
 
     def come(self, batch: pa.RecordBatch, size: int) -> None:
         """Its next rows, and the bytes of it that are here with them. Raises CepLimitError if an engine has no room for these."""
-        self._first = batch.slice(0, 1) if self._first is None else self._first
+        if self._first is None and batch.num_rows:
+            self._first = batch.slice(0, 1)
         self._rows += batch.num_rows
         self._unseen += batch.nbytes
         if self._unseen < STEP:
@@ -57,21 +58,17 @@ class OpenPartition:
 
     def too_large(self, why: str) -> CepLimitError:
         """The error, which names the partition."""
-        known = [] if self._first is None else [name for name in self._keys if name in self._first.schema.names]
-        which = (
-            f"the partition {key_text(pa.Table.from_batches([self._first]).select(known))}" if known else "a partition"
-        )
+        which, first = "a partition", self._first
+        known = [] if first is None else [name for name in self._keys if name in first.schema.names]
+        if known:
+            which = f"the partition {key_text(pa.Table.from_batches([first]).select(known))}"
         return CepLimitError(f"{which} has {self._rows:,} rows so far and {why}", code="PARTITION_MEMORY", hint=_HINT)
 
 
 def free() -> int | None:
     """Bytes that this process may still take; None: nothing tells."""
-    rooms = [
-        room
-        for room in (_address_space(), *map(_container, *zip(*_CGROUPS, strict=True)), _machine())
-        if room is not None
-    ]
-    return min(rooms, default=None)
+    rooms = _address_space(), *(_container(*paths) for paths in _CGROUPS), _machine()
+    return min((room for room in rooms if room is not None), default=None)
 
 
 def _address_space() -> int | None:

@@ -5,12 +5,15 @@ In: a clause and its input. Out: how a turn reads the number; or the refusal, at
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from pyspark.sql.types import IntegralType
 
 from rewrites.bind.relation import Relation, no_stream
 from rewrites.bind.row_pattern import plain_column
-from rewrites.dialect.clause import Clause, MatchPatternClause
-from sparkcep.errors import CepAnalysisError, CepUnsupportedError
+from rewrites.dialect.clause import Clause, MatchPatternClause, OrderItem
+from rewrites.dialect.clause import SequenceNumber as Number
+from sparkcep.errors import CepAnalysisError, CepUnsupportedError, Span
 from sparkcep.spec.stream import OrderColumn, SequenceNumber
 
 
@@ -24,14 +27,13 @@ def bind_sequence(clause: Clause, order: tuple[OrderColumn, ...], relation: Rela
     if number is None:
         return None
     column = relation.require(number.column)
-    item = clause.order_by[1] if len(clause.order_by) > 1 else None
-    if item is None or plain_column(item.expr.node, relation) != column or item.descending or len(order) > 1:
-        time = relation.schema[plain_column(clause.order_by[0].expr.node, relation) or 0].name
+    wrong = _wrong(clause.order_by[1:], number, column, relation)
+    if wrong is not None:
         raise CepAnalysisError(
             "a sequence number orders the events of one time, and nothing else does",
             code="SEQUENCE_NUMBER",
-            span=number.span if item is None else item.span,
-            hint=f"write ORDER BY {time}, {number.column}",
+            span=wrong,
+            hint=f"write ORDER BY event time, {number.column}",
         )
     data_type = relation.schema[column].dataType
     if not isinstance(data_type, IntegralType):
@@ -43,6 +45,16 @@ def bind_sequence(clause: Clause, order: tuple[OrderColumn, ...], relation: Rela
         )
     _refuse(clause, relation)
     return SequenceNumber(order[0].column, (), number.first)
+
+
+def _wrong(items: Sequence[OrderItem], number: Number, column: str, relation: Relation) -> Span | None:
+    """What in ORDER BY, behind the event time, is not just the ``number``, ascending; None: nothing."""
+    if not items:
+        return number.span
+    first, *others = items
+    if plain_column(first.expr.node, relation) != column or first.descending:
+        return first.span
+    return others[0].span if others else None
 
 
 def check_sequence(clause: Clause, relation: Relation) -> None:

@@ -80,7 +80,7 @@ class LongPartition:
         self._parts, self._least = parts, least
         self._kept: pa.Table | None = None
         self._waiting: list[pa.Table] = []
-        self._waiting_rows = self._rows = 0
+        self._waiting_rows = self._waiting_bytes = self._rows = 0
         self._since = _BEGIN
         self._begin = self._numbers = np.zeros(1, np.int64)
         self._covered: np.ndarray | None = None
@@ -94,7 +94,7 @@ class LongPartition:
     @property
     def size(self) -> int:
         """Bytes of the rows that it has now."""
-        return sum(rows.nbytes for rows in self._waiting) + (0 if self._kept is None else self._kept.nbytes)
+        return self._waiting_bytes + (0 if self._kept is None else self._kept.nbytes)
 
     def add(self, batch: pa.RecordBatch) -> Iterator[pa.Table]:
         """What the partition decides with the next rows."""
@@ -104,6 +104,7 @@ class LongPartition:
             rows = rows.append_column(PLACE, pa.array(place))
         self._waiting.append(rows)
         self._waiting_rows += batch.num_rows
+        self._waiting_bytes += batch.nbytes
         self._rows += batch.num_rows
         if self._waiting_rows >= max(self._least, 0 if self._kept is None else self._kept.num_rows):
             yield from self._turn(last=False)
@@ -120,7 +121,7 @@ class LongPartition:
         if border <= known and not last:
             self._least *= 2  # all rows that wait are of one time
             return
-        self._waiting, self._waiting_rows = [], 0
+        self._waiting, self._waiting_rows, self._waiting_bytes = [], 0, 0
         final, tail = rows.slice(0, border), rows.slice(border)
         old = np.arange(border) < known
         turn = Turn(
@@ -135,7 +136,7 @@ class LongPartition:
         self._carried, self._since = answer.carried, until
         self._kept = final.filter(pa.array(keep))
         if tail.num_rows:
-            self._waiting, self._waiting_rows = [tail], tail.num_rows
+            self._waiting, self._waiting_rows, self._waiting_bytes = [tail], tail.num_rows, tail.nbytes
 
     def _border(self, rows: pa.Table) -> tuple[int, int]:
         """How many rows no other one to come is concurrent with, and the time before which none will come."""

@@ -90,12 +90,12 @@ def step(
         return Step((), late, replace(bucket, until=until), None)
     old, waiting = (None, None) if bucket.rows is None else parted(bucket)
     came = compacted(spec, [*([] if waiting is None else [waiting]), *tables])
-    known, is_final = bucket.known, None
+    known, arrived = bucket.known, None
     if spec.sequence is not None and came is not None:
         arrived = sequences.arrived(spec, known, came, until)
-        came, is_final, known = arrived.rows, arrived.final, arrived.known
-        late = _joined([*([] if late is None else [late]), arrived.again.drop_columns(list(MARKS))])
-    final, pending = _divided(spec, old, came, until, is_final)
+        came, known, again = arrived.rows, arrived.known, arrived.again.drop_columns(list(MARKS))
+        late = _joined([again] if late is None else [late, again])
+    final, pending = _divided(spec, old, came, until, None if arrived is None else arrived.final)
     decided = _Decided((), final, bucket.numbers, None, None)
     if final.num_rows:
         decided = _decided(spec, decide, bucket, final, until, known)
