@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -9,6 +10,8 @@ from typing import Any
 import pyarrow as pa
 from pyarrow import parquet
 
+EPOCH = 1_700_000_000
+"""When the first file was changed: a stream reads files in this order, and those of one millisecond in any."""
 TYPES = {"STRING": pa.string(), "INT": pa.int32(), "BIGINT": pa.int64(), "TIMESTAMP": pa.timestamp("us", "UTC")}
 
 
@@ -24,6 +27,8 @@ def put(folder: Path, schema: str, rows: Sequence[tuple[Any, ...]]) -> None:
         }
         for row in rows
     ]
-    name = f"{len(list(folder.glob('*.parquet'))):03}.parquet"
-    parquet.write_table(pa.Table.from_pylist(records, pa.schema(fields)), folder / f"_{name}.part")
-    (folder / f"_{name}.part").rename(folder / name)
+    number = len(list(folder.glob("*.parquet")))
+    part = folder / f"_{number:03}.parquet.part"
+    parquet.write_table(pa.Table.from_pylist(records, pa.schema(fields)), part)
+    os.utime(part, times=(EPOCH + number, EPOCH + number))
+    part.rename(folder / f"{number:03}.parquet")
