@@ -22,7 +22,7 @@ from sparkcep.errors import CepError
 from sparkcep.notebook.progress import under_cell
 from sparkcep.notebook.timeline import draw
 from sparkcep.progress import following
-from sparkcep.session import explain, install, session
+from sparkcep.session import explain, explain_analyze, install, session
 
 ROWS = 50
 """Rows shown unless ``--rows`` says otherwise."""
@@ -46,19 +46,6 @@ class Result:
         return (
             f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table><small>{html.escape(str(self))}</small>"
         )
-
-
-@dataclass(frozen=True, slots=True, repr=False)
-class Report:
-    """Lines of text in a fixed-width font."""
-
-    lines: Sequence[str]
-
-    def __repr__(self) -> str:
-        return "\n".join(self.lines)
-
-    def _repr_html_(self) -> str:
-        return f"<pre>{html.escape(str(self))}</pre>"
 
 
 @magics_class
@@ -94,8 +81,8 @@ class SqlMagics(Magics):
             return
         if options.analyze:
             with following(spark, under_cell()):
-                lines = [row[0] for row in spark.sql(f"EXPLAIN ANALYZE PATTERN {last}").collect()]
-            yield Report(lines[next(i for i, line in enumerate(lines) if line.startswith("== counts")) :])
+                counted = explain_analyze(last, spark)
+            yield counted
             return
         result = run(spark, last, options.rows)
         if options.name:

@@ -1,0 +1,182 @@
+"""Counts of EXPLAIN ANALYZE PATTERN → the automaton to draw, and what is written on its states and arrows.
+
+MATCH_RECOGNIZE and MATCH AUTOMATON keep the automaton of EXPLAIN PATTERN. Of MATCH PATTERN the states are drawn that were counted: the variables
+bound so far, in the order in which they were bound. What was counted for several arrows together stands on none of them.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from sparkcep.engines.automaton.refusals import named
+from sparkcep.explanation.automaton import END, START, Edge, edges
+from sparkcep.explanation.clause_text import variable_of
+from sparkcep.explanation.drawing import WIDTH, Fate, Line
+from sparkcep.spec import AutomatonSpec, MatchSpec, RowPatternSpec
+
+LOOP = "[i]"
+"""The end of the item that counts the further events of a closure."""
+
+
+@dataclass(frozen=True, slots=True)
+class Count:
+    """What happened to one item of a clause.
+
+    ``section`` says what ``item`` is, and what was counted:
+
+    * ``input``: the rows that came to the engine (``tried``), in how many partitions (``taken``).
+    * ``condition``: a part of a condition on one row, ``variable: part``; rows asked, and rows that passed.
+    * ``state``: of MATCH_RECOGNIZE a state, the rows at which a partial match came to it, and at which it took the row; of MATCH PATTERN the
+      variables bound so far, the pairs of a partial match and a candidate event, and how many of them became partial matches.
+    * ``prefix``: the variables bound so far; partial matches.
+    * ``predicate``, ``search``: a condition between events; partial matches asked, and those that passed.
+    * ``condition between``: the same under the strategies that select events: matches of the prefix without it, and with it.
+    * ``arc``: an arc of MATCH AUTOMATON; runs and events asked, and those that passed.
+    * ``complete``: the rows at which a match was complete. ``residual``: a condition on matches; matches asked, and those that passed.
+    * ``matches``: the matches; of MATCH PATTERNS those of the pattern ``item``. ``ties``: the rows that tie in ORDER BY.
+
+    A number that the section does not have is None.
+    """
+
+    section: str
+    item: str
+    tried: int | None = None
+    taken: int | None = None
+
+
+Counted = tuple[list[Edge], dict[str | int, tuple[Line, ...]]]
+"""The transitions of an automaton, and what is written on its states, by name, and on its arrows, by number."""
+
+
+def counted(spec: MatchSpec, counts: Sequence[Count], reason: Count | None) -> Counted:
+    """The automaton of ``spec`` with ``counts``; ``reason``: the one that says why nothing matched."""
+    notes = _Notes(counts, reason)
+    if isinstance(spec, AutomatonSpec):
+        return _arcs(spec, notes)
+    return _states(spec, notes) if isinstance(spec, RowPatternSpec) else _chains(notes)
+
+
+@dataclass(frozen=True, slots=True)
+class _Notes:
+    """Counts as lines."""
+
+    counts: Sequence[Count]
+    reason: Count | None
+
+    def of(self, *sections: str) -> list[Count]:
+        return [count for count in self.counts if count.section in sections]
+
+    def line(self, count: Count, label: str = "") -> Line:
+        """``b.amount > 40  3 → 1``."""
+        taken = f" → {count.taken:,}" if count.taken is not None else ""
+        return Line(f"{_short(label)}  {count.tried or 0:,}{taken}".strip(), self._fate(count))
+
+    def conditions(self, variable: str) -> list[Line]:
+        """What Spark asked of single rows for ``variable``."""
+        head = f"{variable}: "
+        return [
+            self.line(one, one.item[len(head) :].replace("`", ""))
+            for one in self.of("condition")
+            if one.item.startswith(head)
+        ]
+
+    def end(self, pattern: str = "") -> tuple[Line, ...]:
+        """What is written on the last state."""
+        found = sum(count.tried or 0 for count in self.of("matches") if count.item == pattern)
+        asked = [self.line(count, count.item) for count in self.of("residual")]
+        rows = [Line(f"complete at {count.tried or 0:,} rows") for count in self.of("complete")]
+        return (*rows, *asked, Line(f"{found:,} matches", "" if found else "unreached"))
+
+    def _fate(self, count: Count) -> Fate:
+        if count == self.reason or (count.tried and count.taken == 0):
+            return "stopped"
+        return "" if count.tried else "unreached"
+
+
+def _short(label: str) -> str:
+    return label if len(label) <= WIDTH else f"{label[: WIDTH - 2]} …"
+
+
+def _states(spec: RowPatternSpec, notes: _Notes) -> Counted:
+    found = edges(spec)
+    lines: dict[str | int, tuple[Line, ...]] = {}
+    for state in dict.fromkeys(edge.target for edge in found):
+        own = [notes.line(count) for count in notes.of("state") if count.item == state]
+        asked = [notes.line(count, "on the match so far") for count in notes.of("search") if count.item == state]
+        lines[state] = (*notes.conditions(variable_of(state)), *own, *asked)
+    ends = [state for state in lines if str(state).startswith(END)]
+    if len(ends) == 1:
+        lines[ends[0]] = notes.end()
+    return found, lines
+
+
+def _arcs(spec: AutomatonSpec, notes: _Notes) -> Counted:
+    names = [named(arc) for arc in spec.arcs]
+    counts = {count.item: count for count in notes.of("arc")}
+    lines: dict[str | int, tuple[Line, ...]] = {END: notes.end()}
+    for number, name in enumerate(names, 1):  # the first arrow leads to the start state
+        if names.count(name) == 1 and name in counts:
+            lines[number] = (notes.line(counts[name]),)
+    return edges(spec), lines
+
+
+def _chains(notes: _Notes) -> Counted:
+    """The states that were counted, each behind the longest one that it continues."""
+    states = [count for count in notes.of("state", "prefix") if _is_drawn(count, notes.reason)]
+    names = [count.item for count in states]
+    found = [Edge(_before(name, names), name) for name in names]
+    lines: dict[str | int, tuple[Line, ...]] = {}
+    for number, count in enumerate(states):
+        conditions, own = notes.conditions(variable_of(count.item)), notes.line(count)
+        lines[count.item] = (*conditions, *((Line("", own.fate),) if own.fate else ()))
+        lines[number] = (own, *_on_the_way(count, notes))
+    for loop, state in _loops(notes, names):
+        lines[len(found)] = (notes.line(loop),)
+        found.append(Edge(state, state))
+    patterns = [count.item for count in notes.of("matches")]
+    passed = {edge.source for edge in found if edge.source != edge.target}
+    for name in [name for name in names if name not in passed] or [START]:
+        pattern = _pattern(name) if _pattern(name) in patterns else ""
+        end = f"{END} of {pattern}" if pattern else END
+        lines[end] = notes.end(pattern)
+        lines[len(found)] = (Line("", lines[end][-1].fate),) if lines[end][-1].fate else ()
+        found.append(Edge(name, end))
+    return found, lines
+
+
+def _is_drawn(count: Count, reason: Count | None) -> bool:
+    """A state that nothing came to is drawn if the pattern's order leads there, or if it is the reason for nothing."""
+    return not count.item.endswith(LOOP) and (bool(count.tried) or count.section == "prefix" or count == reason)
+
+
+def _pattern(name: str) -> str:
+    """The pattern, or the branch, to which a state belongs."""
+    return name.rpartition(": ")[0]
+
+
+def _before(name: str, names: Sequence[str]) -> str:
+    earlier = [other for other in names if name.startswith(f"{other}, ")]
+    return max(earlier, key=len, default=START)
+
+
+def _on_the_way(state: Count, notes: _Notes) -> Iterator[Line]:
+    """The conditions counted on the way to a state: those behind it in the report, if the states there have one order."""
+    counts, pattern = notes.of("state", "prefix", "predicate", "condition between"), _pattern(state.item)
+    states = [one.item for one in counts if one.section in ("state", "prefix") and _pattern(one.item) == pattern]
+    chain = [name for name in states if not name.endswith(LOOP)]
+    if len(Counter(_before(name, chain) for name in chain)) < len(chain):
+        return
+    for count in counts[counts.index(state) + 1 :]:
+        if count.section in ("state", "prefix"):
+            return
+        yield notes.line(count, count.item.removeprefix(f"{pattern}: ") if pattern else count.item)
+
+
+def _loops(notes: _Notes, names: Sequence[str]) -> Iterator[tuple[Count, str]]:
+    """The counts of further events of closures, with the state of each, where there is one for it."""
+    for loop in (count for count in notes.of("state") if count.item.endswith(LOOP)):
+        own = [n for n in names if (_pattern(n), variable_of(n)) == (_pattern(loop.item), variable_of(loop.item))]
+        if len(own) == 1:
+            yield loop, own[0]
