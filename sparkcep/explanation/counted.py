@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from sparkcep.engines.automaton.refusals import named
 from sparkcep.explanation.automaton import END, START, Edge, edges
 from sparkcep.explanation.clause_text import variable_of
-from sparkcep.explanation.drawing import WIDTH, Fate, Line
+from sparkcep.explanation.drawing import WIDTH, Fate, Line, wrapped
 from sparkcep.spec import AutomatonSpec, MatchSpec, RowPatternSpec
 
 LOOP = "[i]"
@@ -68,26 +68,30 @@ class _Notes:
     def of(self, *sections: str) -> list[Count]:
         return [count for count in self.counts if count.section in sections]
 
-    def line(self, count: Count, label: str = "") -> Line:
-        """``b.amount > 40  3 → 1``."""
+    def line(self, count: Count) -> Line:
+        """``3 → 1``."""
         taken = f" → {count.taken:,}" if count.taken is not None else ""
-        return Line(f"{_short(label)}  {count.tried or 0:,}{taken}".strip(), self._fate(count))
+        return Line(f"{count.tried or 0:,}{taken}", self._fate(count), bold=True)
+
+    def lines(self, count: Count, label: str) -> list[Line]:
+        """``b.amount > 40: 3 → 1``, in two lines if it is long."""
+        own, label = self.line(count), label.replace("`", "")
+        if len(label) + len(own.text) < WIDTH:
+            return [Line(f"{label}: {own.text}", own.fate)]
+        return [Line(one.text, own.fate) for one in (*wrapped(f"{label}:"), own)]
 
     def conditions(self, variable: str) -> list[Line]:
         """What Spark asked of single rows for ``variable``."""
         head = f"{variable}: "
-        return [
-            self.line(one, one.item[len(head) :].replace("`", ""))
-            for one in self.of("condition")
-            if one.item.startswith(head)
-        ]
+        found = (one for one in self.of("condition") if one.item.startswith(head))
+        return [line for one in found for line in self.lines(one, one.item[len(head) :])]
 
     def end(self, pattern: str = "") -> tuple[Line, ...]:
         """What is written on the last state."""
         found = sum(count.tried or 0 for count in self.of("matches") if count.item == pattern)
-        asked = [self.line(count, count.item) for count in self.of("residual")]
+        asked = [line for count in self.of("residual") for line in self.lines(count, count.item)]
         rows = [Line(f"complete at {count.tried or 0:,} rows") for count in self.of("complete")]
-        return (*rows, *asked, Line(f"{found:,} matches", "" if found else "unreached"))
+        return (*asked, *rows, Line(f"{found:,} matches", "" if found else "unreached", bold=True))
 
     def _fate(self, count: Count) -> Fate:
         if count == self.reason or (count.tried and count.taken == 0):
@@ -95,17 +99,17 @@ class _Notes:
         return "" if count.tried else "unreached"
 
 
-def _short(label: str) -> str:
-    return label if len(label) <= WIDTH else f"{label[: WIDTH - 2]} …"
-
-
 def _states(spec: RowPatternSpec, notes: _Notes) -> Counted:
     found = edges(spec)
     lines: dict[str | int, tuple[Line, ...]] = {}
+    asked: set[str] = set()
     for state in dict.fromkeys(edge.target for edge in found):
+        variable = variable_of(state)
         own = [notes.line(count) for count in notes.of("state") if count.item == state]
-        asked = [notes.line(count, "on the match so far") for count in notes.of("search") if count.item == state]
-        lines[state] = (*notes.conditions(variable_of(state)), *own, *asked)
+        searched = (count for count in notes.of("search") if count.item == state)
+        own += [line for count in searched for line in notes.lines(count, "on the match so far")]
+        lines[state] = (*own, *(() if variable in asked else notes.conditions(variable)))
+        asked.add(variable)
     ends = [state for state in lines if str(state).startswith(END)]
     if len(ends) == 1:
         lines[ends[0]] = notes.end()
@@ -171,7 +175,8 @@ def _on_the_way(state: Count, notes: _Notes) -> Iterator[Line]:
     for count in counts[counts.index(state) + 1 :]:
         if count.section in ("state", "prefix"):
             return
-        yield notes.line(count, count.item.removeprefix(f"{pattern}: ") if pattern else count.item)
+        item = count.item.removeprefix(f"{pattern}: ") if pattern else count.item
+        yield from notes.lines(count, item.removeprefix(f"{variable_of(state.item)}: "))
 
 
 def _loops(notes: _Notes, names: Sequence[str]) -> Iterator[tuple[Count, str]]:

@@ -16,6 +16,9 @@ WIDTH = 30
 """The most characters of a condition on one line of a state."""
 
 MOST_LINES = 3
+SMALLEST = 0.7
+"""Where there is little room, a drawing is made smaller by no more than this factor; then it scrolls."""
+
 GREY, RED = "#4a5568", "#c53030"
 
 Fate = Literal["", "stopped", "unreached"]
@@ -30,6 +33,7 @@ class Line:
 
     text: str
     fate: Fate = ""
+    bold: bool = False
 
 
 Lines = Mapping[str | int, Sequence[Line]]
@@ -58,7 +62,13 @@ def svg(edges: Sequence[Edge], lines: Lines) -> str:
         warnings.simplefilter("ignore")  # Graphviz reports font fallbacks
         drawn = graph.draw(format="svg", prog="dot").decode()
     drawn = re.sub(r"<!--.*?-->", "", drawn[drawn.index("<svg") :], flags=re.DOTALL)
-    return re.sub(r'class="(node|edge) (\w+)"', r'class="\1 \2" tabindex="0"', drawn)
+    drawn = re.sub(r'class="(node|edge) (\w+)"', r'class="\1 \2" tabindex="0"', drawn)
+    return re.sub(r'<svg width="(\d+)pt" height="\d+pt"', _sized, drawn)
+
+
+def _sized(size: re.Match[str]) -> str:
+    """The drawing as wide as there is room, and readable."""
+    return f'<svg width="{size[1]}pt" style="max-width:100%;min-width:{int(int(size[1]) * SMALLEST)}pt;height:auto"'
 
 
 def classes(edges: Sequence[Edge]) -> dict[str, str]:
@@ -100,9 +110,12 @@ def _node(name: str, lines: Sequence[Line]) -> dict[str, str]:
 def _arrow(edge: Edge, lines: Sequence[Line]) -> dict[str, str]:
     style = {"style": "dashed"} if edge.label.startswith("no ") else {}
     texts = [_small(line) for line in (*wrapped(edge.label), *lines) if line.text]
-    label = {"label": f"<{'<BR/>'.join(f' {text} ' for text in texts)}>"} if texts else {}
+    label = {"label": f"<{_CELL}{'<BR/>'.join(texts)}</TD></TR></TABLE>>"} if texts else {}
     return style | label | _ARROWS[_fate(lines)]
 
+
+_CELL = '<TABLE BORDER="0" CELLSPACING="0" CELLPADDING="4"><TR><TD>'
+"""Keeps an arrow's label off the arrow."""
 
 _NODES: Mapping[Fate, dict[str, str]] = {
     "": {},
@@ -122,4 +135,5 @@ def _fate(lines: Iterable[Line]) -> Fate:
 
 
 def _small(line: Line) -> str:
-    return f'<FONT POINT-SIZE="9" COLOR="{RED if line.fate == "stopped" else GREY}">{html.escape(line.text)}</FONT>'
+    text = f"<B>{html.escape(line.text)}</B>" if line.bold else html.escape(line.text)
+    return f'<FONT POINT-SIZE="9" COLOR="{RED if line.fate == "stopped" else GREY}">{text}</FONT>'
