@@ -7,7 +7,7 @@
 from sparkcep.explanation.analysis import Analysis, ClauseCounts, analysis
 from sparkcep.explanation.analyze import analyze_query, counts_query
 from sparkcep.explanation.counted import Count
-from sparkcep.explanation.explanation import Explanation, explanation
+from sparkcep.explanation.explanation import Explanation, explanation, satisfied
 from sparkcep.explanation.frequencies import explain_query
 from sparkcep.explanation.report import explain_lines
 
@@ -22,4 +22,5 @@ __all__ = [
     "explain_lines",
     "explain_query",
     "explanation",
+    "satisfied",
 ]

@@ -13,6 +13,8 @@ from sparkcep.explanation.automaton import Edge, edges
 from sparkcep.explanation.clause_text import clause_html, style, variable_of
 from sparkcep.explanation.drawing import DrawingUnavailableError, Lines, svg, wrapped
 from sparkcep.explanation.report import clause_title, explain_lines
+from sparkcep.spec import EventPatternSpec
+from sparkcep.spec.expression import variables
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,6 +62,15 @@ def conditions(part: RewrittenClause) -> dict[str, str]:
         return {}
     steps = part.bound.test_steps
     return {name: " AND ".join(text.replace("`", "") for text, _ in found) for name, found in steps.items()}
+
+
+def satisfied(part: RewrittenClause) -> dict[str, str]:
+    """By variable, what its rows or events satisfy: the conditions on them alone, and those between events that name it."""
+    found = {name: [text] if text else [] for name, text in conditions(part).items()}
+    for predicate in part.spec.predicates if isinstance(part.spec, EventPatternSpec) else ():
+        for name in variables(predicate.condition):
+            found[name].append(predicate.text)
+    return {name: " AND ".join(texts) for name, texts in found.items()}
 
 
 def automaton(text: str, part: RewrittenClause, found: Sequence[Edge], lines: Lines) -> Automaton:

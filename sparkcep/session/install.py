@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
 from pyspark.sql import SparkSession
@@ -9,7 +10,7 @@ from pyspark.sql import SparkSession
 from rewrites import Rewritten
 from rewrites.emit.timeline import lane_names
 from sparkcep.errors import CepAnalysisError, CepUnsupportedError
-from sparkcep.explanation import Analysis, Explanation, analysis, counts_query, explanation
+from sparkcep.explanation import Analysis, Explanation, analysis, counts_query, explanation, satisfied
 from sparkcep.session import classic, connect
 
 
@@ -54,12 +55,25 @@ def explain_analyze(text: str, spark: SparkSession | None = None) -> Analysis:
     return analysis(rewritten, spark.sql(counts_query(rewritten)).collect())
 
 
-def timeline(text: str, spark: SparkSession) -> tuple[str, str]:
-    """(SQL that lists the events of the matches of the last clause of ``text`` one by one, the title of its lanes)."""
+@dataclass(frozen=True, slots=True)
+class TimelineQuery:
+    """``sql`` lists the events of matches one by one (``rewrites.emit.timeline``).
+
+    ``lanes``: the title of its lanes; ``conditions``: by variable, what its events satisfy.
+    """
+
+    sql: str
+    lanes: str
+    conditions: dict[str, str]
+
+
+def timeline(text: str, spark: SparkSession) -> TimelineQuery:
+    """The events of the matches of the last clause of ``text``."""
     rewritten = analysed(text, spark, timeline=True)
     if not rewritten.clauses:
         raise CepUnsupportedError("a timeline of a statement without a pattern clause", code="TIMELINE", sql=text)
-    return rewritten.clauses[-1].timeline, lane_names(rewritten.clauses[-1].bound.keys)
+    last = rewritten.clauses[-1]
+    return TimelineQuery(last.timeline, lane_names(last.bound.keys), satisfied(last))
 
 
 def analysed(text: str, spark: SparkSession, **changes: Any) -> Rewritten:
