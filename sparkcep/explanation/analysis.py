@@ -52,7 +52,7 @@ class Analysis:
         plan, _, counts = self.text.partition("\n== counts of")
         drawn = "".join(figure(clause.automaton, _result(clause)) for clause in self.clauses)
         return (
-            f"{drawn}<pre>== counts of{html.escape(counts)}</pre>"
+            f'{drawn}<pre style="margin:.5em 0">== counts of{html.escape(counts)}</pre>'
             f"<details><summary>EXPLAIN PATTERN</summary><pre>{html.escape(plan)}</pre></details>"
         )
 

@@ -13,7 +13,7 @@ _BOLD_RED, _UNDERLINE, _RED, _PLAIN = "\x1b[1;31m", "\x1b[4m", "\x1b[31m", "\x1b
 _CARETS = re.compile(r"^(?P<before>[ \t]*)(?P<carets>\^+)$")
 
 
-def lines(error: Exception) -> list[str]:
+def lines(error: BaseException) -> list[str]:
     """The error's text, with the codes that a terminal and a notebook show in colour."""
     text = error.render(WIDTH) if isinstance(error, CepError) else str(error)
     first, *others = text.splitlines() or [type(error).__name__]
@@ -30,7 +30,7 @@ def _underlined(line: str, start: int, end: int) -> str:
     return f"{line[:start]}{_UNDERLINE}{line[start:end]}{_PLAIN}{line[end:]}"
 
 
-def without_traceback(error: Exception) -> Exception:
+def without_traceback(error: BaseException) -> BaseException:
     """The same error; IPython shows ``lines`` of it."""
     error._render_traceback_ = lambda: lines(error)  # type: ignore[attr-defined]
     return error.with_traceback(None)

@@ -22,6 +22,7 @@ from sparkcep.notebook.table import Result
 from sparkcep.notebook.timeline import draw
 from sparkcep.progress import following
 from sparkcep.session import explain, explain_analyze, install, session
+from sql_functions.catalog import quiet
 
 ROWS = 50
 """Rows shown unless ``--rows`` says otherwise."""
@@ -42,9 +43,10 @@ class SqlMagics(Magics):
         """Run the SQL of the cell; statements are separated by semicolons, and the rows of the last one are shown."""
         options = parse_argstring(self.sql, line)
         try:
-            for shown in self._results(_statements(cell), options):
-                display(shown)
-        except (CepError, PySparkException) as error:
+            with quiet:
+                for shown in self._results(_statements(cell), options):
+                    display(shown)
+        except (CepError, PySparkException, KeyboardInterrupt) as error:
             raise without_traceback(error) from None
 
     def _results(self, statements: list[str], options: Any) -> Any:
@@ -60,8 +62,8 @@ class SqlMagics(Magics):
             return
         if options.analyze:
             with following(spark, under_cell()):
-                counted = explain_analyze(last, spark)
-            yield counted
+                counts = explain_analyze(last, spark)
+            yield counts
             return
         result = run(spark, last, options.rows)
         if options.name:

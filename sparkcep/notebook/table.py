@@ -17,13 +17,13 @@ from pyspark.sql import DataFrame
 _STYLE = """<style>
 .cep-rows { max-height: 26em; overflow: auto; width: fit-content; max-width: 100% }
 .cep-rows table { border-collapse: separate; border-spacing: 0; margin: 0 }
-.cep-rows th { position: sticky; top: 0; z-index: 1; cursor: pointer; text-align: left; white-space: nowrap;
+.cep-rows table th { position: sticky; top: 0; z-index: 1; cursor: pointer; white-space: nowrap;
   background: var(--jp-layout-color0, #fff); border-bottom: 1px solid #a0aec0 }
-.cep-rows th::after { content: "\\2003" }
-.cep-rows th[aria-sort=ascending]::after { content: " ▲" }
-.cep-rows th[aria-sort=descending]::after { content: " ▼" }
-.cep-rows td { text-align: left }
-.cep-rows td.n { text-align: right; font-variant-numeric: tabular-nums }
+.cep-rows table th::after { content: "\\2003" }
+.cep-rows table th[aria-sort=ascending]::after { content: " ▲" }
+.cep-rows table th[aria-sort=descending]::after { content: " ▼" }
+.cep-rows table th, .cep-rows table td:not(.n) { text-align: left !important }
+.cep-rows table td.n { text-align: right; font-variant-numeric: tabular-nums }
 </style>"""
 
 _SORT = """const head = event.target.closest('th'); if (!head) return;

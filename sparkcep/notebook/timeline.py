@@ -34,7 +34,7 @@ UPWARDS = 0.4
 """Below this part of the height, what is told opens upwards."""
 
 _STYLE = """<style>
-.cep-time { position: relative; background: #fff; padding-bottom: 2em }
+.cep-time { position: relative; background: #fff; border-bottom: 2em solid #fff }
 .cep-time svg { display: block; height: auto }
 .cep-time i { position: absolute; width: 14px; height: 14px; margin: -7px; border-radius: 50%; font-style: normal }
 .cep-time i:hover { z-index: 9; box-shadow: 0 0 0 2px #1a202c }
@@ -46,8 +46,9 @@ _STYLE = """<style>
 
 @dataclass(frozen=True, slots=True)
 class Event:
-    """An event of a match: its time, its variable, and columns of its row as (name, value)."""
+    """An event of a match: its lane and time, its variable, and columns of its row as (name, value)."""
 
+    lane: str
     at: Any
     variable: str
     told: Sequence[tuple[str, str]]
@@ -120,14 +121,20 @@ def draw(text: str, spark: SparkSession, lanes: int = MOST_LANES) -> Timeline:
 def _text(event: Event, condition: str) -> str:
     """What is told of an event, as HTML."""
     columns = " · ".join(f"{html.escape(name)} <b>{html.escape(str(value))}</b>" for name, value in event.told)
-    parts = (f"<b>{html.escape(event.variable)}</b>", html.escape(" ".join(condition.split())), columns)
+    head = " · ".join(
+        (
+            f"<b>{html.escape(event.variable)}</b>",
+            *(html.escape(str(part)) for part in (event.at, event.lane) if part != ""),
+        )
+    )
+    parts = (head, html.escape(" ".join(condition.split())), columns)
     return "<br>".join(part for part in parts if part)
 
 
 def _matches(rows: Sequence[Any]) -> list[Match]:
     found: dict[tuple[str, Any], list[Event]] = {}
     for lane, match, at, variable, told in rows:
-        event = Event(at, variable, [(name, "NULL" if value is None else value) for name, value in told])
+        event = Event(lane, at, variable, [(name, "NULL" if value is None else value) for name, value in told])
         found.setdefault((lane, match), []).append(event)
     ordered = sorted(found.items(), key=lambda item: (item[0][0], item[1][0].at))
     return [(lane, events) for (lane, _), events in ordered]
