@@ -10,7 +10,6 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from sparkcep.engines.automaton.refusals import named
 from sparkcep.explanation.automaton import END, START, Edge, edges
 from sparkcep.explanation.clause_text import variable_of
 from sparkcep.explanation.drawing import WIDTH, Fate, Line, wrapped
@@ -117,7 +116,7 @@ def _states(spec: RowPatternSpec, notes: _Notes) -> Counted:
 
 
 def _arcs(spec: AutomatonSpec, notes: _Notes) -> Counted:
-    names = [named(arc) for arc in spec.arcs]
+    names = [arc.title for arc in spec.arcs]
     counts = {count.item: count for count in notes.of("arc")}
     lines: dict[str | int, tuple[Line, ...]] = {END: notes.end()}
     for number, name in enumerate(names, 1):  # the first arrow leads to the start state
