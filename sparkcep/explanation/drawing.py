@@ -68,7 +68,7 @@ def svg(edges: Sequence[Edge], lines: Lines) -> str:
 
 def _sized(size: re.Match[str]) -> str:
     """The drawing as wide as there is room, and readable."""
-    return f'<svg width="{size[1]}pt" style="max-width:100%;min-width:{int(int(size[1]) * SMALLEST)}pt;height:auto"'
+    return f'<svg width="{size[1]}pt" style="background:#fff;max-width:100%;min-width:{int(int(size[1]) * SMALLEST)}pt;height:auto"'
 
 
 def classes(edges: Sequence[Edge]) -> dict[str, str]:
