@@ -6,6 +6,8 @@ The query has the columns ``lane`` (the PARTITION BY values as text), ``match`` 
 
 from __future__ import annotations
 
+from collections import Counter
+
 from pyspark.sql.types import LongType, StringType
 from sqlglot import exp
 
@@ -33,7 +35,8 @@ MOST_TOLD = 12
 
 def told_columns(bound: Bound, site: Site, text: str) -> tuple[str, ...]:
     """The columns told of each event of a clause of ``text``."""
-    names = tuple(bound.relation.schema.names)
+    known = Counter(name.lower() for name in bound.relation.schema.names)
+    names = tuple(name for name in bound.relation.schema.names if known[name.lower()] == 1)
     if len(names) <= MOST_TOLD:
         return names
     words = {token.text.lower() for token in tokenize(text).inside(site.body) if token.is_name}

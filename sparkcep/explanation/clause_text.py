@@ -14,7 +14,7 @@ from rewrites import RewrittenClause
 from rewrites.dialect.clause import MatchAutomatonClause, MatchPatternClause, MatchRecognizeClause
 from rewrites.dialect.tokens import tokenize
 from sparkcep.errors import Span
-from sparkcep.explanation.automaton import Edge
+from sparkcep.explanation.automaton import MAX_EDGES, Edge
 from sparkcep.explanation.drawing import classes
 
 Part = tuple[Span, tuple[str, ...]]
@@ -41,7 +41,9 @@ def clause_html(text: str, part: RewrittenClause, edges: Sequence[Edge]) -> str:
 
 
 def style(edges: Sequence[Edge]) -> str:
-    """The rules by which pointing at a part of the drawing, or at its text, highlights both."""
+    """The rules by which pointing at a part of the drawing, or at its text, highlights both; none if there is no drawing."""
+    if len(edges) > MAX_EDGES:
+        return ""
     marks = [*classes(edges).values(), *(f"e{i}" for i in range(len(edges)))]
     pointed = ", ".join(f".cep:has(.{mark}:is(:hover, :focus)) span.{mark}" for mark in marks)
     drawn = ", ".join(f".cep:has(.{mark}:is(:hover, :focus)) g.{mark} path" for mark in marks)
@@ -57,8 +59,8 @@ def _classed(text: str, part: RewrittenClause, edges: Sequence[Edge]) -> Iterato
     if isinstance(
         part.clause, MatchAutomatonClause
     ):  # the first arrow leads to the start state, the others are the arcs
-        for number, arc in enumerate(part.clause.arcs, 1):
-            yield arc.span, (f"e{number}", of_state[edges[number].source])
+        for number, (arc, edge) in enumerate(zip(part.clause.arcs, edges[1:], strict=False), 1):
+            yield arc.span, (f"e{number}", of_state[edge.source])
         return
     for span, variables in _places(text, part.clause):
         found = {css: None for state, css in of_state.items() if variable_of(state).lower() in variables}

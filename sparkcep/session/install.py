@@ -45,8 +45,8 @@ def explain_analyze(text: str, spark: SparkSession | None = None) -> Analysis:
     ``str`` gives the text; ``clauses`` the counts of each clause (``ClauseCounts``); a notebook shows the automata with the counts on their states
     and arrows, and in red what nothing got past. ``spark``: the active session by default.
 
-    >>> [count] = [count for count in sparkcep.explain_analyze(sql).clauses[0].counts if count.section == "input"]
-    >>> print(count.tried, "rows in", count.taken, "partitions")
+    >>> for count in sparkcep.explain_analyze("SELECT * FROM t MATCH PATTERN (…)").clauses[0].counts:
+    ...     print(count.section, count.item, count.tried, count.taken)
 
     Raises CepUnsupportedError for a statement without a pattern clause, and for patterns in windows.
     """
