@@ -138,20 +138,27 @@ def _chains(notes: _Notes) -> Counted:
     for loop, state in _loops(notes, names):
         lines[len(found)] = (notes.line(loop),)
         found.append(Edge(state, state))
-    patterns = [count.item for count in notes.of("matches")]
     passed = {edge.source for edge in found if edge.source != edge.target}
-    for name in [name for name in names if name not in passed] or [START]:
-        pattern = _pattern(name) if _pattern(name) in patterns else ""
-        end = f"{END} of {pattern}" if pattern else END
-        lines[end] = notes.end(pattern)
-        lines[len(found)] = (Line("", lines[end][-1].fate),) if lines[end][-1].fate else ()
-        found.append(Edge(name, end))
+    for count in [count for count in states if count.item not in passed] or [Count("state", START, 0, 0)]:
+        end, written = _end(count.item, notes)
+        fate: Fate = "unreached" if count.taken == 0 else written[-1].fate
+        lines[end], lines[len(found)] = written, (Line("", fate),)
+        found.append(Edge(count.item, end))
     return found, lines
 
 
+def _end(state: str, notes: _Notes) -> tuple[str, tuple[Line, ...]]:
+    """The last state of the pattern to which ``state`` belongs: its name, and what is written on it."""
+    pattern = _pattern(state)
+    if pattern in (count.item for count in notes.of("matches")) and pattern:
+        return f"{END} of {pattern}", notes.end(pattern)
+    return END, notes.end()
+
+
 def _is_drawn(count: Count, reason: Count | None) -> bool:
-    """A state that nothing came to is drawn if the pattern's order leads there, or if it is the reason for nothing."""
-    return not count.item.endswith(LOOP) and (bool(count.tried) or count.section == "prefix" or count == reason)
+    """Whether to draw a state. A first variable without events is a state in some tasks only, unless it is the reason for nothing."""
+    first = count.section == "state" and "," not in count.item
+    return not count.item.endswith(LOOP) and (bool(count.tried) or not first or count == reason)
 
 
 def _pattern(name: str) -> str:

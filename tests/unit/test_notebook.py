@@ -88,7 +88,9 @@ def test_counts_stand_on_the_arcs_of_an_automaton_unless_two_share_one():
 
 def chain(*counts):
     found, on = counted(EVENTS, counts, next((count for count in counts if count.item == "no"), None))
-    return [(edge.source, edge.target, [line.text for line in on.get(i, ())]) for i, edge in enumerate(found)]
+    return [
+        (edge.source, edge.target, [line.text for line in on.get(i, ()) if line.text]) for i, edge in enumerate(found)
+    ]
 
 
 EVENTS = EventPatternSpec((), None, ("m",), "r", (), "{}")  # only its kind matters
@@ -122,6 +124,15 @@ def test_several_orders_have_no_conditions_on_their_arrows():
     assert [len(texts) for _, _, texts in drawn] == [1, 1, 1, 1, 0, 0]
 
 
+def test_a_state_that_nothing_got_past_does_not_lead_to_the_match():
+    counts = [
+        Count("state", name, *n) for name, n in {"a": (3, 3), "a, b": (2, 1), "b": (1, 1), "b, a": (0, 0)}.items()
+    ]
+    found, on = counted(EVENTS, [*counts, Count("state", "c", 0, 0), Count("matches", "", 1)], None)
+    ends = {edge.source: on[i][-1].fate for i, edge in enumerate(found) if edge.target == END}
+    assert ends == {"a, b": "", "b, a": "unreached"}
+
+
 def test_each_of_several_patterns_has_its_end():
     drawn = chain(
         Count("prefix", "p: a", 2), Count("prefix", "q: b", 0), Count("matches", "p", 2), Count("matches", "q", 0)
@@ -130,7 +141,7 @@ def test_each_of_several_patterns_has_its_end():
 
 
 def test_nothing_counted_is_drawn_too():
-    assert chain(Count("matches", "", 0)) == [("start", END, [""])]
+    assert chain(Count("matches", "", 0)) == [("start", END, [])]
 
 
 def test_what_nothing_got_past_is_red():
