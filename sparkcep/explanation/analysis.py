@@ -13,7 +13,7 @@ from typing import Any
 
 from rewrites import Rewritten, RewrittenClause
 from sparkcep.explanation.analyze import TITLE, WHY
-from sparkcep.explanation.counted import Count, counted
+from sparkcep.explanation.counted import Count, counted, matches_text
 from sparkcep.explanation.explanation import Automaton, automaton, figure
 from sparkcep.explanation.report import WIDTH
 
@@ -81,4 +81,4 @@ def _count(row: Any) -> Count:
 def _result(clause: ClauseCounts) -> str:
     if clause.why:
         return f': <b style="color:#c53030">nothing matched: {html.escape(clause.why)}</b>'
-    return f": {clause.matches:,} matches"
+    return f": {matches_text(clause.matches)}"

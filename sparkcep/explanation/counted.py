@@ -57,6 +57,11 @@ def counted(spec: MatchSpec, counts: Sequence[Count], reason: Count | None) -> C
     return _states(spec, notes) if isinstance(spec, RowPatternSpec) else _chains(notes)
 
 
+def matches_text(found: int) -> str:
+    """``3 matches``."""
+    return f"{found:,} match{'' if found == 1 else 'es'}"
+
+
 @dataclass(frozen=True, slots=True)
 class _Notes:
     """Counts as lines."""
@@ -90,7 +95,7 @@ class _Notes:
         found = sum(count.tried or 0 for count in self.of("matches") if count.item == pattern)
         asked = [line for count in self.of("residual") for line in self.lines(count, count.item)]
         rows = [Line(f"complete at {count.tried or 0:,} rows") for count in self.of("complete")]
-        return (*asked, *rows, Line(f"{found:,} matches", "" if found else "unreached", bold=True))
+        return (*asked, *rows, Line(matches_text(found), "" if found else "unreached", bold=True))
 
     def _fate(self, count: Count) -> Fate:
         if count == self.reason or (count.tried and count.taken == 0):

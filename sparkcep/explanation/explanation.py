@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import html
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from rewrites import Rewritten, RewrittenClause
 from rewrites.bind.automaton import BoundAutomaton
 from rewrites.bind.row_pattern import BoundRowPattern
-from sparkcep.explanation.automaton import Edge, edges
+from sparkcep.explanation.automaton import END, START, Edge, edges
 from sparkcep.explanation.clause_text import clause_html, style, variable_of
-from sparkcep.explanation.drawing import DrawingUnavailableError, Lines, svg, wrapped
+from sparkcep.explanation.drawing import DrawingUnavailableError, Lines, classes, svg, wrapped
 from sparkcep.explanation.report import clause_title, explain_lines
-from sparkcep.spec import EventPatternSpec
+from sparkcep.spec import AggregateSpec, EventPatternSpec
+from sparkcep.spec.aggregate import NamedPattern
 from sparkcep.spec.expression import variables
 
 
@@ -91,6 +92,18 @@ def figure(drawn: Automaton, result: str = "") -> str:
 
 
 def _automaton(text: str, part: RewrittenClause) -> Automaton:
-    found, asked = edges(part.spec), conditions(part)
-    states = {edge.target for edge in found}
-    return automaton(text, part, found, {name: wrapped(asked.get(variable_of(name), "")) for name in states})
+    found, asked = _edges(part), conditions(part)
+    return automaton(text, part, found, {name: wrapped(asked.get(variable_of(name), "")) for name in classes(found)})
+
+
+def _edges(part: RewrittenClause) -> list[Edge]:
+    """The transitions of a clause; of MATCH PATTERNS those of each pattern, with its name before its states."""
+    if isinstance(part.pushdown, str) or not part.pushdown.spec.patterns:
+        return edges(part.spec)
+    return [edge for one in part.pushdown.spec.patterns for edge in _named(one, part.pushdown.spec)]
+
+
+def _named(one: NamedPattern, spec: AggregateSpec) -> list[Edge]:
+    found = edges(replace(spec, pattern=one.pattern))
+    names = {state: f"{one.name}: {state}" for state in classes(found)} | {START: START, END: f"{END} of {one.name}"}
+    return [Edge(names[edge.source], names[edge.target], edge.label) for edge in found]

@@ -110,6 +110,16 @@ def test_several_patterns_are_counted_by_name(spark: SparkSession) -> None:
     lines = counts(spark, query)
     found = lines[next(i for i, line in enumerate(lines) if line.startswith("partial")) :]
     assert [" ".join(line.split()) for line in found] == SEVERAL
+    targets = [edge.target for edge in sparkcep.explain(query, spark).automata[0].edges]
+    assert targets == [
+        "bought: v",
+        "bought: b",
+        "match of bought",
+        "never: v",
+        "never: s",
+        "never: b",
+        "match of never",
+    ]
 
 
 def test_ties_are_noticed(spark: SparkSession) -> None:
