@@ -15,7 +15,7 @@ from py4j.protocol import Py4JError, Py4JJavaError
 from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
-from sparkcep.progress.status import Progress, status
+from sparkcep.progress.status import Progress, of_server, status
 
 AFTER = 2.0
 """Seconds before anything is shown."""
@@ -28,10 +28,11 @@ Show = Callable[[Progress | None], None]
 
 @contextmanager
 def following(spark: SparkSession, show: Show) -> Iterator[None]:
-    """What runs inside, in this thread, is shown; Ctrl-C and a stop button cancel its jobs, on the workers too, and end in KeyboardInterrupt. Over
-    Spark Connect nothing is shown: the session has its own way (``registerProgressHandler``)."""
+    """What runs inside, in this thread, is shown; Ctrl-C and a stop button cancel its jobs, on the workers too, and end in KeyboardInterrupt. A
+    Spark Connect server tells no number of rows."""
     if getattr(spark, "_jsparkSession", None) is None:
-        yield
+        with _following_server(spark, show):
+            yield
         return
     tag, asked = f"sparkcep-{uuid.uuid4().hex}", queue.SimpleQueue[bool]()
     watch = threading.Thread(target=_watch, args=(spark, tag, show, asked), name="sparkcep-progress", daemon=True)
@@ -48,6 +49,33 @@ def following(spark: SparkSession, show: Show) -> Iterator[None]:
             spark.sparkContext.removeJobTag(tag)
             asked.put(False)
             watch.join()
+
+
+@contextmanager
+def _following_server(spark: Any, show: Show) -> Iterator[None]:
+    """The same over Spark Connect, whose client calls back while it waits, and can be interrupted."""
+    began, tag, shown = time.monotonic(), f"sparkcep-{uuid.uuid4().hex}", False
+
+    def handler(stages: Any, inflight_tasks: int, operation_id: str | None, done: bool) -> None:
+        nonlocal shown
+        seconds = time.monotonic() - began
+        found = None if done else of_server(list(stages), seconds)
+        if found is not None and seconds >= AFTER:
+            shown = True
+            show(found)
+
+    spark.registerProgressHandler(handler)
+    spark.addTag(tag)
+    try:
+        yield
+    except KeyboardInterrupt:
+        spark.interruptTag(tag)
+        raise
+    finally:
+        spark.removeTag(tag)
+        spark.removeProgressHandler(handler)
+        if shown:
+            show(None)
 
 
 @contextmanager

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
@@ -57,6 +57,19 @@ def status(spark: SparkSession, tag: str, seconds: float) -> Progress | None:
         sum(stage.numTasks() for stage in running),
         sum(stage.inputRecords() for stage in stages),
         _matches(spark, jobs),
+    )
+
+
+def of_server(stages: Sequence[Any], seconds: float) -> Progress | None:
+    """What a Spark Connect server says of an operation's ``stages``; None: nothing runs."""
+    running = [stage for stage in stages if not stage.done and stage.num_tasks]
+    if not running:
+        return None
+    return Progress(
+        seconds,
+        len(stages) - len(running) + 1,
+        sum(stage.num_completed_tasks for stage in running),
+        sum(stage.num_tasks for stage in running),
     )
 
 

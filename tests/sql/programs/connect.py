@@ -11,6 +11,7 @@ from pyspark.sql.functions import pandas_udf
 import sparkcep
 import sparkcep.notebook.magic as magics
 from sparkcep.errors import CepAnalysisError, CepSyntaxError, CepUnsupportedError
+from sparkcep.progress import Progress, follow, following
 from sparkcep.streaming.monitor import StreamMonitor
 from sparkcep.streaming.state_store import PROVIDER, ROCKSDB
 
@@ -19,6 +20,7 @@ spark = (
     SparkSession.builder.remote("local[2]")
     .config("spark.sql.shuffle.partitions", "2")
     .config("spark.ui.enabled", "false")
+    .config("spark.connect.progress.reportInterval", "20ms")
     .getOrCreate()
 )
 assert sparkcep.install(spark) is spark
@@ -54,6 +56,13 @@ assert rows(f"SELECT x.a.ts, x.b.ts FROM t {NEXT.format('COMPRESSED')}, LATERAL 
 spark.sql(f"CREATE OR REPLACE TEMP VIEW found AS SELECT * FROM t {ROW.format(0)}").collect()
 assert rows("SELECT t FROM found WHERE t > 2") == [(4,)]
 assert rows("SELECT 1") == [(1,)]
+follow.AFTER, looks = 0.0, list[Progress | None]()
+with following(spark, looks.append):
+    many = "(SELECT id AS ts, id % 9 AS k, IF(id % 2 = 0, 'A', 'B') AS type FROM range(0, 300000, 1, 4))"
+    assert rows(f"SELECT COUNT(*) FROM {many} MATCH PATTERN (SEQ(A a, B b) PARTITION BY k ORDER BY ts WITHIN 10)") == [
+        (149996,)
+    ]
+assert looks[-1] is None and all(look.tasks for look in looks[:-1])
 AUTOMATON = (
     "ORDER BY ts REGISTERS (top INT) START s FINAL f ARC s -> m WHEN type = 'A' SET top = x ARC m -> f WHEN x > top"
 )
