@@ -1,8 +1,7 @@
 """sqlglot's dialect ``sparkcep``: Spark SQL whose pattern clauses are kept as written.
 
-In: text. Out: sqlglot's trees, in which ``t MATCH PATTERN (…) AS m`` is a ``PatternMatch``, a subquery ``SELECT * FROM t`` with the clause behind it; and
-text again. What is inside the parentheses is not read (``rewrites.dialect`` does that), but for its brackets. Works with sqlglot 26 and later:
-tools pin their versions.
+In: text. Out: sqlglot's trees, in which ``t MATCH PATTERN (…) AS m`` is a ``PatternMatch``; and text again. The text inside a clause's parentheses is
+not parsed: ``rewrites.dialect`` does that. Works with sqlglot 26 and later, because tools pin their versions.
 """
 
 from __future__ import annotations
@@ -16,6 +15,7 @@ from sqlglot.tokens import TokenType
 _OPENING, _CLOSING = ("(", "[", "{"), (")", "]", "}")
 _AFTER_MATCH = ("PATTERN", "PATTERNS", "AUTOMATON")
 _ROW_PATTERN = ("PATTERN", "(")
+_QUERY = ("SELECT", "WITH", "FROM", "TABLE", "VALUES")
 
 
 class PatternClause(exp.Group):  # type: ignore[misc]
@@ -27,8 +27,8 @@ class PatternClause(exp.Group):  # type: ignore[misc]
 class PatternMatch(exp.Subquery):  # type: ignore[misc]
     """``this``: ``SELECT *`` from the clause's input, with the clause for its ``group``; ``alias``: that of the matches.
 
-    So a filter that a tool puts at the input's table, as Superset's row level security, filters the rows that the pattern sees, and sqlglot's optimizer
-    does not move a filter of the matches there.
+    So a filter that a tool puts at the input's table, as Superset's row level security does, filters the rows that the pattern sees; and sqlglot's
+    optimizer does not move a filter of the matches there.
     """
 
 
@@ -95,9 +95,11 @@ class SparkCep(Spark):  # type: ignore[misc]
             return f"{words} {name.sql(dialect=self.dialect)}"
 
         def _bracketed(self) -> str:
-            """The text from the opening parenthesis here to its partner."""
+            """The text from the opening parenthesis here to its partner. Refuses a subquery: a tool would not see its tables."""
             first, depth = self._curr, 0
             while self._index < len(self._tokens):
+                if self._text() == "(" and self._text(1) in _QUERY:
+                    self.raise_error("A subquery inside a pattern clause: put it into a view, or join it outside")
                 depth += (self._text() in _OPENING) - (self._text() in _CLOSING)
                 self._advance()
                 if not depth:
