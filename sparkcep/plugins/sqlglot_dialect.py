@@ -91,8 +91,7 @@ class SparkCep(Spark):  # type: ignore[misc]
             self._advance(keywords)
             if self._text() == "(":
                 return f"{words} {self._bracketed()}"
-            name = self._parse_table_parts()
-            return f"{words} {name.sql(dialect=self.dialect)}"
+            return f"{words} {self._parse_table_parts().sql(dialect=self.dialect)}"
 
         def _bracketed(self) -> str:
             """The text from the opening parenthesis here to its partner. Refuses a subquery: a tool would not see its tables."""
@@ -121,7 +120,7 @@ class SparkCep(Spark):  # type: ignore[misc]
     class Generator(Spark.Generator):  # type: ignore[misc, name-defined]
         TRANSFORMS = {
             **Spark.Generator.TRANSFORMS,
-            PatternClause: lambda self, clause: self.seg(str(clause.this)),
+            PatternClause: lambda self, clause: self.seg(self._verbatim(clause.this)),
             PatternMatch: lambda self, match: self._match_sql(match),
             RowPatternWindow: lambda self, window: self._row_pattern_window_sql(window),
         }
@@ -133,10 +132,18 @@ class SparkCep(Spark):  # type: ignore[misc]
             bare = not any(value for key, value in rows.args.items() if key not in ("expressions", _FROM))
             table = self.sql(rows.args[_FROM], "this") if bare and rows.is_star else f"({self.sql(rows)})"
             alias = self.sql(match, "alias")
-            return str(self.query_modifiers(match, f"{table} {clause.this}", f" AS {alias}" if alias else ""))
+            return str(
+                self.query_modifiers(match, f"{table} {self._verbatim(clause.this)}", f" AS {alias}" if alias else "")
+            )
 
         def _row_pattern_window_sql(self, window: RowPatternWindow) -> str:
-            return f"{self.sql(window, 'this')} {window.args.get('over') or 'AS'} {window.args['clause']}"
+            return (
+                f"{self.sql(window, 'this')} {window.args.get('over') or 'AS'} {self._verbatim(window.args['clause'])}"
+            )
+
+        def _verbatim(self, clause: str) -> str:
+            """The text, whose lines are not to be indented: a line may be within a string."""
+            return clause.replace("\n", self.SENTINEL_LINE_BREAK) if self.pretty else clause
 
 
 _FROM = "from_" if "from_" in exp.Select.arg_types else "from"

@@ -5,6 +5,7 @@ Superset finds it by the entry point of the distribution, and the dialect by ``S
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 from superset.db_engine_specs.base import BaseEngineSpec
@@ -14,7 +15,7 @@ from sparkcep.plugins.sqlalchemy_dialect import SparkCepDialect
 
 
 class SparkCepEngineSpec(SparkEngineSpec):  # type: ignore[misc]
-    """Names of tables and views come from the SQLAlchemy dialect; time grains are Spark's."""
+    """Names of tables and views come from the SQLAlchemy dialect; time grains are Spark's; errors end where a stack trace begins."""
 
     engine = SparkCepDialect.name
     engine_name = "sparkcep"
@@ -34,3 +35,10 @@ class SparkCepEngineSpec(SparkEngineSpec):  # type: ignore[misc]
     def get_view_names(cls, database: Any, inspector: Any, schema: str | None) -> set[str]:
         """The saved views of the schema."""
         return BaseEngineSpec.get_view_names.__func__(cls, database, inspector, schema)
+
+    @classmethod
+    def _extract_error_message(cls, ex: Exception) -> str:
+        """The server's message, without the names of Java's exceptions before it and their trace behind it."""
+        text = str(ex.args[-1]) if ex.args and isinstance(ex.args[-1], str) else super()._extract_error_message(ex)
+        message = text.replace("\\n", "\n").replace("\\t", "\t").split("\n\tat ", 1)[0]
+        return re.sub(r"^(?:[\w.$]+(?:Exception|Error): |Error running query: )+", "", message)
