@@ -13,6 +13,8 @@ from superset.db_engine_specs.spark import SparkEngineSpec
 
 from sparkcep.plugins.sqlalchemy_dialect import SparkCepDialect
 
+_BEFORE = re.compile(r"^\W*Query error\W+|(?:\w+[.$])+\w*(?:Exception|Error): |Error running query: ")
+
 
 class SparkCepEngineSpec(SparkEngineSpec):  # type: ignore[misc]
     """Names of tables and views come from the SQLAlchemy dialect; time grains are Spark's; errors end where a stack trace begins."""
@@ -37,8 +39,7 @@ class SparkCepEngineSpec(SparkEngineSpec):  # type: ignore[misc]
         return BaseEngineSpec.get_view_names.__func__(cls, database, inspector, schema)
 
     @classmethod
-    def _extract_error_message(cls, ex: Exception) -> str:
+    def _extract_error_message(cls, ex: Exception | str) -> str:
         """The server's message, without the names of Java's exceptions before it and their trace behind it."""
-        text = str(ex.args[-1]) if ex.args and isinstance(ex.args[-1], str) else super()._extract_error_message(ex)
-        message = text.replace("\\n", "\n").replace("\\t", "\t").split("\n\tat ", 1)[0]
-        return re.sub(r"^(?:[\w.$]+(?:Exception|Error): |Error running query: )+", "", message)
+        message = super()._extract_error_message(ex).replace("\\n", "\n").replace("\\t", "\t")
+        return _BEFORE.sub("", message.split("\n\tat ", 1)[0])
