@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from pyhive import hive
 from pyhive.sqlalchemy_hive import HiveDialect
 from sqlalchemy import text
 
@@ -16,6 +17,11 @@ class SparkCepDialect(HiveDialect):  # type: ignore[misc]
 
     name = "sparkcep"
     supports_statement_cache = False
+
+    @classmethod
+    def import_dbapi(cls) -> Any:
+        """PyHive; SQLAlchemy 2 wants each dialect to say so itself."""
+        return hive
 
     def get_table_names(self, connection: Any, schema: str | None = None, **kw: Any) -> list[str]:
         """The tables of the schema, its views and the temporary views of the session apart."""

@@ -25,7 +25,7 @@ sys.path.insert(1, str(Path(__file__).resolve().parents[2]))
 from api import Api, RefusedError
 from environment import ROOT, MissingError, browser, superset_programs
 from processes import ADMIN, superset, thrift_server
-from statements import SCHEMA, SQL_LAB, VIRTUAL, Hive, example
+from statements import SCHEMA, SPELLS, SQL_LAB, VIRTUAL, Hive, example
 
 COUNT = {"expressionType": "SQL", "sqlExpression": "COUNT(*)", "label": "n"}
 LIMIT = 10
@@ -151,7 +151,7 @@ def screenshots(programs: Path, address: str, chromium: str, pictures: tuple[int
     files = [folder / "superset-chart.png", folder / "superset-sqllab.png"]
     script = str(Path(__file__).with_name("screenshots.py"))
     command = [str(programs / "python"), script, address, *ADMIN, chromium, *map(str, (*pictures, *files))]
-    subprocess.run(command, input=example("delay_builds_then_recovers"), text=True, check=True)
+    subprocess.run(command, input=SPELLS, text=True, check=True)
     return ", ".join(f"{file.name} {file.stat().st_size // 1024} kB" for file in files)
 
 

@@ -13,7 +13,7 @@ from sparkcep.cli import split_statements
 
 EXAMPLES = ROOT / "sql_examples"
 SCHEMA = "flights"
-VIEW = """CREATE VIEW delay_spells AS SELECT *
+SPELLS = """SELECT *
 FROM flights MATCH_RECOGNIZE (
   PARTITION BY tailnum
   ORDER BY dep
@@ -22,6 +22,7 @@ FROM flights MATCH_RECOGNIZE (
   DEFINE worse AS dep_delay > PREV(dep_delay) + 10,
          recovered AS dep_delay <= 0
 )"""
+VIEW = f"CREATE VIEW delay_spells AS {SPELLS}"
 VIRTUAL = """SELECT a.airport AS airport, d.event_time AS departed, d.delay AS delay
 FROM flight_events MATCH PATTERN (
   SEQ(arrival a, departure d)
