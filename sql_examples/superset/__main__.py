@@ -25,7 +25,11 @@ sys.path.insert(1, str(Path(__file__).resolve().parents[2]))
 from api import Api, RefusedError
 from environment import ROOT, MissingError, browser, superset_programs
 from processes import ADMIN, superset, thrift_server
-from statements import SCHEMA, SPELLS, SQL_LAB, VIRTUAL, Hive, example
+
+try:
+    from statements import SCHEMA, SPELLS, SQL_LAB, VIRTUAL, Hive, example
+except ModuleNotFoundError as error:
+    sys.exit(f"Missing: {error.name}: pip install 'sparkcep[thrift]'")
 
 COUNT = {"expressionType": "SQL", "sqlExpression": "COUNT(*)", "label": "n"}
 LIMIT = 10
@@ -76,6 +80,8 @@ def without_plugin(api: Api, hive: Hive, port: int) -> None:
     step("hive://: its list of tables", lambda: api.tables(database, SCHEMA))
     spells = step("hive://: dataset of a view with a clause", lambda: api.dataset(database, SCHEMA, "delay_spells"))
     step("hive://: its chart", lambda: compared(api, hive, spells, "delay_spells", "worse_departures"))
+    step("hive://: its chart by week", lambda: refused(lambda: by_week(api, hive, spells)))
+    step("hive://: dataset of SQL with a clause", lambda: refused(lambda: api.dataset(database, SCHEMA, "x", VIRTUAL)))
     step("hive://: a clause in SQL Lab", lambda: refused(lambda: api.sql_lab(database, SCHEMA, VIRTUAL)))
     api.delete(f"dataset/{spells}")
     api.delete(f"database/{database}")
@@ -90,11 +96,14 @@ def with_plugin(api: Api, hive: Hive, port: int) -> tuple[int, int]:
     spells = step("dataset of a view with a clause", lambda: api.dataset(database, SCHEMA, "delay_spells"))
     step("its columns", lambda: api.columns(spells))
     step("its chart", lambda: compared(api, hive, spells, "delay_spells", "worse_departures"))
+    step("its chart by week", lambda: by_week(api, hive, spells))
     api.chart("Spells of growing delay", spells, {"x_axis": "worse_departures", "metrics": [COUNT]})
 
     delays = step("dataset of SQL with a clause", lambda: api.dataset(database, SCHEMA, "knock_on_delays", VIRTUAL))
     step("its columns", lambda: api.columns(delays))
     step("its chart", lambda: compared(api, hive, delays, f"({VIRTUAL})", "airport"))
+    events = api.dataset(database, SCHEMA, "flight_events")
+    step("its chart under row level security", lambda: secured(api, hive, events, delays))
     form = {"x_axis": "airport", "metrics": [COUNT], "row_limit": LIMIT, "x_axis_sort": "n", "x_axis_sort_asc": False}
     chart = api.chart("Delays that airports pass on", delays, form)
 
@@ -118,6 +127,32 @@ def compared(api: Api, hive: Hive, dataset: int, source: str, column: str) -> st
         hive.rows(f"SELECT {column}, COUNT(*) AS n FROM {source} GROUP BY ALL ORDER BY n DESC, {column} LIMIT {LIMIT}"),
     )
     return f"{len(shown)} rows as PyHive's, first {shown[0]}"
+
+
+def by_week(api: Api, hive: Hive, dataset: int) -> str:
+    """A chart's data by Superset's time grain Week."""
+    week = {
+        "columnType": "BASE_AXIS",
+        "expressionType": "SQL",
+        "sqlExpression": "since",
+        "label": "since",
+        "timeGrain": "P1W",
+    }
+    query = {"columns": [week], "metrics": [COUNT], "extras": {"time_grain_sqla": "P1W"}, "row_limit": 100}
+    shown = [row["n"] for row in api.chart_data(dataset, query)["data"]]
+    expected = hive.rows("SELECT COUNT(*) FROM delay_spells GROUP BY date_trunc('week', since)")
+    check(sorted(shown), sorted(count for (count,) in expected))
+    return f"{len(shown)} weeks as PyHive's"
+
+
+def secured(api: Api, hive: Hive, table: int, dataset: int) -> str:
+    """The chart while a rule lets everybody see one carrier's rows of ``table``: the clause must read no others."""
+    rule = api.rule("one carrier", table, "carrier = 'B6'")
+    allowed = VIRTUAL.replace("flight_events", "(SELECT * FROM flight_events WHERE carrier = 'B6')")
+    try:
+        return compared(api, hive, dataset, f"({allowed})", "airport")
+    finally:
+        api.delete(f"rowlevelsecurity/{rule}")
 
 
 def asked(api: Api, hive: Hive, database: int, sql: str) -> str:
