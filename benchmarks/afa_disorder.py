@@ -6,7 +6,7 @@ the greatest time by as much. A turn is what a bucket of a stream does with its 
 Out, for each share and each sigma (events beyond the watermark that count at once; 0: conservative, nothing is taken back; all: whatever has come),
 and with sequence numbers (AFA+O: conservative, but no event waits that none can precede; where the events are not revised):
 
-* events/s in processor time, the best of ``--runs``, and its ratio to the same stream in order and conservative;
+* events/s in the turns' processor time, the best of ``--runs``, and its ratio to the same stream in order and conservative;
 * rows that are emitted, those taken back included, for each match that stands;
 * latency: events that arrive from the last one of a match to the end of the turn that emits it, the mean over all emitted matches;
 * the most rows kept.
@@ -109,21 +109,23 @@ def measured(case: Case, parts: list[pa.Table], place: np.ndarray, sigma: int | 
         clause = replace(clause, revisions=Revisions())
     decide, bucket, before = compile_stream(clause), Bucket(), None
     emitted, signs, waited, kept, seen, newest = 0, 0, 0.0, 0, 0, 0
-    began = process_time()
+    seconds = 0.0
     for part in [*parts, None]:
         new, until = ([], END) if part is None else ([part], 0)
         if part is not None:
             seen += part.num_rows
             newest = max(newest, pc.max(part["ts"]).as_py())
             until = newest - LATE
+        began = process_time()
         turn = step(clause, decide, bucket, new, until, before=before)
+        seconds += process_time() - began
         bucket, before = turn.bucket, turn.foreseen
         kept = max(kept, bucket.rows.num_rows if bucket.rows is not None else 0)
         for found in turn.found:
             gone = int(pc.sum(found[DELETED]).as_py() or 0) if DELETED in found.column_names else 0
             emitted, signs = emitted + found.num_rows, signs + found.num_rows - 2 * gone
             waited += float((seen - 1 - place[found["last"].to_numpy()]).sum())
-    return Measured(process_time() - began, emitted, signs, waited / max(emitted, 1), kept)
+    return Measured(seconds, emitted, signs, waited / max(emitted, 1), kept)
 
 
 def lines(case: Case, size: int, length: int, runs: int) -> Iterator[tuple[str, str, float, Measured]]:

@@ -12,9 +12,9 @@ from difflib import get_close_matches
 from typing import Any, Literal, get_args
 
 from rewrites.dialect.clause import Hint
-from sparkcep.errors import CepAnalysisError, CepError
+from sparkcep.errors import CepAnalysisError, CepError, CepUnsupportedError
 from sparkcep.pattern.event import Element
-from sparkcep.spec.event import Engine, Negation
+from sparkcep.spec.event import ENGINES, STRATEGIES, Engine, Negation, Strategy
 from sparkcep.spec.stream import LateRows
 
 Sharding = Literal["auto", "all", "off"]
@@ -112,8 +112,9 @@ def stream_settings(setting: Callable[[str], str | None]) -> StreamSettings:
     return StreamSettings(**found, speculative=speculative and found.get("sigma") != 0)
 
 
-def hinted(base: Evaluation, hints: Iterable[Hint]) -> Evaluation:
-    """``base`` overridden by the hints of a clause. Raises CepAnalysisError at the hint."""
+def hinted(base: Evaluation, hints: Iterable[Hint], strategy: Strategy = "any") -> Evaluation:
+    """``base`` overridden by the hints of a clause. Raises CepAnalysisError at the hint, CepUnsupportedError at an engine that the clause's selection
+    strategy does not have (a session's setting for the other clauses does no harm)."""
     for hint in hints:
         if hint.name.value.upper() == STREAM_HINT:
             continue
@@ -125,6 +126,13 @@ def hinted(base: Evaluation, hints: Iterable[Hint]) -> Evaluation:
         except CepError as error:
             error.span = hint.span
             raise
+        if known.field == "engine" and base.engine not in ENGINES[strategy]:
+            raise CepUnsupportedError(
+                f"the engine {base.engine} with {STRATEGIES[strategy]}",
+                code="STRATEGY",
+                span=hint.span,
+                hint=f"leave the hint out, or choose one of {', '.join(ENGINES[strategy])}",
+            )
     return base
 
 

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+from collections.abc import Callable
 from functools import lru_cache
 from typing import Any
 
@@ -20,7 +21,7 @@ from pyspark.sql.types import StructType, _parse_datatype_json_string
 from pyspark.sql.udf import _wrap_function
 from pyspark.util import PythonEvalType
 
-from sparkcep.errors import CepAnalysisError
+from sparkcep.errors import CepAnalysisError, CepError
 from sparkcep.spec import from_json
 from sql_functions.expand_function import AnalyzedExpandFunction, closures, expand_function, expanded_type
 
@@ -28,6 +29,9 @@ FUNCTION_NAME = "cep_match"
 EXPAND_NAME = "cep_expand"
 _BUILTIN = ("builtin", "system")
 
+
+Fail = Callable[[CepError], Exception]
+"""The exception that carries an error through the JVM."""
 
 Builders = tuple[tuple[str, Any], ...]
 """Table functions: names, and the scala.Function1 that makes the plan of a call."""
@@ -72,13 +76,16 @@ def connect_expand(spark: Any) -> None:
 class _Builder:
     """scala.Function1: the argument expressions of a ``cep_match`` call → the logical plan of its UDTF."""
 
-    def __init__(self, context: Any) -> None:
-        self._context = context
+    def __init__(self, context: Any, fail: Fail) -> None:
+        self._context, self._fail = context, fail
         self._udtf = lru_cache(maxsize=256)(self._make_udtf)
         self._parser: Any = None
 
     def apply(self, arguments: Any) -> Any:
-        udtf = self._udtf(_literal(arguments.last()))
+        try:
+            udtf = self._udtf(_literal(arguments.last()))
+        except CepError as error:
+            raise self._fail(error) from None
         if self._parser is None:
             self._parser = _find_parser(self._context, udtf)
         return udtf.builder(arguments.init(), self._parser)
@@ -100,14 +107,17 @@ class _Builder:
 class _ExpandBuilder:
     """scala.Function1: the argument of a ``cep_expand`` call, a buffer → the logical plan of a UDTF with the columns given by its type."""
 
-    def __init__(self, context: Any) -> None:
-        self._context = context
+    def __init__(self, context: Any, fail: Fail) -> None:
+        self._context, self._fail = context, fail
         self._udtf = lru_cache(maxsize=256)(self._make_udtf)
 
     def apply(self, arguments: Any) -> Any:
-        if arguments.size() != 1:
-            raise CepAnalysisError("cep_expand takes one argument: a buffer", code="BUFFER")
-        udtf = self._udtf(arguments.head().dataType().json())
+        try:
+            if arguments.size() != 1:
+                raise CepAnalysisError("cep_expand takes one argument: a buffer", code="BUFFER")
+            udtf = self._udtf(arguments.head().dataType().json())
+        except CepError as error:
+            raise self._fail(error) from None
         return udtf.builder(arguments, _find_parser(self._context, udtf))
 
     def _make_udtf(self, buffer_type: str) -> Any:
@@ -150,9 +160,9 @@ def _literal(expression: Any) -> str:
         ) from None
 
 
-def table_functions(context: Any) -> Builders:
-    """``cep_match`` and ``cep_expand``."""
-    return (FUNCTION_NAME, _Builder(context)), (EXPAND_NAME, _ExpandBuilder(context))
+def table_functions(context: Any, fail: Fail) -> Builders:
+    """``cep_match`` and ``cep_expand``; ``fail``: an error → what a callback raises in the JVM."""
+    return (FUNCTION_NAME, _Builder(context, fail)), (EXPAND_NAME, _ExpandBuilder(context, fail))
 
 
 def _register(context: Any, registry: Any, path: tuple[str, ...], builder: Any) -> None:

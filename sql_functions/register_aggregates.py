@@ -40,6 +40,7 @@ from sparkcep.errors import CepAnalysisError, CepError, CepUnsupportedError
 from sparkcep.pattern.event import EventPattern
 from sparkcep.spec import to_json
 from sparkcep.spec.aggregate import AggregateFunctionSpec
+from sql_functions.register import Fail
 
 FUNCTIONS = ("count", "sum", "avg", "min", "max")
 PREFIX, COLLECTED_PREFIX = "aseq_", "cep_aseq_"
@@ -47,8 +48,6 @@ _TIMES = (TimestampType, TimestampNTZType, DateType)
 _ORDERED = (NumericType, BooleanType, DateType, TimestampType, TimestampNTZType)
 
 Parse = Callable[[str], EventPattern]
-Fail = Callable[[CepError], Exception]
-"""The exception that carries an error through the JVM."""
 
 
 def register_aggregates(context: Any, registry: Any, parse: Parse, fail: Fail) -> None:

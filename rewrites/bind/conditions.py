@@ -79,7 +79,7 @@ class ConditionBinder:
     early: Columns
 
     def bind(self, define: Define) -> Condition:
-        """The condition, split. Errors: FINAL, PREV with a bad offset, navigation inside a subquery's comparison."""
+        """The condition, split. Errors: PREV with a bad offset, navigation inside a subquery's comparison."""
         own = self.variables.require(define.variable)[0]
         whole = self._row_only(define.condition.node, own)
         parts = [(node, self._row_only(node, own)) for node in conjuncts(define.condition.node)]
@@ -100,7 +100,6 @@ class ConditionBinder:
 
     def _replacement(self, node: exp.Expression, own: str) -> str | None:
         if isinstance(node, Semantics):
-            _refuse_final(node.running, node)
             return None
         if is_query(node):
             return self._query(node, own)
@@ -131,7 +130,6 @@ class ConditionBinder:
             require_known(column_path(node), self.variables, self.relation)
 
     def _navigation(self, node: Navigation, own: str) -> str:
-        _refuse_final(node.running, node)
         offset = offset_of(node)
         if has_engine_value(node):
             raise _MatchDependent
@@ -210,13 +208,6 @@ def nested(node: exp.Expression) -> CepAnalysisError:
         span=span_of(node),
         hint="only PREV or NEXT around FIRST or LAST is allowed: PREV(LAST(A.x, 1), 2)",
     )
-
-
-def _refuse_final(running: bool | None, node: exp.Expression) -> None:
-    if running is False:
-        raise CepAnalysisError(
-            "DEFINE conditions are RUNNING only", code="FINAL_IN_DEFINE", span=span_of(node), hint="leave FINAL out"
-        )
 
 
 def is_query(node: exp.Expression) -> bool:

@@ -123,7 +123,7 @@ RULES: tuple[tuple[str, Callable[[_Plan, _Context], _Plan]], ...] = (
 
 def _planned(bound: BoundEventPattern, context: _Context) -> _Plan:
     """The rules, one after another."""
-    evaluation = hinted(context.options.evaluation, context.clause.hints)
+    evaluation = hinted(context.options.evaluation, context.clause.hints, bound.strategy)
     plan = _Plan(bound, evaluation, time_shards.SWITCHED_OFF)
     for name, rule in RULES:
         if name not in context.options.disabled:

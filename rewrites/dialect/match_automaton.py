@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from itertools import pairwise
 
 from rewrites.dialect.arcs import arc_of
@@ -138,7 +139,20 @@ def _registers(sql: str, section: Section) -> tuple[Register, ...]:
             "REGISTERS needs one pair of parentheses", code="REGISTERS", sql=sql, span=place, hint=_HINT
         )
     inside = section.tokens[1 : closing[0]]
-    return tuple(_register(sql, item, section) for item in split_commas(inside)) if inside else ()
+    return tuple(_register(sql, item, section) for item in _whole_types(split_commas(inside))) if inside else ()
+
+
+def _whole_types(items: list[tuple[Token, ...]]) -> Iterator[tuple[Token, ...]]:
+    """The items between commas, those inside of ``MAP<STRING, INT>`` put together again."""
+    whole: tuple[Token, ...] = ()
+    for item in items:
+        whole += item
+        open_angles = sum((token.text == "<") - (token.text == ">") for token in whole)
+        if open_angles <= 0 or any(token.key == "DEFAULT" for token in whole):
+            yield whole
+            whole = ()
+    if whole:
+        yield whole
 
 
 _HINT = "for example REGISTERS ( n INT DEFAULT 0, first_price DOUBLE )"

@@ -148,7 +148,7 @@ class CepParser(SpanParser):
                 "where an expression should be" if not reason else "after the expression"
             )
         else:
-            message = f"the expression does not parse: {reason}"
+            message = f"the expression does not parse: {reason.partition(' but got <Token')[0]}"
         hint = f"a quoted name stands in backticks: `{text[1:-1]}`" if text.startswith('"') else None
         hint = LAMBDA_HINT if text == "->" else hint
         return CepSyntaxError(

@@ -187,8 +187,10 @@ def _close(items: tuple[Token, ...], stack: list[int], partner: list[int], i: in
 
 
 def _reason(error: TokenError) -> str:
-    cause = error.__cause__
-    missing = re.match(r"Missing (\S+) from", str(cause))
+    cause = str(error.__cause__)
+    if cause.startswith("Numeric string"):
+        return "the number in quotes has characters that are not its digits"
+    missing = re.match(r"Missing (\S+) from", cause)
     return f"the {missing.group(1) if missing else '/*'} that opens here is never closed"
 
 

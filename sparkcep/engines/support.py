@@ -20,7 +20,7 @@ def check(spec: MatchSpec | StreamSpec) -> None:
         case AggregateSpec():
             check_aggregates(spec)
         case EventPatternSpec(strategy="any"):
-            check_event_pattern(spec.pattern, within=spec.within, predicates=spec.predicates)
+            check_event_pattern(spec.pattern, spec.within, spec.predicates)
         case EventPatternSpec():
             check_nfa_b(spec)
 

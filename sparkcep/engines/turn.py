@@ -68,8 +68,9 @@ def partitions(first_mask: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArra
 
 
 def taken(rows: pa.Table, indices: NDArray[np.int64]) -> pa.Table:
-    """``rows`` by number, all of them, in any order."""
-    return rows if np.array_equal(indices, np.arange(len(indices))) else rows.take(pa.array(indices))
+    """``rows`` by number, in any order."""
+    every = np.arange(rows.num_rows)
+    return rows if np.array_equal(indices, every) else rows.take(pa.array(indices))
 
 
 Decide = Callable[[Turn], Answer]

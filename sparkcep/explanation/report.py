@@ -21,7 +21,7 @@ from sparkcep.explanation.stream import stream_lines
 from sparkcep.pattern.event import elements
 from sparkcep.spec import AutomatonSpec, EventPatternSpec, RowPatternSpec
 from sparkcep.spec.automaton import Arc, Register
-from sparkcep.spec.event import Predicate, WithinEvents
+from sparkcep.spec.event import STRATEGIES, Predicate, WithinEvents
 from sparkcep.spec.expression import Constant
 from sparkcep.spec.row import slow_functions
 
@@ -34,12 +34,6 @@ BINDING = "binding"
 COUNTED = "rarest or cheapest first, counted in each task"
 
 _EXPANDED = "== with the named patterns in their places =="
-_STRATEGIES = {
-    "any": "SKIP TILL ANY MATCH",
-    "next": "SKIP TILL NEXT MATCH",
-    "partition_contiguity": "PARTITION CONTIGUITY",
-    "strict_contiguity": "STRICT CONTIGUITY",
-}
 _ROWS = {
     "one": "ONE ROW PER MATCH",
     "all_show_empty": "ALL ROWS PER MATCH SHOW EMPTY MATCHES",
@@ -173,7 +167,7 @@ def _event_lines(bound: BoundEventPattern, spec: EventPatternSpec, shards: Shard
     yield from _table("partitions", _key_filters(bound))
     yield from _table("time line", _time_line(shards, bool(partition)))
     yield from _table("order", [", ".join(f"{text}{direction}" for text, direction in bound.order)])
-    yield from _table("pattern", [f"{pattern}, {_STRATEGIES[spec.strategy]}"])
+    yield from _table("pattern", [f"{pattern}, {STRATEGIES[spec.strategy]}"])
     yield from _table("window", [_window(bound, spec)])
     tests = [f"{name}: Spark, on each event: {test or 'every event'}" for name, test in bound.tests.items()]
     tests += [

@@ -49,7 +49,7 @@ def install(spark: SparkSession) -> None:
         return
     fail = partial(_java_error, context)
     compile_beside(spark.conf.get(PRECOMPILE, "auto").lower(), context.master)
-    functions = (*table_functions(context), (FUNCTION_NAME, StreamBuilder(context, fail)))
+    functions = (*table_functions(context, fail), (FUNCTION_NAME, StreamBuilder(context, fail)))
     register_builtin(context, functions)
     register_in_session(context, jsession, functions)
     register_aggregates(context, builtin_functions(context), counted_pattern, fail)

@@ -11,7 +11,7 @@ concurrent events share it.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, get_args
 
 from sparkcep.pattern.event import EventPattern
 from sparkcep.spec.expression import Expression
@@ -24,6 +24,21 @@ order, as events arrive; ``stack``: SASE's active instance stacks, scanned forwa
 cost. All find the same matches.
 
 Under the other strategies: ``basic``: every run separately; ``backtrack``: one run at a time; ``auto``: equivalent runs merged."""
+
+STRATEGIES: dict[Strategy, str] = {
+    "any": "SKIP TILL ANY MATCH",
+    "next": "SKIP TILL NEXT MATCH",
+    "partition_contiguity": "PARTITION CONTIGUITY",
+    "strict_contiguity": "STRICT CONTIGUITY",
+}
+"""As a clause names them."""
+
+_RUNS: tuple[Engine, ...] = ("auto", "basic", "backtrack")
+ENGINES: dict[Strategy, tuple[Engine, ...]] = {
+    "any": ("auto", "chain", "tree", "eager", "stack"),
+    **dict.fromkeys(get_args(Strategy)[1:], _RUNS),
+}
+"""Those that a strategy has."""
 
 Negation = Literal["auto", "post", "first"]
 """When a negated event is checked: ``post``: on complete matches (Post-Processing); ``first``: as soon as everything it depends on is bound

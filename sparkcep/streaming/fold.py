@@ -11,7 +11,6 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from sparkcep.engines.turn import Answer, Bound, Decide, Turn, taken
@@ -85,7 +84,7 @@ def step(
     if changes:
         least = until if bucket.versions else NEVER  # the first version is that of all rows so far
         bucket = replace(bucket, versions=(*bucket.versions, *(received(change, least) for change in changes)))
-    late, tables = _late(spec, [marked(rows) for rows in new], bucket.until)
+    late, tables = _late(spec, new, bucket.until)
     if bucket.rows is None and not tables:
         return Step((), late, replace(bucket, until=until), None)
     old, waiting = (None, None) if bucket.rows is None else parted(bucket)
@@ -101,7 +100,7 @@ def step(
         decided = _decided(spec, decide, bucket, final, until, known)
     times = [decided.due] if decided.due is not None else []
     if pending.num_rows:
-        times.append(pc.min(pending.column(spec.time)).as_py() + 1)
+        times.append(int(pending.column(spec.time).to_numpy().min()) + 1)
     held = pa.concat_tables([decided.kept, pending])
     versions = needed(bucket.versions, _oldest(spec, held, until)) if bucket.versions else ()
     kept = Bucket(held if held.num_rows else None, decided.numbers, until, versions, known)
@@ -113,7 +112,7 @@ def _oldest(spec: StreamSpec, held: pa.Table, until: int) -> int:
     again = changing(spec) or (isinstance(spec.of, AutomatonSpec) and waits(spec.of))
     if not held.num_rows or not again:
         return until
-    return min(until, pc.min(held.column(spec.time)).as_py())
+    return min(until, int(held.column(spec.time).to_numpy().min()))
 
 
 def foreseen(spec: StreamSpec, decide: Decide, bucket: Bucket, until: int) -> tuple[pa.Table, ...]:
@@ -157,12 +156,16 @@ def _divided(
 
 
 def _late(spec: StreamSpec, tables: list[pa.Table], since: int) -> tuple[pa.Table | None, list[pa.Table]]:
+    """The rows before ``since``, and the others, marked."""
     late, on_time = [], []
     for rows in tables:
-        before, others = _split(rows, rows.column(spec.time).to_numpy() < since)
-        on_time.append(others)
-        late.append(before.drop_columns(list(MARKS)))
-    return _joined(late), [rows for rows in on_time if rows.num_rows]
+        is_late = rows.column(spec.time).to_numpy() < since
+        if is_late.any():
+            before, rows = _split(rows, is_late)
+            late.append(before.drop_columns([name for name in MARKS if name in rows.column_names]))
+        if rows.num_rows:
+            on_time.append(marked(rows))
+    return _joined(late), on_time
 
 
 def _joined(tables: list[pa.Table]) -> pa.Table | None:
@@ -255,12 +258,13 @@ def _first_without(bit: int, context: NDArray[np.int8], starts: NDArray[np.int64
 
 def _kept(rows: pa.Table, starts: NDArray[np.int64], answer: Answer) -> pa.Table:
     """The rows that are needed, and where they stand."""
-    at, sizes = np.arange(rows.num_rows), np.diff(starts)
-    context = FINAL | BEHIND * (at < np.repeat(answer.begin, sizes))
+    at = np.flatnonzero(answer.keep)
+    partition = np.searchsorted(starts, at, side="right") - 1
+    context = FINAL | BEHIND * (at < answer.begin[partition])
     if answer.covered is not None:
-        context |= COVERED * (at < np.repeat(answer.covered, sizes))
+        context |= COVERED * (at < answer.covered[partition])
     place = rows.schema.get_field_index(CONTEXT)
-    return rows.set_column(place, CONTEXT, pa.array(context.astype(np.int8))).filter(pa.array(answer.keep))
+    return taken(rows, at).set_column(place, CONTEXT, pa.array(context.astype(np.int8)))
 
 
 def _numbered(spec: StreamSpec) -> bool:

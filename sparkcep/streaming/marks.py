@@ -20,12 +20,11 @@ MARKS = (CONTEXT, COPY, STORED)
 
 def marked(rows: pa.Table, place: int = NOWHERE) -> pa.Table:
     """``rows`` with the MARKS of new ones."""
-    zeros = np.zeros(rows.num_rows, np.int32)
-    marks = {CONTEXT: zeros.astype(np.int8), COPY: zeros, STORED: np.full(rows.num_rows, place, np.int64)}
-    for name, values in marks.items():
-        if name not in rows.column_names:
-            rows = rows.append_column(name, pa.array(values))
-    return rows
+    count, there = rows.num_rows, rows.column_names
+    marks = {CONTEXT: np.zeros(count, np.int8), COPY: np.zeros(count, np.int32), STORED: np.full(count, place)}
+    new = {name: pa.array(values) for name, values in marks.items() if name not in there}
+    schema = pa.schema([*rows.schema, *(pa.field(name, values.type) for name, values in new.items())])
+    return pa.Table.from_arrays([*rows.columns, *new.values()], schema=schema)
 
 
 def are(bit: int, rows: pa.Table) -> NDArray[np.bool_]:

@@ -7,7 +7,7 @@ import pytest
 from rewrites.dialect import find_sites, parse_clause
 from rewrites.dialect.clause import MatchPatternClause
 from rewrites.settings import Evaluation, StreamSettings, check_hints, evaluation, frequencies, hinted, stream_hinted
-from sparkcep.errors import CepAnalysisError, CepSyntaxError
+from sparkcep.errors import CepAnalysisError, CepSyntaxError, CepUnsupportedError
 from sparkcep.pattern.event import Element
 from sparkcep.session.config import DISABLED_RULES, options
 
@@ -137,3 +137,12 @@ def test_unknown_rule():
     with pytest.raises(CepAnalysisError, match="names aggregate_pushdwon, which is no rule"):
         options(given.get)
     assert options({DISABLED_RULES: "time_shards, prune_fields"}.get).disabled == {"time_shards", "prune_fields"}
+
+
+def test_an_engine_of_another_strategy_is_refused() -> None:
+    found, _ = clause("CEP_ENGINE(backtrack)")
+    assert hinted(Evaluation("tree"), found.hints, "next").engine == "backtrack"
+    with pytest.raises(CepUnsupportedError, match="the engine backtrack with SKIP TILL ANY MATCH") as error:
+        hinted(Evaluation(), found.hints)
+    assert error.value.span == found.hints[0].span
+    assert "auto, chain, tree" in str(error.value.hint)

@@ -99,16 +99,18 @@ def run(session: SparkSession, block: Block) -> None:
             session.sql(block.text)
         assert refused.value.code.startswith(block.code)
         return
-    statements = list(split_statements(block.text))
+    *before, last = split_statements(block.text)
+    for statement in before:
+        session.sql(statement)
     if block.expect == "fails":
         with pytest.raises(PySparkException, match=block.code):
-            session.sql(statements[-1]).collect()
+            answers(session.sql(last))
     else:
-        results = [session.sql(statement) for statement in statements]
-        rows = [[str(value) for value in row] for row in answers(results[-1])]
+        result = session.sql(last)
+        rows = [[str(value) for value in row] for row in answers(result)]
         if block.result is not None:
             shown = [[cell.strip() for cell in line.strip("| ").split("|")] for line in block.result.splitlines()]
-            assert [results[-1].columns, *rows] == shown
+            assert [result.columns, *rows] == shown
 
 
 def answers(frame: DataFrame) -> list[Row]:

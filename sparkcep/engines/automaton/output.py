@@ -46,8 +46,6 @@ def table(
 def values(held: Held, registers: NDArray[np.int64], handles: Handles, strings: Mapping[str, pa.Array]) -> pa.Array:
     """The values of one register in runs [n, words]."""
     words = np.ascontiguousarray(registers[:, held.word])
-    if held.flag < 0 and not held.handle and held.kind.name not in RANKED:
-        return _numbers(words, held)
     missing = registers[:, held.flag] == 0 if held.flag >= 0 else np.zeros(len(words), np.bool_)
     if held.handle:
         known = handles.values
@@ -55,25 +53,23 @@ def values(held: Held, registers: NDArray[np.int64], handles: Handles, strings: 
         return _of_python(found, held.data_type)
     if held.kind.name in RANKED:
         return strings[held.kind.name].take(pa.array(words, mask=missing)).cast(held.data_type)
-    return pc.if_else(pa.array(~missing), _numbers(words, held), pa.scalar(None, held.data_type))
+    return _numbers(words, missing, held.data_type)
 
 
-def _numbers(words: NDArray[np.int64], held: Held) -> pa.Array:
-    kind = held.data_type
+def _numbers(words: NDArray[np.int64], missing: NDArray[np.bool_], kind: pa.DataType) -> pa.Array:
+    """Words that are numbers as values of the type; numpy converts a few rows sooner than Arrow's functions have begun."""
     if pa.types.is_floating(kind):
-        return _of_type(pa.array(np.where(words < 0, words ^ _SIGN, words).view(np.float64)), kind)
+        floats = np.where(words < 0, words ^ _SIGN, words).view(np.float64)
+        return pa.array(floats.astype(kind.to_pandas_dtype(), copy=False), kind, mask=missing)
     if pa.types.is_boolean(kind):
-        return pa.array(words != 0)
+        return pa.array(words != 0, mask=missing)
     if pa.types.is_decimal(kind):
         both = np.stack([words, words >> 63], axis=1)
-        return pa.Array.from_buffers(kind, len(words), [None, pa.py_buffer(both)])
+        found = pa.Array.from_buffers(kind, len(words), [None, pa.py_buffer(both)])
+        return pc.if_else(pa.array(~missing), found, pa.scalar(None, kind)) if missing.any() else found
     if pa.types.is_temporal(kind):
-        return pa.array(words.astype(np.int32) if kind.bit_width == 32 else words).view(kind)
-    return _of_type(pa.array(words), kind)
-
-
-def _of_type(found: pa.Array, kind: pa.DataType) -> pa.Array:
-    return found if found.type == kind else found.cast(kind)
+        return pa.array(words.astype(np.int32) if kind.bit_width == 32 else words, mask=missing).view(kind)
+    return pa.array(words.astype(kind.to_pandas_dtype(), copy=False), kind, mask=missing)
 
 
 def _of_python(found: list[object], kind: pa.DataType) -> pa.Array:

@@ -99,7 +99,8 @@ def _decide(clause: Clause, turn: Turn) -> Answer:
         found, runs = _resumed(clause, rows, old, runs)
     if runs is not None and clause.spec.within is not None:
         _, deadline = times(rows, clause.spec.within)
-        runs = runs.filter(pa.array((deadline > turn.until)[runs[START].to_numpy()]))
+        is_open = (deadline > turn.until)[runs[START].to_numpy()]
+        runs = runs if is_open.all() else runs.filter(pa.array(is_open))
     keep = np.zeros(len(old), np.bool_)
     if runs is not None and runs.num_rows:
         start = runs[START].to_numpy()

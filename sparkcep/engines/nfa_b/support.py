@@ -6,7 +6,7 @@ Polars, so that a driver may ask before it ships a query.
 
 from __future__ import annotations
 
-from sparkcep.engines.event_pattern.planner.support import check_parts as check_event_parts
+from sparkcep.engines.event_pattern.planner.support import check as check_event_pattern
 from sparkcep.engines.nfa_b.compilation import automata
 from sparkcep.spec.event import EventPatternSpec
 
@@ -17,5 +17,5 @@ def check(spec: EventPatternSpec) -> None:
     Raises CepUnsupportedError naming the feature that this engine lacks, CepAnalysisError where the clause itself is
     wrong, CepLimitError for too many lines, variables or conjuncts.
     """
-    check_event_parts(spec.pattern, spec.within, spec.predicates)
+    check_event_pattern(spec.pattern, spec.within, spec.predicates)
     automata(spec)

@@ -95,7 +95,7 @@ class Columns:
     def _ascending(self, name: str) -> NDArray[np.int64]:
         values, kind = self._values(name), self.type(name)
         if pa.types.is_floating(kind):
-            return _float_keys(_numpy(values if kind == pa.float64() else values.cast(pa.float64())))
+            return _float_keys(_numpy(values).astype(np.float64, copy=False))
         if pa.types.is_decimal(kind) and kind.precision <= MAX_NARROW_DECIMAL:
             return _decimal_words(values)[0]
         if _is_integer_like(kind):
@@ -148,7 +148,7 @@ def _integers(values: pa.Array) -> NDArray[np.int64]:
         values = values.cast(pa.int8())
     elif pa.types.is_temporal(kind):
         values = values.view(pa.int32() if kind.bit_width == 32 else pa.int64())
-    return _numpy(values if values.type == pa.int64() else values.cast(pa.int64()))
+    return _numpy(values).astype(np.int64, copy=False)
 
 
 def _numpy(values: pa.Array) -> NDArray[Any]:

@@ -61,12 +61,7 @@ class Plan:
 
 def plan(spec: EventPatternSpec) -> Plan:
     """Compile ``spec``. Raises what ``support.check`` raises."""
-    check(
-        spec.pattern,
-        strategy=spec.strategy,
-        within=spec.within,
-        predicates=spec.predicates,
-    )
+    check(spec.pattern, spec.within, spec.predicates)
     return Plan(spec, tuple(branch_plan(branch, spec.predicates) for branch in branches(spec.pattern)))
 
 

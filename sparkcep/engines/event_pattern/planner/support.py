@@ -11,38 +11,19 @@ from itertools import pairwise
 from sparkcep.engines.event_pattern.planner.branches import Branch, branches, has_open_ends
 from sparkcep.errors import CepAnalysisError, CepUnsupportedError
 from sparkcep.pattern.event import EventPattern, Not, Or, elements, walk
-from sparkcep.spec.event import Predicate, Strategy, WithinEvents, WithinTime
+from sparkcep.spec.event import Predicate, WithinEvents, WithinTime
 from sparkcep.spec.expression import AggregateOf, ColumnOf, ElementOf, slow_parts, terms, variables, walked
-
-STRATEGY_NAMES = {
-    "any": "SKIP TILL ANY MATCH",
-    "next": "SKIP TILL NEXT MATCH",
-    "partition_contiguity": "PARTITION CONTIGUITY",
-    "strict_contiguity": "STRICT CONTIGUITY",
-}
 
 
 def check(
-    pattern: EventPattern,
-    *,
-    strategy: Strategy = "any",
-    within: WithinTime | WithinEvents | None = None,
-    predicates: tuple[Predicate, ...] = (),
+    pattern: EventPattern, within: WithinTime | WithinEvents | None = None, predicates: tuple[Predicate, ...] = ()
 ) -> None:
-    """Return if ``engine.compile`` accepts a clause with these parts.
+    """Return if the engines run a clause with these parts, whatever its selection strategy.
 
-    Raises CepUnsupportedError naming the feature that this engine lacks, CepAnalysisError where the clause itself is
+    Raises CepUnsupportedError naming the feature that they lack, CepAnalysisError where the clause itself is
     wrong (negation at an open end without WITHIN, a branch without a positive event), CepLimitError for too many
     branches.
     """
-    _check_strategy(strategy)
-    check_parts(pattern, within, predicates)
-
-
-def check_parts(
-    pattern: EventPattern, within: WithinTime | WithinEvents | None, predicates: tuple[Predicate, ...]
-) -> None:
-    """The checks common to all selection strategies. Raises as ``check`` does."""
     for node in walk(pattern):
         if isinstance(node, Not):
             _check_negation(node)
@@ -54,12 +35,6 @@ def check_parts(
         _check_functions(predicate)
         _check_predicate(predicate, groups)
         _check_closures(predicate, kleene)
-
-
-def _check_strategy(strategy: Strategy) -> None:
-    if strategy != "any":
-        name = STRATEGY_NAMES[strategy]
-        raise CepUnsupportedError(f"{name} on the chain engine.", code="STRATEGY")
 
 
 def _check_negation(node: Not) -> None:
