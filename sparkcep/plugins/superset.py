@@ -13,6 +13,7 @@ from superset.db_engine_specs.spark import SparkEngineSpec
 
 from sparkcep.plugins.sqlalchemy_dialect import SparkCepDialect
 
+_MESSAGE = re.compile(r"""errorMessage=(["'])(.*?)(?<!\\)\1""", re.DOTALL)
 _BEFORE = re.compile(r"^\W*Query error\W+|(?:\w+[.$])+\w*(?:Exception|Error): |Error running query: ")
 
 
@@ -41,5 +42,6 @@ class SparkCepEngineSpec(SparkEngineSpec):  # type: ignore[misc]
     @classmethod
     def _extract_error_message(cls, ex: Exception | str) -> str:
         """The server's message, without the names of Java's exceptions before it and their trace behind it."""
-        message = super()._extract_error_message(ex).replace("\\n", "\n").replace("\\t", "\t")
+        found = _MESSAGE.search(str(ex))
+        message = (found[2] if found else str(ex)).replace("\\n", "\n").replace("\\t", "\t").replace("\\'", "'")
         return _BEFORE.sub("", message.split("\n\tat ", 1)[0])

@@ -33,6 +33,8 @@ except ModuleNotFoundError as error:
 
 COUNT = {"expressionType": "SQL", "sqlExpression": "COUNT(*)", "label": "n"}
 LIMIT = 10
+SHOWN = 300
+"""Characters of an error."""
 
 
 def main() -> None:
@@ -172,7 +174,7 @@ def refused(action: Callable[[], Any]) -> str:
     try:
         action()
     except RefusedError as error:
-        return f"refused: {error.message()}"
+        return f"refused: {error.message()[:SHOWN]}"
     raise AssertionError("this was not refused")
 
 
