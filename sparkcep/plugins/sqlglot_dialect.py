@@ -61,7 +61,7 @@ class SparkCep(Spark):  # type: ignore[misc]
 
         def _parse_column(self) -> exp.Expression | None:
             column = super()._parse_column()
-            return self._parse_window(column) if isinstance(column, exp.Column) else column
+            return self._parse_window(column) if isinstance(column, exp.Column) and self._text() == "OVER" else column
 
         def _parse_window(self, this: exp.Expression | None, alias: bool = False) -> exp.Expression | None:
             start = self._index

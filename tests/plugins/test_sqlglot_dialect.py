@@ -32,6 +32,7 @@ SAME = [
     f"SELECT * FROM (SELECT * FROM t WHERE x > 1) {PAIRS} AS m JOIN b ON m.x = b.x",
     f"SELECT * FROM a JOIN t {PAIRS} AS m ON m.x = a.x",
     f"SELECT * FROM t {PAIRS} AS m {RISES} AS n",
+    f"SELECT * FROM (t {PAIRS} AS m JOIN b ON m.x = b.x)",
     f"WITH w AS (SELECT * FROM t {RISES}) SELECT * FROM w AS match JOIN pattern AS p ON TRUE",
     f"CREATE OR REPLACE VIEW rises AS SELECT * FROM t {RISES}",
     f"INSERT INTO found SELECT * FROM t {CARTS}",
