@@ -139,7 +139,7 @@ def _counts(part: RewrittenClause, source: Source, options: Options) -> str:
 def _timeline(part: RewrittenClause, source: Source, options: Options) -> str:
     match part.clause:
         case MatchRecognizeClause():
-            return row_pattern.timeline(part, options)
+            return row_pattern.timeline(part, source, options)
         case MatchAutomatonClause():
             return automaton.timeline(part, options)
     return event_pattern.timeline(part, source, options)

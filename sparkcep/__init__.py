@@ -9,7 +9,17 @@ from typing import Any
 
 __version__ = "0.1.0"
 
-_SESSION = ("session", "install", "uninstall", "rewrite", "explain", "match", "match_automaton", "match_recognize")
+_SESSION = (
+    "session",
+    "install",
+    "uninstall",
+    "rewrite",
+    "explain",
+    "explain_analyze",
+    "match",
+    "match_automaton",
+    "match_recognize",
+)
 __all__ = [*_SESSION, "__version__", "errors", "stream_monitor"]
 
 

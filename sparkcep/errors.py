@@ -8,6 +8,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+MIN_WIDTH = 20
+"""The least of a line of SQL that an error shows."""
+
 
 @dataclass(frozen=True, slots=True)
 class Span:
@@ -68,12 +71,15 @@ class CepError(Exception):
         code = self.code[len(self.kind) + 1 :]
         return type(self)(self.message, code=code, sql=sql, span=span, hint=self.hint, inside=inside)
 
-    def render(self) -> str:
-        """``[CODE] message``, the line of SQL with carets under the span, and the hint."""
+    def render(self, width: int | None = None) -> str:
+        """``[CODE] message``, the line of SQL with carets under the span, and the hint.
+
+        ``width``: the most characters of a line of SQL; what is left out beside the span is marked by ``…``. None: no limit.
+        """
         parts = [f"[{self.code}] {self.message}"]
         if self.sql is not None and self.span is not None:
-            parts.append(_underline(self.sql, self.span))
-        parts += [_underline(place.sql, place.span, f"in {place.title}, ") for place in self.inside]
+            parts.append(_underline(self.sql, self.span, width=width))
+        parts += [_underline(place.sql, place.span, f"in {place.title}, ", width) for place in self.inside]
         if self.hint:
             parts.append(f"Hint: {self.hint}")
         return "\n".join(parts)
@@ -121,13 +127,27 @@ class CepInternalError(CepError):
     kind = "CEP_INTERNAL"
 
 
-def _underline(sql: str, span: Span, where: str = "") -> str:
+def _underline(sql: str, span: Span, where: str = "", width: int | None = None) -> str:
     start = min(span.start, len(sql))
     line_start = sql.rfind("\n", 0, start) + 1
     line_end = sql.find("\n", start)
     line_end = len(sql) if line_end < 0 else line_end
     line_number = sql.count("\n", 0, start) + 1
-    width = max(1, min(span.end, line_end) - start)
     prefix = f"{where}line {line_number}: "
-    margin = "".join("\t" if c == "\t" else " " for c in sql[line_start:start])
-    return f"{prefix}{sql[line_start:line_end]}\n{' ' * len(prefix)}{margin}{'^' * width}"
+    end = max(start + 1, min(span.end, line_end))
+    line, start, end = sql[line_start:line_end], start - line_start, end - line_start
+    if width is not None:
+        line, start, end = _cut(line, start, end, max(width - len(prefix), MIN_WIDTH))
+    margin = "".join("\t" if c == "\t" else " " for c in line[:start])
+    return f"{prefix}{line}\n{' ' * len(prefix)}{margin}{'^' * (end - start)}"
+
+
+def _cut(line: str, start: int, end: int, width: int) -> tuple[str, int, int]:
+    """(at most ``width`` characters of ``line`` with as much of its part from ``start`` to ``end`` as fits, the place of that part)."""
+    if len(line) <= width:
+        return line, start, end
+    low = max(0, min(start - (width - (end - start)) // 2, start - 2, len(line) - width))
+    high = low + width
+    left, right = "…" if low else "", "…" if high < len(line) else ""
+    shown = f"{left}{line[low + len(left) : high - len(right)]}{right}"
+    return shown, start - low, (min(end, high - 1) if right else end) - low

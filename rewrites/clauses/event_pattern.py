@@ -12,7 +12,7 @@ from rewrites.clauses.stream import event_stream, measures_stream
 from rewrites.dialect.clause import MatchPatternClause
 from rewrites.emit.analyze import event_pattern_counts
 from rewrites.emit.event_pattern import event_pattern_query, event_pattern_spec
-from rewrites.emit.timeline import event_spec, event_timeline
+from rewrites.emit.timeline import event_spec, event_timeline, told_columns
 from rewrites.options import Options, RewrittenClause
 from rewrites.pushdown import aggregate_pushdown
 from rewrites.pushdown.aggregate_pushdown import EmittedClause, Pushdown, PushdownSession
@@ -202,4 +202,5 @@ def timeline(part: RewrittenClause, source: Source, options: Options) -> str:
     """The query that lists the events of the clause's matches."""
     assert isinstance(part.bound, BoundEventPattern)
     spec = event_spec(part.bound, part.clause.site)
-    return event_timeline(part.bound, spec, source, options.function_of(spec))
+    told = told_columns(part.bound, part.clause.site, source.sql)
+    return event_timeline(part.bound, spec, told, source, options.function_of(spec))

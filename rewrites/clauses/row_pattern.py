@@ -11,7 +11,7 @@ from rewrites.clauses.stream import row_stream
 from rewrites.dialect.clause import MatchRecognizeClause
 from rewrites.emit.analyze import row_pattern_counts
 from rewrites.emit.row_pattern import row_pattern_query, row_pattern_spec
-from rewrites.emit.timeline import row_spec, row_timeline
+from rewrites.emit.timeline import row_spec, row_timeline, told_columns
 from rewrites.options import Options, RewrittenClause
 from rewrites.rules import key_filters
 from rewrites.sql.source import Source
@@ -39,8 +39,9 @@ def counts(part: RewrittenClause, options: Options) -> str:
     return row_pattern_counts(part.bound, part.spec, options.function_of(AnalyzeSpec(part.spec)))
 
 
-def timeline(part: RewrittenClause, options: Options) -> str:
+def timeline(part: RewrittenClause, source: Source, options: Options) -> str:
     """The query that lists the rows of the clause's matches."""
     assert isinstance(part.bound, BoundRowPattern)
-    spec = row_spec(part.bound, part.clause.site)
-    return row_timeline(part.bound, spec, options.function_of(spec))
+    told = told_columns(part.bound, part.clause.site, source.sql)
+    spec = row_spec(part.bound, part.clause.site, told)
+    return row_timeline(part.bound, spec, told, options.function_of(spec))

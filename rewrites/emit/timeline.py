@@ -1,10 +1,12 @@
 """Bound clause → the query that lists the events of its matches one by one, from which a timeline is drawn.
 
-The query has the columns ``lane`` (the PARTITION BY values as text), ``match`` (a number, unique in its lane), ``at`` (the event's time) and
-``variable``, in this order.
+The query has the columns ``lane`` (the PARTITION BY values as text), ``match`` (a number, unique in its lane), ``at`` (the event's time),
+``variable`` and ``told`` (columns of its row as (name, value), both text; of MATCH AUTOMATON the registers, where the match ends), in this order.
 """
 
 from __future__ import annotations
+
+from collections import Counter
 
 from pyspark.sql.types import LongType, StringType
 from sqlglot import exp
@@ -13,6 +15,7 @@ from rewrites.bind.automaton import BoundAutomaton
 from rewrites.bind.event_pattern import BoundEventPattern
 from rewrites.bind.row_pattern import BoundRowPattern, Key
 from rewrites.dialect.clause import Site
+from rewrites.dialect.tokens import tokenize
 from rewrites.emit.event_pattern import event_pattern_query, event_pattern_spec
 from rewrites.emit.row_pattern import engine_input, row_pattern_spec
 from rewrites.rules.prune_fields import Shown
@@ -24,11 +27,24 @@ from sparkcep.pattern.event import elements
 from sparkcep.spec import EventPatternSpec, RowPatternSpec
 from sparkcep.spec.row import ClassifierAt, CurrentRow, MatchNumber, Navigation, Output
 
+Bound = BoundRowPattern | BoundEventPattern
 ORDER = "ORDER BY `lane`, `match`, `at`"
+MOST_TOLD = 12
+"""The most columns told of an event. A row with more tells those that its clause names."""
 
 
-def row_spec(bound: BoundRowPattern, site: Site) -> RowPatternSpec:
-    """The clause's spec with the rows of its matches as output: time, variable, number of the match, PARTITION BY values."""
+def told_columns(bound: Bound, site: Site, text: str) -> tuple[str, ...]:
+    """The columns told of each event of a clause of ``text``."""
+    known = Counter(name.lower() for name in bound.relation.schema.names)
+    names = tuple(name for name in bound.relation.schema.names if known[name.lower()] == 1)
+    if len(names) <= MOST_TOLD:
+        return names
+    words = {token.text.lower() for token in tokenize(text).inside(site.body) if token.is_name}
+    return tuple(name for name in names if name.lower() in words)[:MOST_TOLD]
+
+
+def row_spec(bound: BoundRowPattern, site: Site, told: tuple[str, ...]) -> RowPatternSpec:
+    """The clause's spec with the rows of its matches as output: time, variable, number of the match, PARTITION BY values, columns told."""
     if not bound.order_columns:
         raise _no_time(site)
     base, types = row_pattern_spec(bound), {field.name: field.dataType for field in bound.relation.schema}
@@ -38,6 +54,7 @@ def row_spec(bound: BoundRowPattern, site: Site) -> RowPatternSpec:
     outputs += [(Output("__cep_match", MatchNumber()), LongType())]
     keys = zip(bound.keys, base.partition, strict=True)
     outputs += [(Output(f"__cep_lane{i}", CurrentRow(column)), key.data_type) for i, (key, column) in enumerate(keys)]
+    outputs += [(Output(f"__cep_told{i}", CurrentRow(name)), types[name]) for i, name in enumerate(told)]
     return RowPatternSpec(
         variables=base.variables,
         pattern=base.pattern,
@@ -53,7 +70,7 @@ def row_spec(bound: BoundRowPattern, site: Site) -> RowPatternSpec:
     )
 
 
-def row_timeline(bound: BoundRowPattern, spec: RowPatternSpec, function: str | None) -> str:
+def row_timeline(bound: BoundRowPattern, spec: RowPatternSpec, told: tuple[str, ...], function: str | None) -> str:
     """The time line of a MATCH_RECOGNIZE clause; ``spec`` is ``row_spec``'s."""
     types = {field.name: field.dataType for field in bound.relation.schema}
     kinds = [(f"__cep_lane{i}", key.data_type) for i, key in enumerate(bound.keys)]
@@ -62,11 +79,12 @@ def row_timeline(bound: BoundRowPattern, spec: RowPatternSpec, function: str | N
         ("__cep_match", LongType()),
         ("__cep_variable", StringType()),
     ]
+    kinds += [(f"__cep_told{i}", types[name]) for i, name in enumerate(told)]
     rows = text_of(exp.select("*").from_(decoded_columns(match_call(engine_input(bound, spec), spec, function), kinds)))
     lane = _lane([quoted(name) for name, _ in kinds[: len(bound.keys)]])
     return (
-        f"SELECT {lane} AS `lane`, `__cep_match` AS `match`, `__cep_at` AS `at`, `__cep_variable` AS `variable` "
-        f"FROM ({rows}) {ORDER}"
+        f"SELECT {lane} AS `lane`, `__cep_match` AS `match`, `__cep_at` AS `at`, `__cep_variable` AS `variable`, "
+        f"{_told({name: quoted(f'__cep_told{i}') for i, name in enumerate(told)})} AS `told` FROM ({rows}) {ORDER}"
     )
 
 
@@ -78,43 +96,61 @@ def event_spec(bound: BoundEventPattern, site: Site) -> EventPatternSpec:
     return event_pattern_spec(bound, Shown(dict.fromkeys(bound.variables, names)))
 
 
-def event_timeline(bound: BoundEventPattern, spec: EventPatternSpec, source: Source, function: str | None) -> str:
+def event_timeline(
+    bound: BoundEventPattern, spec: EventPatternSpec, told: tuple[str, ...], source: Source, function: str | None
+) -> str:
     """The time line of a MATCH PATTERN clause; ``spec`` is ``event_spec``'s."""
     assert bound.time_column is not None
-    time = quoted(bound.time_column)
+    time, columns = quoted(bound.time_column), _told({column: f"`x`.{quoted(column)}" for column in told})
     events = []
     for element in elements(bound.pattern, negated=False):
         name, variable = quoted(element.variable), string(element.variable)
         taken = name if element.kleene else f"ARRAY({name})"
-        events.append(f"TRANSFORM({taken}, `x` -> NAMED_STRUCT('at', `x`.{time}, 'variable', {variable}))")
+        events.append(
+            f"TRANSFORM({taken}, `x` -> NAMED_STRUCT('at', `x`.{time}, 'variable', {variable}, 'told', {columns}))"
+        )
     matches = event_pattern_query(bound, spec, source, function)
     listed = (
         f"SELECT {_lane([quoted(key.name) for key in bound.keys])} AS `lane`, MONOTONICALLY_INCREASING_ID() AS `match`, "
         f"CONCAT({', '.join(events)}) AS `events` FROM {matches}"
     )
-    return (
-        "SELECT `lane`, `match`, `event`.`at` AS `at`, `event`.`variable` AS `variable` "
-        f"FROM (SELECT `lane`, `match`, EXPLODE(`events`) AS `event` FROM ({listed})) WHERE `event`.`at` IS NOT NULL {ORDER}"
-    )
+    return _one_by_one(listed)
 
 
 def automaton_timeline(bound: BoundAutomaton, query: str) -> str:
     """The time line of a MATCH AUTOMATON clause, whose matches are ``query``: where each begins, and in which state it ends."""
-    start = string(bound.states.names[0])
-    ends = f"NAMED_STRUCT('at', `match_start`, 'variable', {start}), NAMED_STRUCT('at', `match_end`, 'variable', `final_state`)"
+    registers = _told({register.name: quoted(register.name) for register in bound.registers})
+    ends = ", ".join(
+        f"NAMED_STRUCT('at', {at}, 'variable', {state}, 'told', {told})"
+        for at, state, told in (
+            ("`match_start`", string(bound.states.names[0]), _told({})),
+            ("`match_end`", "`final_state`", registers),
+        )
+    )
     listed = (
         f"SELECT {_lane([quoted(key.name) for key in bound.keys])} AS `lane`, MONOTONICALLY_INCREASING_ID() AS `match`, "
         f"ARRAY({ends}) AS `events` FROM {query}"
     )
-    return (
-        "SELECT `lane`, `match`, `event`.`at` AS `at`, `event`.`variable` AS `variable` "
-        f"FROM (SELECT `lane`, `match`, EXPLODE(`events`) AS `event` FROM ({listed})) {ORDER}"
-    )
+    return _one_by_one(listed)
 
 
 def lane_names(keys: tuple[Key, ...]) -> str:
     """The title of the lanes: ``carrier, flight``."""
     return ", ".join(key.name for key in keys)
+
+
+def _told(columns: dict[str, str]) -> str:
+    """An array of names and values; ``columns``: the SQL of each."""
+    pairs = (f"NAMED_STRUCT('name', {string(name)}, 'value', CAST({sql} AS STRING))" for name, sql in columns.items())
+    return f"CAST(ARRAY({', '.join(pairs)}) AS ARRAY<STRUCT<`name`: STRING, `value`: STRING>>)"
+
+
+def _one_by_one(listed: str) -> str:
+    """The events in the column ``events`` of ``listed``, a row each."""
+    return (
+        "SELECT `lane`, `match`, `event`.`at` AS `at`, `event`.`variable` AS `variable`, `event`.`told` AS `told` "
+        f"FROM (SELECT `lane`, `match`, EXPLODE(`events`) AS `event` FROM ({listed})) WHERE `event`.`at` IS NOT NULL {ORDER}"
+    )
 
 
 def _lane(columns: list[str]) -> str:

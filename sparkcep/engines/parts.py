@@ -6,13 +6,15 @@ stay that later ones need, so that memory follows what is open (the window, unde
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
+from functools import partial
 
 import numpy as np
 import pyarrow as pa
 
 from sparkcep.engines import stream
+from sparkcep.engines.aseq import parts as aseq
 from sparkcep.engines.derived import sent_time, whole_numbers, with_derived
 from sparkcep.engines.turn import Decide, Turn
 from sparkcep.errors import CepUnsupportedError
@@ -25,7 +27,7 @@ from sparkcep.spec.stream import OrderColumn, StreamSpec
 
 LONG = 1 << 19
 """Rows of a part, at least; and at least as many as are kept, so that no row is met again more than once on average."""
-PLACE = "__cep_place"
+PLACE = "__cep_part_place"
 """The number of a row in its partition."""
 _TIME = "__cep_whole_time"
 _BEGIN, _END = -(1 << 63), (1 << 63) - 1
@@ -34,12 +36,13 @@ _BEGIN, _END = -(1 << 63), (1 << 63) - 1
 @dataclass(frozen=True, slots=True)
 class Parts:
     """How the parts of a clause's partitions are decided: ``decide``, and for the last one ``closing``. ``time``: the column whose whole numbers
-    close windows."""
+    close windows. ``finish``: the rows that only the end of a partition tells, from what its turns carry; None: each part has its own."""
 
     spec: MatchSpec
     decide: Decide
     closing: Decide
     time: str | None
+    finish: Callable[[pa.Table | None], Iterator[pa.Table]] | None = None
 
     def suits(self, schema: pa.Schema) -> bool:
         """Whether times are such that a turn compares them."""
@@ -51,26 +54,33 @@ class Parts:
 
 def compile(spec: MatchSpec | AnalyzeSpec) -> Parts | None:
     """None: the clause needs its partitions whole."""
-    if isinstance(spec, AnalyzeSpec | AggregateSpec) or _is_whole(spec):
+    if isinstance(spec, AnalyzeSpec) or _is_whole(spec):
         return None
-    of, time, order = spec, None, PLACE
-    if isinstance(spec, EventPatternSpec) and isinstance(spec.within, WithinTime):
+    of: MatchSpec | None = spec
+    time, order, finish = None, PLACE, None
+    if isinstance(spec, AggregateSpec):
+        of, finish = aseq.turns(spec), partial(aseq.finished, spec)
+    if isinstance(spec, EventPatternSpec | AggregateSpec) and isinstance(spec.within, WithinTime):
         time, order = sent_time(spec), spec.within.time
     if isinstance(spec, AutomatonSpec) and spec.within is not None:
         time, order = spec.within.time, _TIME
         of = replace(spec, within=replace(spec.within, time=_TIME))
+    if of is None:
+        return None
     turns = StreamSpec(of, (), (OrderColumn(order),), order, PLACE, "{}")
     try:
         decide = stream.compile(turns)
     except CepUnsupportedError:
         return None
     closing = stream.compile(turns, closing=True) if isinstance(spec, RowPatternSpec) else decide
-    return Parts(spec, decide, closing, time)
+    return Parts(spec, decide, closing, time, finish)
 
 
 def _is_whole(spec: MatchSpec) -> bool:
     """Of what no stream could tell, or not in the same way: neighbours across partitions, and rows that come in no order."""
-    return isinstance(spec, EventPatternSpec) and (spec.strategy == "strict_contiguity" or spec.unordered)
+    if isinstance(spec, EventPatternSpec) and spec.strategy == "strict_contiguity":
+        return True
+    return isinstance(spec, EventPatternSpec | AggregateSpec) and spec.unordered
 
 
 class LongPartition:
@@ -113,6 +123,8 @@ class LongPartition:
         """What else it decides, no row to follow."""
         if self._waiting_rows or (self._kept is not None and self._kept.num_rows):
             yield from self._turn(last=True)
+        if self._parts.finish is not None:
+            yield from self._parts.finish(self._carried)
 
     def _turn(self, *, last: bool) -> Iterator[pa.Table]:
         known = 0 if self._kept is None else self._kept.num_rows
@@ -128,7 +140,8 @@ class LongPartition:
             self._read(final), old, self._since, until, self._begin, self._numbers, self._covered, self._carried
         )
         answer = (self._parts.closing if last else self._parts.decide)(turn)
-        yield from answer.found
+        if self._parts.finish is None:
+            yield from answer.found
         keep = answer.keep
         self._begin, self._numbers = np.array([np.count_nonzero(keep[: answer.begin[0]])]), answer.numbers
         if answer.covered is not None:
@@ -142,7 +155,7 @@ class LongPartition:
         """How many rows no other one to come is concurrent with, and the time before which none will come."""
         spec, name = self._parts.spec, self._parts.time
         until = _BEGIN if name is None else int(whole_numbers(rows.column(name).slice(rows.num_rows - 1))[0].as_py())
-        if not isinstance(spec, EventPatternSpec):
+        if not isinstance(spec, EventPatternSpec | AggregateSpec):
             return rows.num_rows, until
         later = rows.column(spec.rank) if name is None else whole_numbers(rows.column(name))
         return int(np.searchsorted(later.to_numpy(), later[-1].as_py())), until

@@ -1,7 +1,7 @@
-"""EXPLAIN ANALYZE PATTERN: a rewritten statement → the query that runs its clauses and reports as text what happened to their rows.
+"""EXPLAIN ANALYZE PATTERN: a rewritten statement → the query that runs its clauses and reports what happened to their rows, as text and as numbers.
 
-The lines of EXPLAIN PATTERN come first; then, clause by clause, the counts (``rewrites.emit.analyze``) as text. Spark runs everything when the rows
-are fetched, so it can be cancelled like any query; the statement around the clauses is not run.
+The lines of EXPLAIN PATTERN come first; then, clause by clause, the counts (``rewrites.emit.analyze``), each with its line of text. Spark runs
+everything when the rows are fetched, so it can be cancelled like any query; the statement around the clauses is not run.
 """
 
 from __future__ import annotations
@@ -39,13 +39,28 @@ _TITLES = {
     7: "matches",
     8: "notice",
 }
-_LAST = 9_000_000_000
+COLUMNS = ("part", "number", "plan", "section", "item", "tried", "taken")
+TITLE, WHY = -1, 9_000_000_000
+"""The numbers of a clause's first and last line."""
 _FACTOR = 10_000_000
 """More than the number of places in a section."""
 
 
 def analyze_query(rewritten: Rewritten) -> str:
     """The SQL of the report: one column, ``plan``, one row per line."""
+    return f"SELECT `plan` FROM ({_report(rewritten)}) ORDER BY `part`, `number`"
+
+
+def counts_query(rewritten: Rewritten) -> str:
+    """The SQL of the report with the numbers in it: the columns ``COLUMNS``, one row per line.
+
+    ``part``: 0 in the lines of EXPLAIN PATTERN, then the number of the clause, from 1. ``number``: ``TITLE`` in a clause's first line, ``WHY`` in the
+    one that says why nothing matched, and in between one line per item counted. Lines that count nothing have no section.
+    """
+    return f"SELECT * FROM ({_report(rewritten)}) ORDER BY `part`, `number`"
+
+
+def _report(rewritten: Rewritten) -> str:
     if not rewritten.clauses:
         raise CepUnsupportedError(
             "EXPLAIN ANALYZE PATTERN of a statement without a pattern clause",
@@ -54,22 +69,37 @@ def analyze_query(rewritten: Rewritten) -> str:
             span=Span(0, len(rewritten.text)),
             hint="EXPLAIN and EXPLAIN PATTERN show the plan of any statement",
         )
-    plan = ", ".join(f"(0, {i}L, {string(line)})" for i, line in enumerate(explain_lines(rewritten)))
-    parts = [f"SELECT * FROM VALUES {plan} AS `plan`(`part`, `number`, `plan`)"]
+    plan = ", ".join(_line(f"{i}L", string(line)) for i, line in enumerate(explain_lines(rewritten)))
+    parts = [f"SELECT 0 AS `part`, {_inlined(f'ARRAY({plan})')}"]
     parts += [_clause(rewritten.text, part, i) for i, part in enumerate(rewritten.clauses, 1)]
-    return f"SELECT `plan` FROM ({' UNION ALL '.join(parts)}) ORDER BY `part`, `number`"
+    return " UNION ALL ".join(parts)
 
 
 def _clause(text: str, part: RewrittenClause, number: int) -> str:
-    """The lines of one clause as (part, number, plan). The counts are collected into one list, so that they are read once."""
-    title = string(f"== counts of {clause_title(text, part)} ==")
-    rows = (("-1L", title), ("`number`", "`line`"), (f"{_LAST}L", _WHY))
-    head, body, why = (f"NAMED_STRUCT('number', {place}, 'plan', {line})" for place, line in rows)
-    lines = f"CONCAT(ARRAY({head}), COLLECT_LIST({body}), ARRAY({why}))"
-    return (
-        f"SELECT {number}, * FROM (SELECT INLINE(`lines`) AS (`number`, `plan`) FROM (SELECT {lines} AS `lines` "
-        f"FROM ({_lines(_summed(part.counts))}))) WHERE `plan` IS NOT NULL"
-    )
+    """The lines of one clause. The counts are collected into one list, so that they are read once."""
+    title = _line(f"{TITLE}L", string(f"== counts of {clause_title(text, part)} =="))
+    lines = f"CONCAT(ARRAY({title}), COLLECT_LIST({_counted('`number`', '`line`')}), ARRAY({_WHY}))"
+    listed = f"SELECT {lines} AS `lines` FROM ({_lines(_summed(part.counts))})"
+    return f"SELECT {number}, * FROM (SELECT {_inlined('`lines`')} FROM ({listed})) WHERE `plan` IS NOT NULL"
+
+
+def _inlined(lines: str) -> str:
+    return f"INLINE({lines}) AS ({', '.join(f'`{name}`' for name in COLUMNS[1:])})"
+
+
+def _line(number: str, plan: str) -> str:
+    """A line that counts nothing."""
+    nothing = ["CAST(NULL AS STRING)"] * 2 + ["CAST(NULL AS DECIMAL(38, 0))"] * 2
+    return _struct(number, plan, *nothing)
+
+
+def _counted(number: str, plan: str) -> str:
+    """A line about the item of its row."""
+    return _struct(number, plan, "section", "item", "tried", "taken")
+
+
+def _struct(*values: str) -> str:
+    return f"NAMED_STRUCT({', '.join(f'{string(name)}, {value}' for name, value in zip(COLUMNS[1:], values, strict=True))})"
 
 
 def _summed(counts: str) -> str:
@@ -107,8 +137,13 @@ def _lines(summed: str) -> str:
     return f"SELECT *, CONCAT(RPAD(IF({first}, CASE `rank` {titles} END, ''), {WIDTH}, ' '), '  ', {body}) AS `line` FROM ({summed})"
 
 
-def _last(condition: str, text: str, choose: str = "MAX_BY") -> str:
-    return f"{choose}(IF({condition}, {text}, NULL), IF({condition}, `number`, NULL))"
+def _reason(condition: str, text: str, choose: str = "MAX_BY") -> str:
+    line = _counted(f"{WHY}L", f"CONCAT('{'why nothing':<{WIDTH}}  ', {text})")
+    return f"{choose}(IF({condition}, {line}, NULL), IF({condition}, `number`, NULL))"
+
+
+def _no_item(text: str) -> str:
+    return _line(f"{WHY}L", string(f"{'why nothing':<{WIDTH}}  {text}"))
 
 
 _NOTHING = (
@@ -117,15 +152,15 @@ _NOTHING = (
 _STOP = "section IN ('state', 'arc', 'predicate', 'search', 'residual') AND tried > 0 AND taken = 0"
 _REASONS = ", ".join(
     [
-        _last(
+        _reason(
             "section = 'condition between' AND tried > 0 AND taken = 0",
-            "CONCAT(item, ': ', FORMAT_NUMBER(tried, 0), ' partial matches without it, none with it')",
+            "item, ': ', FORMAT_NUMBER(tried, 0), ' partial matches without it, none with it'",
         ),
-        _last(_STOP, "CONCAT(item, ': ', FORMAT_NUMBER(tried, 0), ' tried, none taken')"),
-        _last("section = 'state' AND tried = 0", "CONCAT('no event for ', item)", "MIN_BY"),
-        _last("section = 'prefix' AND tried = 0", "CONCAT('no partial match of ', item)", "MIN_BY"),
-        "IF(COUNT_IF(section = 'input') = 0, 'no row comes to the engine: see the conditions', 'see the states')",
+        _reason(_STOP, "item, ': ', FORMAT_NUMBER(tried, 0), ' tried, none taken'"),
+        _reason("section = 'state' AND tried = 0", "'no event for ', item", "MIN_BY"),
+        _reason("section = 'prefix' AND tried = 0", "'no partial match of ', item", "MIN_BY"),
+        f"IF(COUNT_IF(section = 'input') = 0, {_no_item('no row comes to the engine: see the conditions')}, {_no_item('see the states')})",
     ]
 )
-_WHY = f"CASE WHEN {_NOTHING} THEN CONCAT('{'why nothing':<{WIDTH}}  ', COALESCE({_REASONS})) END"
+_WHY = f"CASE WHEN {_NOTHING} THEN COALESCE({_REASONS}) END"
 """If there is no match: the furthest state or condition that was reached but never passed."""

@@ -3,27 +3,33 @@
 from __future__ import annotations
 
 import html
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 
 from rewrites import Rewritten, RewrittenClause
 from rewrites.bind.automaton import BoundAutomaton
 from rewrites.bind.row_pattern import BoundRowPattern
-from sparkcep.explanation.automaton import Edge, edges
-from sparkcep.explanation.drawing import DrawingUnavailableError, svg
+from sparkcep.explanation.automaton import END, START, Edge, edges
+from sparkcep.explanation.clause_text import clause_html, style, variable_of
+from sparkcep.explanation.drawing import DrawingUnavailableError, Lines, classes, svg, wrapped
 from sparkcep.explanation.report import clause_title, explain_lines
+from sparkcep.spec import AggregateSpec, EventPatternSpec
+from sparkcep.spec.aggregate import NamedPattern
+from sparkcep.spec.expression import variables
 
 
 @dataclass(frozen=True, slots=True)
 class Automaton:
-    """The automaton of one clause. ``conditions``: by variable, the condition on its rows or events."""
+    """The automaton of one clause. ``lines``: what is written on its states and arrows; ``clause``: the clause's text as HTML."""
 
     title: str
     edges: tuple[Edge, ...]
-    conditions: dict[str, str]
+    lines: Lines
+    clause: str
 
     def svg(self) -> str:
         """The drawing. Raises DrawingUnavailableError without pygraphviz."""
-        return svg(self.edges, self.conditions)
+        return svg(self.edges, self.lines)
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -37,7 +43,7 @@ class Explanation:
         return self.text
 
     def _repr_html_(self) -> str:
-        drawn = "".join(_figure(automaton) for automaton in self.automata)
+        drawn = "".join(figure(one) for one in self.automata)
         return f"{drawn}<details><summary>EXPLAIN PATTERN</summary><pre>{html.escape(self.text)}</pre></details>"
 
 
@@ -47,26 +53,57 @@ def explanation(rewritten: Rewritten) -> Explanation:
     return Explanation("\n".join(explain_lines(rewritten)), automata)
 
 
-def _automaton(text: str, part: RewrittenClause) -> Automaton:
-    return Automaton(clause_title(text, part), tuple(edges(part.spec)), dict(_conditions(part)))
-
-
-def _conditions(part: RewrittenClause) -> list[tuple[str, str]]:
+def conditions(part: RewrittenClause) -> dict[str, str]:
+    """By variable, the condition on its rows or events alone; of MATCH AUTOMATON none: its conditions are those of arcs."""
     if isinstance(part.bound, BoundRowPattern):
         defines = {define.variable: define.text for define in part.bound.defines}
         rows = {name: " AND ".join(text for text, _ in found.parts) for name, found in part.bound.conditions.items()}
-        return [(name, defines.get(name) or rows.get(name, "")) for name in part.bound.variables]
+        return {name: defines.get(name) or rows.get(name, "") for name in part.bound.variables}
     if isinstance(part.bound, BoundAutomaton):
-        return []  # the conditions stand on the arcs
-    return [
-        (name, " AND ".join(text.replace("`", "") for text, _ in steps))
-        for name, steps in part.bound.test_steps.items()
-    ]
+        return {}
+    steps = part.bound.test_steps
+    return {name: " AND ".join(text.replace("`", "") for text, _ in found) for name, found in steps.items()}
 
 
-def _figure(automaton: Automaton) -> str:
+def satisfied(part: RewrittenClause) -> dict[str, str]:
+    """By variable, what its rows or events satisfy: the conditions on them alone, and those between events that name it."""
+    found = {name: [text] if text else [] for name, text in conditions(part).items()}
+    for predicate in part.spec.predicates if isinstance(part.spec, EventPatternSpec) else ():
+        for name in variables(predicate.condition):
+            found[name].append(predicate.text)
+    return {name: " AND ".join(texts) for name, texts in found.items()}
+
+
+def automaton(text: str, part: RewrittenClause, found: Sequence[Edge], lines: Lines) -> Automaton:
+    """The automaton of a clause of ``text`` with these transitions."""
+    return Automaton(clause_title(text, part), tuple(found), lines, clause_html(text, part, found))
+
+
+def figure(drawn: Automaton, result: str = "") -> str:
+    """The HTML of a drawing: its title with the ``result`` (HTML), the automaton, and the text of its clause."""
     try:
-        drawing = automaton.svg() or f"an automaton of {len(automaton.edges)} steps"
+        drawing = drawn.svg() or f"an automaton of {len(drawn.edges)} steps"
     except DrawingUnavailableError as error:
         drawing = html.escape(str(error))
-    return f"<figure style='margin:0 0 1em'><figcaption>{html.escape(automaton.title)}</figcaption>{drawing}</figure>"
+    return (
+        f'<figure class="cep" style="margin:0 0 1em">{style(drawn.edges)}<figcaption>{html.escape(drawn.title)}{result}</figcaption>'
+        f'<div style="overflow-x:auto">{drawing}</div>{drawn.clause}</figure>'
+    )
+
+
+def _automaton(text: str, part: RewrittenClause) -> Automaton:
+    found, asked = _edges(part), conditions(part)
+    return automaton(text, part, found, {name: wrapped(asked.get(variable_of(name), "")) for name in classes(found)})
+
+
+def _edges(part: RewrittenClause) -> list[Edge]:
+    """The transitions of a clause; of MATCH PATTERNS those of each pattern, with its name before its states."""
+    if isinstance(part.pushdown, str) or not part.pushdown.spec.patterns:
+        return edges(part.spec)
+    return [edge for one in part.pushdown.spec.patterns for edge in _named(one, part.pushdown.spec)]
+
+
+def _named(one: NamedPattern, spec: AggregateSpec) -> list[Edge]:
+    found = edges(replace(spec, pattern=one.pattern))
+    names = {state: f"{one.name}: {state}" for state in classes(found)} | {START: START, END: f"{END} of {one.name}"}
+    return [Edge(names[edge.source], names[edge.target], edge.label) for edge in found]

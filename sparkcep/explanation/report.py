@@ -205,7 +205,7 @@ def _constant(default: Constant) -> str:
 
 
 def _arc_lines(arc: Arc, bound: BoundAutomaton) -> Iterator[str]:
-    name = f"{arc} ({arc.name})" if arc.name else str(arc)
+    name = arc.title
     if arc.bit is not None:
         yield f"{name}: Spark, on each event: {bound.tests[arc.bit]}"
     if arc.condition is not None:

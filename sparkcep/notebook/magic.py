@@ -5,60 +5,27 @@ Built on IPython's own magics: jupysql and ipython-sql require SQLAlchemy, and d
 
 from __future__ import annotations
 
-import html
 import time
-from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from IPython.core.magic import Magics, cell_magic, magics_class
 from IPython.core.magic_arguments import argument, magic_arguments, parse_argstring
 from IPython.display import display
 from pyspark.errors import PySparkException
-from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import SparkSession
 
 from rewrites.dialect.tokens import tokenize
 from sparkcep.errors import CepError
+from sparkcep.notebook.errors import without_traceback
 from sparkcep.notebook.progress import under_cell
+from sparkcep.notebook.table import Result
 from sparkcep.notebook.timeline import draw
 from sparkcep.progress import following
-from sparkcep.session import explain, install, session
+from sparkcep.session import explain, explain_analyze, install, session
+from sql_functions.catalog import quiet
 
 ROWS = 50
 """Rows shown unless ``--rows`` says otherwise."""
-
-
-@dataclass(frozen=True, slots=True, repr=False)
-class Result:
-    """The first rows of a query; ``df`` is the full result."""
-
-    df: DataFrame
-    rows: Sequence[Sequence[Any]]
-    more: bool
-    seconds: float
-
-    def __repr__(self) -> str:
-        return f"{len(self.rows)} rows{' shown, there are more' if self.more else ''}, {self.seconds:.2f} s"
-
-    def _repr_html_(self) -> str:
-        head = "".join(f"<th style='text-align:left'>{html.escape(name)}</th>" for name in self.df.columns)
-        body = "".join(f"<tr>{''.join(_cell(value) for value in row)}</tr>" for row in self.rows)
-        return (
-            f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table><small>{html.escape(str(self))}</small>"
-        )
-
-
-@dataclass(frozen=True, slots=True, repr=False)
-class Report:
-    """Lines of text in a fixed-width font."""
-
-    lines: Sequence[str]
-
-    def __repr__(self) -> str:
-        return "\n".join(self.lines)
-
-    def _repr_html_(self) -> str:
-        return f"<pre>{html.escape(str(self))}</pre>"
 
 
 @magics_class
@@ -76,10 +43,11 @@ class SqlMagics(Magics):
         """Run the SQL of the cell; statements are separated by semicolons, and the rows of the last one are shown."""
         options = parse_argstring(self.sql, line)
         try:
-            for shown in self._results(_statements(cell), options):
-                display(shown)
-        except (CepError, PySparkException) as error:
-            raise _short(error) from None
+            with quiet:
+                for shown in self._results(_statements(cell), options):
+                    display(shown)
+        except (CepError, PySparkException, KeyboardInterrupt) as error:
+            raise without_traceback(error) from None
 
     def _results(self, statements: list[str], options: Any) -> Any:
         if not statements:
@@ -94,8 +62,8 @@ class SqlMagics(Magics):
             return
         if options.analyze:
             with following(spark, under_cell()):
-                lines = [row[0] for row in spark.sql(f"EXPLAIN ANALYZE PATTERN {last}").collect()]
-            yield Report(lines[next(i for i, line in enumerate(lines) if line.startswith("== counts")) :])
+                counts = explain_analyze(last, spark)
+            yield counts
             return
         result = run(spark, last, options.rows)
         if options.name:
@@ -131,14 +99,3 @@ def _statements(text: str) -> list[str]:
             starts.append(token.span.end)
     parts = [text[start:end].strip() for start, end in zip(starts, [*ends, len(text)], strict=True)]
     return [part for part in parts if tokenize(part).items]
-
-
-def _cell(value: Any) -> str:
-    shown = "<i>NULL</i>" if value is None else html.escape(str(value))
-    number = isinstance(value, int | float) and not isinstance(value, bool)
-    return f"<td style='text-align:{'right' if number else 'left'}'>{shown}</td>"
-
-
-def _short(error: Exception) -> Exception:
-    """The error without its traceback."""
-    return error.with_traceback(None)

@@ -1,10 +1,16 @@
-"""Matches on a timeline, drawn with matplotlib: one lane per match, one point per event, one colour per variable."""
+"""Matches on a timeline, drawn with matplotlib: one lane per match, one point per event, one colour per variable.
+
+In a notebook it is SVG; over each point lies an element that shows, when the mouse is over it, what the event is. Style sheets do this, so it also
+works in an exported page; the PNG is for what shows no HTML.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import html
+import re
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from io import BytesIO
+from io import BytesIO, StringIO
 from typing import Any
 
 from pyspark.sql import SparkSession
@@ -24,11 +30,42 @@ LANE = 0.32
 DPI = 110
 
 
+UPWARDS = 0.4
+"""Below this part of the height, what is told opens upwards."""
+
+_STYLE = """<style>
+.cep-time { position: relative; background: #fff; border-bottom: 2em solid #fff }
+.cep-time svg { display: block; height: auto }
+.cep-time i { position: absolute; width: 14px; height: 14px; margin: -7px; border-radius: 50%; font-style: normal }
+.cep-time i:hover { z-index: 9; box-shadow: 0 0 0 2px #1a202c }
+.cep-time span { display: none; position: absolute; width: max-content; max-width: 340px; padding: 5px 9px; border-radius: 4px;
+  background: #1a202c; color: #e2e8f0; font: 12px/1.45 sans-serif }
+.cep-time i:hover span { display: block }
+</style>"""
+
+
+@dataclass(frozen=True, slots=True)
+class Event:
+    """An event of a match: its lane and time, its variable, and columns of its row as (name, value)."""
+
+    lane: str
+    at: Any
+    variable: str
+    told: Sequence[tuple[str, str]]
+
+
+Match = tuple[str, list[Event]]
+"""A lane, and its events."""
+
+
 @dataclass(frozen=True, slots=True, repr=False)
 class Timeline:
-    """A drawing of matches; ``figure`` is a matplotlib Figure that can be modified or saved."""
+    """A drawing of matches; ``figure`` is a matplotlib Figure that can be modified or saved. ``events``: (lane's number, event), to be pointed at;
+    ``conditions``: by variable, what its events satisfy."""
 
     figure: Any
+    events: Sequence[tuple[int, Event]]
+    conditions: Mapping[str, str]
 
     def __repr__(self) -> str:
         return f"time line of {len(self.figure.axes[0].get_yticks())} matches"
@@ -37,6 +74,30 @@ class Timeline:
         out = BytesIO()
         self.figure.savefig(out, format="png", dpi=DPI)
         return out.getvalue()
+
+    def _repr_html_(self) -> str:
+        width = int(self.figure.get_figwidth() * DPI)
+        return f'{_STYLE}<div class="cep-time" style="max-width:{width}px">{self._svg()}{"".join(self._points())}</div>'
+
+    def _svg(self) -> str:
+        from matplotlib import rc_context
+
+        out = StringIO()
+        with rc_context({"svg.fonttype": "none"}):
+            self.figure.savefig(out, format="svg", metadata={"Date": None})
+        drawn = out.getvalue()
+        return re.sub(r'width="[\d.]+pt" height="[\d.]+pt"', 'width="100%"', drawn[drawn.index("<svg") :], count=1)
+
+    def _points(self) -> Iterator[str]:
+        """The elements over the points, placed by parts of the figure's width and height."""
+        self.figure.draw_without_rendering()
+        axes = self.figure.axes[0]
+        place = axes.transData + self.figure.transFigure.inverted()
+        for lane, event in self.events:
+            x, y = place.transform((axes.convert_xunits(event.at), lane))
+            sides = f"{'right' if x > 0.5 else 'left'}:18px;{'bottom' if y < UPWARDS else 'top'}:0"
+            text = _text(event, self.conditions.get(event.variable, ""))
+            yield f'<i style="left:{x:.2%};top:{1 - y:.2%}"><span style="{sides}">{text}</span></i>'
 
 
 def draw(text: str, spark: SparkSession, lanes: int = MOST_LANES) -> Timeline:
@@ -47,35 +108,45 @@ def draw(text: str, spark: SparkSession, lanes: int = MOST_LANES) -> Timeline:
         raise CepUnsupportedError(
             "timelines without matplotlib", code="TIMELINE", hint="pip install 'sparkcep[notebook]'"
         ) from error
-    query, names = timeline(text, spark)
-    matches = _matches(spark.sql(query).limit(MOST_EVENTS).collect())
+    query = timeline(text, spark)
+    matches = _matches(spark.sql(query.sql).limit(MOST_EVENTS).collect())
     shown = matches[:lanes]
     figure = Figure(figsize=(9.5, 1.25 + LANE * max(len(shown), 1)), layout="constrained")
     axes = figure.add_subplot()
     _lanes(axes, shown)
-    _labels(axes, shown, names, len(matches))
-    return Timeline(figure)
+    _labels(axes, shown, query.lanes, len(matches))
+    return Timeline(figure, [(y, event) for y, (_, events) in enumerate(shown) for event in events], query.conditions)
 
 
-Match = tuple[str, list[tuple[Any, str]]]
-"""A lane, and (time, variable) of each event."""
+def _text(event: Event, condition: str) -> str:
+    """What is told of an event, as HTML."""
+    columns = " · ".join(f"{html.escape(name)} <b>{html.escape(str(value))}</b>" for name, value in event.told)
+    head = " · ".join(
+        (
+            f"<b>{html.escape(event.variable)}</b>",
+            *(html.escape(str(part)) for part in (event.at, event.lane) if part != ""),
+        )
+    )
+    parts = (head, html.escape(" ".join(condition.split())), columns)
+    return "<br>".join(part for part in parts if part)
 
 
 def _matches(rows: Sequence[Any]) -> list[Match]:
-    found: dict[tuple[str, Any], list[tuple[Any, str]]] = {}
-    for lane, match, at, variable in rows:
-        found.setdefault((lane, match), []).append((at, variable))
-    ordered = sorted(found.items(), key=lambda item: (item[0][0], item[1][0][0]))
+    found: dict[tuple[str, Any], list[Event]] = {}
+    for lane, match, at, variable, told in rows:
+        event = Event(lane, at, variable, [(name, "NULL" if value is None else value) for name, value in told])
+        found.setdefault((lane, match), []).append(event)
+    ordered = sorted(found.items(), key=lambda item: (item[0][0], item[1][0].at))
     return [(lane, events) for (lane, _), events in ordered]
 
 
 def _lanes(axes: Any, matches: list[Match]) -> None:
-    variables = list(dict.fromkeys(name for _, events in matches for _, name in events))
+    variables = list(dict.fromkeys(event.variable for _, events in matches for event in events))
     colours = {name: f"C{i % 10}" for i, name in enumerate(variables)}
     for y, (_, events) in enumerate(matches):
-        axes.plot([events[0][0], events[-1][0]], [y, y], color="#cbd5e0", linewidth=3, solid_capstyle="round", zorder=1)
+        axes.plot([events[0].at, events[-1].at], [y, y], color="#cbd5e0", linewidth=3, solid_capstyle="round", zorder=1)
     for name in variables:
-        points = [(at, y) for y, (_, events) in enumerate(matches) for at, variable in events if variable == name]
+        points = [(event.at, y) for y, (_, events) in enumerate(matches) for event in events if event.variable == name]
         times, heights = zip(*points, strict=True)
         axes.scatter(times, heights, s=42, color=colours[name], edgecolor="white", linewidth=0.8, label=name, zorder=2)
 
@@ -94,7 +165,7 @@ def _labels(axes: Any, matches: list[Match], names: str, count: int) -> None:
     if not matches:
         axes.text(0.5, 0.5, "no match", transform=axes.transAxes, ha="center", va="center")
         return
-    if hasattr(matches[0][1][0][0], "year"):
+    if hasattr(matches[0][1][0].at, "year"):
         from matplotlib.dates import AutoDateLocator, ConciseDateFormatter
 
         locator = AutoDateLocator(maxticks=9)

@@ -1,7 +1,7 @@
 """Sessions that understand MATCH_RECOGNIZE and MATCH PATTERN.
 
 ``session`` creates one, ``install`` extends an existing one (classic or Spark Connect), ``rewrite`` shows what Spark gets, ``explain`` how a
-statement is interpreted; ``match`` and ``match_recognize`` apply a clause to a DataFrame.
+statement is interpreted, ``explain_analyze`` what happens to its rows; ``match`` and ``match_recognize`` apply a clause to a DataFrame.
 """
 
 from __future__ import annotations
@@ -14,10 +14,11 @@ from pyspark.sql import SparkSession
 
 from sparkcep.session.config import DEFAULTS, prepare_worker_python
 from sparkcep.session.dataframes import match, match_automaton, match_recognize
-from sparkcep.session.install import explain, install, rewrite, timeline, uninstall
+from sparkcep.session.install import explain, explain_analyze, install, rewrite, timeline, uninstall
 
 __all__ = [
     "explain",
+    "explain_analyze",
     "install",
     "match",
     "match_automaton",

@@ -62,7 +62,9 @@ def rewritten(spark: Any, text: str) -> str:
 
 
 def analysed(spark: Any, text: str, **changes: Any) -> Rewritten:
-    """All stages of rewriting ``text``, with ``changes`` to the session's ``Options``."""
+    """All stages of rewriting ``text``, with ``changes`` to the session's ``Options``: what they ask for will be run."""
+    if changes:
+        require_packages(spark)
     sql = getattr(spark, _ORIGINAL, spark.sql)
     try:
         found = replace(_options(spark, sql), **changes)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
 from pyspark.sql import SparkSession
@@ -9,7 +10,7 @@ from pyspark.sql import SparkSession
 from rewrites import Rewritten
 from rewrites.emit.timeline import lane_names
 from sparkcep.errors import CepAnalysisError, CepUnsupportedError
-from sparkcep.explanation import Explanation, explanation
+from sparkcep.explanation import Analysis, Explanation, analysis, counts_query, explanation, satisfied
 from sparkcep.session import classic, connect
 
 
@@ -38,12 +39,41 @@ def explain(text: str, spark: SparkSession | None = None) -> Explanation:
     return explanation(analysed(text, spark or active()))
 
 
-def timeline(text: str, spark: SparkSession) -> tuple[str, str]:
-    """(SQL that lists the events of the matches of the last clause of ``text`` one by one, the title of its lanes)."""
+def explain_analyze(text: str, spark: SparkSession | None = None) -> Analysis:
+    """EXPLAIN ANALYZE PATTERN of ``text`` as an object: runs the clauses, not the query around them, and counts what happens to their rows.
+
+    ``str`` gives the text; ``clauses`` the counts of each clause (``ClauseCounts``); a notebook shows the automata with the counts on their states
+    and arrows, and in red what nothing got past. ``spark``: the active session by default.
+
+    >>> for count in sparkcep.explain_analyze("SELECT * FROM t MATCH PATTERN (…)").clauses[0].counts:
+    ...     print(count.section, count.item, count.tried, count.taken)
+
+    Raises CepUnsupportedError for a statement without a pattern clause, and for patterns in windows.
+    """
+    spark = spark or active()
+    rewritten = analysed(text, spark, analyze=True)
+    return analysis(rewritten, spark.sql(counts_query(rewritten)).collect())
+
+
+@dataclass(frozen=True, slots=True)
+class TimelineQuery:
+    """``sql`` lists the events of matches one by one (``rewrites.emit.timeline``).
+
+    ``lanes``: the title of its lanes; ``conditions``: by variable, what its events satisfy.
+    """
+
+    sql: str
+    lanes: str
+    conditions: dict[str, str]
+
+
+def timeline(text: str, spark: SparkSession) -> TimelineQuery:
+    """The events of the matches of the last clause of ``text``."""
     rewritten = analysed(text, spark, timeline=True)
     if not rewritten.clauses:
         raise CepUnsupportedError("a timeline of a statement without a pattern clause", code="TIMELINE", sql=text)
-    return rewritten.clauses[-1].timeline, lane_names(rewritten.clauses[-1].bound.keys)
+    last = rewritten.clauses[-1]
+    return TimelineQuery(last.timeline, lane_names(last.bound.keys), satisfied(last))
 
 
 def analysed(text: str, spark: SparkSession, **changes: Any) -> Rewritten:

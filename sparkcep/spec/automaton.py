@@ -89,6 +89,11 @@ class Arc:
         sets = ", ".join(" ".join(one.text.split()) for one in self.sets)
         return "; ".join(part for part in (self.name, kinds[self.kind], text, sets) if part)
 
+    @property
+    def title(self) -> str:
+        """What reports call it: its states and its name."""
+        return f"{self} ({self.name})" if self.name else str(self)
+
     def __str__(self) -> str:
         return f"{self.source} -> {self.target}"
 

@@ -16,8 +16,12 @@ from sparkcep.engines.engine import evaluation
 from sparkcep.engines.parts import LongPartition, Parts, compile
 from sparkcep.errors import CepAnalysisError, CepError, CepLimitError, CepUnsupportedError
 from sparkcep.spec import MatchSpec
+from sparkcep.spec.aggregate import MatchAggregate
+from tests.adapters import event_tables
 from tests.automata import automaton_spec
-from tests.properties import test_automaton_streams, test_event_streams, test_open_runs
+from tests.corpus import EventCase
+from tests.engines.aseq.cases import aggregate_spec
+from tests.properties import test_aggregate_streams, test_automaton_streams, test_event_streams, test_open_runs
 from tests.properties.automata import automata, events
 from tests.properties.lines import signed_lines
 from tests.properties.strategies import event_cases as drawn_cases
@@ -69,6 +73,31 @@ def test_automata(data: st.DataObject, automaton: Any, partitions: list[Any]) ->
     partitions = [part for part in partitions if part]
     assume(partitions)
     _check(data, automaton_spec(automaton, partitions), test_automaton_streams._table(automaton, partitions))
+
+
+@settings(relaxed, max_examples=200)
+@given(st.data(), test_aggregate_streams.measured(), st.booleans(), st.sampled_from(["bigint", "decimal"]))
+def test_aggregates(data: st.DataObject, drawn: Any, windowed: bool, number: Any) -> None:
+    case, source, _ = drawn
+    case = case if windowed else replace(case, within=None)
+    tables = event_tables(case)
+    assume(tables)
+    _check(
+        data, aggregate_spec(case, [replace(source, number=number), MatchAggregate("count")]), pa.concat_tables(tables)
+    )
+
+
+def test_a_total_that_only_parts_overflow() -> None:
+    """Each part's own sum may pass BIGINT."""
+    rows = tuple({"id": i, "type": "A", "ts": i, "x": x} for i, x in enumerate([2**62, 2**62, -(2**62)]))
+    case = EventCase("overflow", "SEQ(A a)", rows, within=10)
+    spec = aggregate_spec(case, [MatchAggregate("sum", "a", "x")])
+    parts, (table,) = compile(spec), event_tables(case)
+    assert parts is not None
+    partition = LongPartition(parts, 1)
+    for batch in table.to_batches(max_chunksize=1):
+        assert not list(partition.add(batch))
+    assert [row for part in partition.end() for row in part.to_pylist()] == [{"a0": 2**62}]
 
 
 def _check(data: st.DataObject, spec: MatchSpec, table: pa.Table) -> None:

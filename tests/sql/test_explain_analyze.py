@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 from pyspark.sql import SparkSession
 
+import sparkcep
 from sparkcep.errors import CepUnsupportedError
+from sparkcep.explanation import Count
 
 FALL = """SELECT * FROM ticks MATCH_RECOGNIZE (
   PARTITION BY sym ORDER BY ts MEASURES COUNT(*) AS n PATTERN (strt down{2,} up)
@@ -71,12 +75,51 @@ def test_why_nothing_matched(spark: SparkSession, query: str, why: str) -> None:
     assert counts(spark, query)[-1] == f"why nothing   {why}"
 
 
+def test_counts_as_data_and_on_the_automaton(spark: SparkSession) -> None:
+    query = FALL.replace("price > 8", "price > 1000")
+    found = sparkcep.explain_analyze(query, spark)
+    assert str(found).splitlines() == [row.plan for row in spark.sql(f"EXPLAIN ANALYZE PATTERN {query}").collect()]
+    (clause,) = found.clauses
+    assert clause.counts[0] == Count("input", "", 12, 2)
+    assert Count("condition", "down: price > 1000", 5, 0) in clause.counts
+    assert clause.reason == Count("state", "down#1", 10, 0)
+    assert (clause.why, clause.matches) == ("down#1: 10 tried, none taken", 0)
+    page = found._repr_html_()
+    assert "nothing matched: down#1: 10 tried, none taken" in page
+    assert ">10 → 0</text>" in page
+    assert re.search(r'<span class="s2 s3" tabindex="0">price &lt; PREV\(price\) AND price &gt; 1000</span>', page)
+
+
+def test_counts_of_an_automaton_and_of_a_sequence_are_drawn(spark: SparkSession) -> None:
+    arcs = "ARC s -> m WHEN type = 'View' ARC m -> f NAMED bought WHEN type = 'Buy' AND amount > 1000"
+    clause = f"MATCH AUTOMATON (PARTITION BY user ORDER BY ts START s FINAL f {arcs})"
+    both = BUY.format("WHERE b.amount > 40 WITHIN 3").replace(
+        "FROM clicks", f"FROM clicks WHERE 0 = (SELECT COUNT(*) FROM clicks {clause})"
+    )
+    automaton, sequence = sparkcep.explain_analyze(both, spark).clauses
+    assert automaton.reason is not None
+    assert (automaton.reason.section, automaton.reason.item, automaton.reason.taken) == ("arc", "m -> f (bought)", 0)
+    assert [line.fate for line in automaton.automaton.lines[2]] == ["stopped"]
+    assert [edge.target for edge in sequence.automaton.edges] == ["b", "b, v", "match"]
+    assert [line.text for line in sequence.automaton.lines[1]] == ["2 → 0", "order: 2 → 2", "WITHIN: 2 → 0"]
+
+
 def test_several_patterns_are_counted_by_name(spark: SparkSession) -> None:
     query = """SELECT * FROM clicks MATCH PATTERNS (bought AS SEQ(View v, Buy b), never AS SEQ(View v, Sold s, Buy b)
         PARTITION BY user ORDER BY ts MEASURES COUNT(*) AS n)"""
     lines = counts(spark, query)
     found = lines[next(i for i, line in enumerate(lines) if line.startswith("partial")) :]
     assert [" ".join(line.split()) for line in found] == SEVERAL
+    targets = [edge.target for edge in sparkcep.explain(query, spark).automata[0].edges]
+    assert targets == [
+        "bought: v",
+        "bought: b",
+        "match of bought",
+        "never: v",
+        "never: s",
+        "never: b",
+        "match of never",
+    ]
 
 
 def test_ties_are_noticed(spark: SparkSession) -> None:

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import Any
 
 import pytest
 from pyspark.sql import SparkSession
+
+from sparkcep.errors import CepError
 
 EXAMPLES = Path(__file__).resolve().parents[2] / "sql_examples"
 
@@ -23,16 +26,15 @@ def test_flights_notebook() -> None:
     client.execute()  # raises CellExecutionError at the first error
     shown = [output["data"] for cell in notebook.cells for output in cell.get("outputs", []) if "data" in output]
     pages = [data.get("text/html", "") for data in shown]
-    assert sum("<svg" in page for page in pages) == 1
+    assert sum("<figure" in page for page in pages) == 2
+    assert sum("cep-time" in page and "<svg" in page for page in pages) == 2
     assert sum("image/png" in data for data in shown) == 2
     assert sum("<table>" in page for page in pages) == 3
     assert "56" in [data["text/plain"] for data in shown]
     assert "why nothing   d3: WITHIN" in pages[-1]
 
 
-@pytest.mark.spark
-@pytest.mark.filterwarnings("ignore")
-def test_plot_of_an_automaton(spark: SparkSession, monkeypatch: pytest.MonkeyPatch) -> None:
+def shown_by(spark: SparkSession, monkeypatch: pytest.MonkeyPatch, line: str, cell: str) -> list[Any]:
     from IPython.core.interactiveshell import InteractiveShell
 
     from sparkcep.notebook import magic
@@ -41,10 +43,48 @@ def test_plot_of_an_automaton(spark: SparkSession, monkeypatch: pytest.MonkeyPat
     monkeypatch.setattr(magic, "display", shown.append)
     shell = InteractiveShell()
     shell.user_ns["spark"] = spark
-    arcs = "ARC s -> m WHEN type = 'View' ARC m -> m WHEN type <> 'Buy' ARC m -> f WHEN type = 'Buy'"
-    magic.SqlMagics(shell).sql(
-        "--plot", f"SELECT * FROM clicks MATCH AUTOMATON (PARTITION BY user ORDER BY ts START s FINAL f {arcs})"
-    )
-    result, timeline = shown
-    assert len(result.rows) == len(timeline.figure.axes[0].get_yticks()) > 1
+    magic.SqlMagics(shell).sql(line, cell)
+    return shown
+
+
+PLOTS = {
+    "MATCH AUTOMATON": (
+        """SELECT * FROM clicks MATCH AUTOMATON (PARTITION BY user ORDER BY ts REGISTERS (seen STRING) START s FINAL f
+            ARC s -> m WHEN type = 'View' SET seen = item ARC m -> m WHEN type <> 'Buy' ARC m -> f WHEN type = 'Buy')""",
+        r"<b>f</b> · \d+ · u1<br>seen <b>x</b>",
+    ),
+    "MATCH PATTERN": (
+        """SELECT v.ts, b.ts FROM clicks MATCH PATTERN (
+            SEQ(View v, Buy b) PARTITION BY user ORDER BY ts WHERE b.amount > v.amount OR b.item = 'y')""",
+        r"<b>b</b> · \d+ · u1<br>type = &#x27;Buy&#x27; AND b.amount &gt; v.amount OR b.item = &#x27;y&#x27;<br>.*amount <b>",
+    ),
+    "MATCH_RECOGNIZE": (
+        """SELECT * FROM clicks MATCH_RECOGNIZE (PARTITION BY user ORDER BY ts ALL ROWS PER MATCH PATTERN (a b)
+            DEFINE b AS type = 'Buy')""",
+        r"<b>b</b> · \d+ · u1<br>type = &#x27;Buy&#x27;<br>.*type <b>Buy</b>",
+    ),
+}
+
+
+@pytest.mark.spark
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("kind", PLOTS)
+def test_points_of_a_plot_say_what_they_are(spark: SparkSession, monkeypatch: pytest.MonkeyPatch, kind: str) -> None:
+    query, told = PLOTS[kind]
+    result, timeline = shown_by(spark, monkeypatch, "--plot", query)
+    page = timeline._repr_html_()
+    assert len(timeline.figure.axes[0].get_yticks()) > 1
+    assert result.rows
+    assert page.count("<i style=") == len(timeline.events)
+    assert re.search(told, page)
     assert timeline._repr_png_().startswith(b"\x89PNG")
+
+
+@pytest.mark.spark
+def test_an_error_of_a_cell_is_its_text(spark: SparkSession, monkeypatch: pytest.MonkeyPatch) -> None:
+    with pytest.raises(CepError) as caught:
+        shown_by(spark, monkeypatch, "", "SELECT * FROM clicks MATCH PATTERN (SEQ(View v, Buy b) PARTITION BY user)")
+    text = "\n".join(caught.value._render_traceback_())  # type: ignore[attr-defined]
+    assert "[CEP_" in text
+    assert "^" in text
+    assert "Traceback" not in text

@@ -1,6 +1,8 @@
 """What a user sees of an error."""
 
-from sparkcep.errors import CepAnalysisError, CepSyntaxError, Span
+import pytest
+
+from sparkcep.errors import MIN_WIDTH, CepAnalysisError, CepSyntaxError, Span
 
 
 def test_code_message_caret_hint():
@@ -17,3 +19,20 @@ def test_sql_is_attached_once():
     attached = error.in_sql("x")
     assert attached.code == "CEP_ANALYSIS_NAME"
     assert attached.in_sql("y") is attached
+
+
+LONG = f"SELECT {'x, ' * 50}price FROM t WHERE {'y > 3 AND ' * 20}z"
+
+
+@pytest.mark.parametrize("word", ["SELECT", "price", "WHERE", "z"])
+@pytest.mark.parametrize("width", [1, 40, 88])
+def test_a_long_line_is_cut_around_the_span(word, width):
+    at = LONG.rindex(word)
+    _, line, carets = CepSyntaxError("m", sql=LONG, span=Span(at, at + len(word))).render(width).splitlines()
+    assert len(line) <= max(width, MIN_WIDTH + len("line 1: "))
+    assert line[carets.index("^") : carets.rindex("^") + 1] == word
+
+
+def test_a_caret_behind_the_end_of_a_long_line():
+    _, line, carets = CepSyntaxError("m", sql=LONG, span=Span(len(LONG), len(LONG))).render(60).splitlines()
+    assert carets == " " * len(line) + "^"

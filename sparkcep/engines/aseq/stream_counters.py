@@ -80,6 +80,11 @@ def decide(compiled: Compiled, turn: Turn) -> Answer:
     return Answer((changed,) if changed is not None else (), nothing, turn.begin, turn.numbers, None, carried=kept)
 
 
+def totals_of(carried: pa.Table | None) -> pa.Table | None:
+    """The totals so far; None: no match has been found."""
+    return _unpacked(carried)[0]
+
+
 class ResumedWork(Work):
     """``Work`` that counts on from counters [partitions, all] and gives what the last ones gain; a pass per pattern."""
 

@@ -110,7 +110,7 @@ class AutomatonEngine:
             counts.add("input", "", 0, int(np.count_nonzero(masks[0] & 1)))
         found = sum(part.num_rows for part in self._matches(table, lambda _: counted, whole=True))
         for arc, asked, taken in zip(self.spec.arcs, counted.asked.tolist(), counted.taken.tolist(), strict=True):
-            counts.add("arc", refusals.named(arc), asked, taken)
+            counts.add("arc", arc.title, asked, taken)
         counts.add("matches", "", found)
         return counts
 

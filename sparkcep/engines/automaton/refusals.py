@@ -13,11 +13,6 @@ from sparkcep.errors import CepDataError, CepError, CepLimitError
 from sparkcep.spec.automaton import Arc, AutomatonSpec
 
 
-def named(arc: Arc) -> str:
-    """An arc as reports show it: its states and its name."""
-    return f"{arc} ({arc.name})" if arc.name else str(arc)
-
-
 def refusal(
     spec: AutomatonSpec, status: int, log: Log, masks: NDArray[np.int64], error: Exception | None, tally: Tally
 ) -> Exception:
@@ -29,7 +24,7 @@ def refusal(
     arc = spec.arcs[int(log.position[codes.P_ARC])]
     if status == codes.LEAP:
         return _endless(spec, arc, where)
-    text = f"the arc {named(arc)} {where}"
+    text = f"the arc {arc.title} {where}"
     if error is not None:
         if not isinstance(error, CepError):
             return error

@@ -120,6 +120,7 @@ assert any("in the first 3 rows: b 1, a 2" in line for line in lines(f"EXPLAIN P
 counted = lines(f"EXPLAIN ANALYZE PATTERN SELECT * FROM t {ROW.format(0)}")
 assert "engine input  4 rows in 1 partitions" in counted, counted
 assert counted[-1] == "matches       2", counted
+assert str(sparkcep.explain_analyze(f"SELECT * FROM t {ROW.format(0)}")).splitlines() == counted
 explained = sparkcep.explain(pairs_query)
 assert "SKIP TILL ANY MATCH" in str(explained)
 assert "<svg" in explained._repr_html_()
