@@ -12,7 +12,7 @@ from sqlalchemy.dialects import registry
 from tests.thrift.conftest import CLAUSE
 from tests.thrift.server import Server, rows
 
-registry.register("sparkcep", "sparkcep.plugins.sqlalchemy_dialect", "SparkCepDialect")  # type: ignore[no-untyped-call]
+registry.register("sparkcep", "sparkcep.plugins.sqlalchemy_dialect", "SparkCepDialect")
 
 VIRTUAL = f"""SELECT
   v.ts AS viewed,
