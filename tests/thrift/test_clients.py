@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import csv
 import subprocess
 import time
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
+from itertools import pairwise
 
 import pytest
 import sqlalchemy
@@ -17,25 +20,30 @@ from tests.thrift.server import Server, environment, rows
 QUERY = f"SELECT v.ts AS viewed, COUNT(*) AS buys FROM {CLAUSE} WHERE user_id = %s GROUP BY v.ts ORDER BY viewed"
 ANSWER = [(0, 8), (3, 6), (6, 4), (9, 2)]
 WRONG = f"SELECT * FROM {CLAUSE.replace('Buy b)', 'Buy b,)')}"
+METADATA = ("getTables null shop ris% null", "getColumns null shop rises %", "getTypeInfo")
 ENDLESS = """SELECT COUNT(*) FROM (SELECT /*+ REPARTITION(2) */ id, id AS ts, 'A' AS event_type FROM range(200000000))
 MATCH PATTERN (SEQ(A a, A b) PARTITION BY id ORDER BY ts)"""
 
 
 def test_beeline(server: Server) -> None:
+    """Queries, an error, and the calls of DatabaseMetaData by which tools such as DBeaver list tables and columns."""
     url = f"jdbc:hive2://127.0.0.1:{server.port}/shop"
     script = f"{QUERY % 3}; SELECT paid FROM pairs WHERE user_id = 2 AND viewed = 9 ORDER BY paid; {WRONG}"
-    command = ["beeline", "-u", url, "-n", "analyst", "--outputformat=csv2", "-e", script]
+    calls = [f"-e!metadata {call}" for call in METADATA]
+    command = ["beeline", "-u", url, "-n", "analyst", "--force", "--outputformat=tsv2", "-e", script, *calls]
     done = subprocess.run(command, env=environment(), capture_output=True, text=True, timeout=180, check=False)
-    assert done.stdout.split("> ", 1)[-1].splitlines() == [
-        "viewed,buys",
-        "0,8",
-        "3,6",
-        "6,4",
-        "9,2",
-        "paid",
-        "20.00",
-        "22.00",
-    ], done.stderr
+    lines = done.stdout.split("> ", 1)[-1].splitlines()
+    assert lines[:8] == ["viewed\tbuys", "0\t8", "3\t6", "6\t4", "9\t2", "paid", "20.00", "22.00"], done.stderr
+    tables, columns, types = (list(csv.DictReader(part, delimiter="\t")) for part in _parts(lines[8:]))
+    assert {row["TABLE_NAME"]: row["TABLE_TYPE"] for row in tables} == {"rises": "VIEW"}
+    shown = [(row["COLUMN_NAME"], row["TYPE_NAME"], row["DATA_TYPE"]) for row in columns]
+    assert shown == [
+        ("user_id", "INT", "4"),
+        ("since", "INT", "4"),
+        ("steps", "BIGINT", "-5"),
+        ("top", "DECIMAL(6,2)", "3"),
+    ]
+    assert {"INT", "BIGINT", "DECIMAL"} <= {row["TYPE_NAME"] for row in types}
     line, caret = _message(done.stderr)[1:3]
     assert line[caret.index("^")] == ")"
     assert line[: caret.index("^")].endswith("Buy b,")
@@ -124,6 +132,12 @@ def test_a_cancelled_query_stops(server: Server) -> None:
         assert time.monotonic() - started < 90
         with pytest.raises(exc.OperationalError, match=r"CANCELED|cancel"):
             cursor.fetchall()
+
+
+def _parts(lines: list[str]) -> Iterator[list[str]]:
+    """The output of several calls, one by one: each begins with the names of its columns."""
+    starts = [i for i, line in enumerate(lines) if line.startswith(("TABLE_CAT\t", "TYPE_NAME\t"))]
+    return (lines[start:end] for start, end in pairwise([*starts, len(lines)]))
 
 
 def _message(stderr: str) -> list[str]:
