@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from sparkcep.engines.automaton.codes import NEVER
 from sparkcep.engines.automaton.engine import AutomatonEngine, Machine
 from sparkcep.engines.automaton.log import tally
-from sparkcep.engines.automaton.output import values
+from sparkcep.engines.automaton.output import state_names, values
 from sparkcep.engines.automaton.registers import Held, Inputs, type_of, words
 from sparkcep.engines.automaton.structures import Left
 from sparkcep.engines.row_match.values import RANKED, words_of
@@ -92,7 +92,7 @@ def _open(machine: Machine) -> pa.Table:
         REGISTER + name: values(held, registers, machine.handles, machine.data.strings)
         for name, held in machine.plan.held.items()
     }
-    states = pa.DictionaryArray.from_arrays(pa.array(log.runs.state[alive]), pa.array(machine.spec.states))
+    states = pa.DictionaryArray.from_arrays(pa.array(log.runs.state[alive]), state_names(machine.spec.states))
     return pa.table({START: pa.array(log.runs.start[alive]), STATE: states, **kept})
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import lru_cache
 
 import numpy as np
 import pyarrow as pa
@@ -37,10 +38,16 @@ def table(
             case LastEvent(column=name):
                 arrays.append(columns.take(name, found.end))
             case FinalState():
-                arrays.append(pa.array(spec.states, pa.string()).take(pa.array(found.state)))
+                arrays.append(state_names(spec.states).take(pa.array(found.state)))
             case RegisterValue(register=name):
                 arrays.append(values(held[name], found.registers, handles, strings))
     return pa.table(arrays, names=[output.name for output in spec.outputs])
+
+
+@lru_cache(maxsize=64)
+def state_names(states: tuple[str, ...]) -> pa.Array:
+    """The names by number; made once, not in each turn of a stream."""
+    return pa.array(states, pa.string())
 
 
 def values(held: Held, registers: NDArray[np.int64], handles: Handles, strings: Mapping[str, pa.Array]) -> pa.Array:

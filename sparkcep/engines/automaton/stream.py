@@ -142,6 +142,8 @@ def _first_rows(number: NDArray[np.int64], new: int, wanted: NDArray[np.int64]) 
 
 def _as_partitions(spec: StreamSpec, rows: pa.Table, number: NDArray[np.int64], new: int) -> pa.Table:
     """``rows`` with bit 0 of the first mask where, from ``new`` on, the partition's ``number`` changes."""
+    if not new:  # as they came
+        return rows
     name = spec.masks[0]
     mask = rows.column(name).to_numpy() & ~np.int64(1)
     mask[new:] |= np.diff(number[new:], prepend=-1) != 0
