@@ -14,7 +14,6 @@ import numpy as np
 import pyarrow as pa
 
 from sparkcep.engines import stream
-from sparkcep.engines.aseq import parts as aseq
 from sparkcep.engines.derived import sent_time, whole_numbers, with_derived
 from sparkcep.engines.turn import Decide, Turn
 from sparkcep.errors import CepUnsupportedError
@@ -59,6 +58,8 @@ def compile(spec: MatchSpec | AnalyzeSpec) -> Parts | None:
     of: MatchSpec | None = spec
     time, order, finish = None, PLACE, None
     if isinstance(spec, AggregateSpec):
+        from sparkcep.engines.aseq import parts as aseq  # which few workers need, with its kernels
+
         of, finish = aseq.turns(spec), partial(aseq.finished, spec)
     if isinstance(spec, EventPatternSpec | AggregateSpec) and isinstance(spec.within, WithinTime):
         time, order = sent_time(spec), spec.within.time

@@ -125,7 +125,7 @@ def test_a_cancelled_query_stops(server: Server) -> None:
         rows(connection, f"EXPLAIN {ENDLESS}")
         cursor = connection.cursor()
         cursor.execute(ENDLESS, async_=True)
-        time.sleep(2)  # Spark's server misses a cancellation that comes before the first job does
+        time.sleep(5)  # Spark's server misses a cancellation that comes before the first job does
         cursor.cancel()
         started = time.monotonic()
         assert rows(connection, QUERY % 1) == ANSWER  # the two cores are free again

@@ -1,10 +1,11 @@
-"""What a task leaves behind in a Python worker, and what it does to the worker's connection."""
+"""What a task imports, what it leaves behind in a Python worker, and what it does to the worker's connection."""
 
 from __future__ import annotations
 
 import gc
 import pickle
 import socket
+import subprocess
 import sys
 from types import ModuleType
 
@@ -45,3 +46,10 @@ def test_connections_answer_at_once_and_stay_open() -> None:
 
 def test_an_aggregate_arrives_whole() -> None:
     assert pickle.loads(pickle.dumps(GroupedAggregate("{}"))).spec_json == "{}"
+
+
+def test_a_driver_that_ships_a_clause_imports_neither_polars_nor_numba() -> None:
+    """Dear imports; and polars takes over SIGINT when it is imported, so that Ctrl-C would not reach a query that runs."""
+    code = "import sys, sql_functions.match_function; print({'numba', 'polars'} & set(sys.modules))"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "set()"
