@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from contextlib import closing
 from typing import Any
@@ -13,27 +14,19 @@ from sparkcep.cli import split_statements
 
 EXAMPLES = ROOT / "sql_examples"
 SCHEMA = "flights"
-SPELLS = """SELECT *
-FROM flights MATCH_RECOGNIZE (
-  PARTITION BY tailnum
-  ORDER BY dep
-  MEASURES FIRST(strt.dep) AS since, COUNT(worse.*) AS worse_departures, MAX(worse.dep_delay) AS peak
-  PATTERN (strt worse{3,} recovered)
-  DEFINE worse AS dep_delay > PREV(dep_delay) + 10,
-         recovered AS dep_delay <= 0
-)"""
-VIEW = f"CREATE VIEW delay_spells AS {SPELLS}"
-VIRTUAL = """SELECT a.airport AS airport, d.event_time AS departed, d.delay AS delay
-FROM flight_events MATCH PATTERN (
-  SEQ(arrival a, departure d)
-  EVENT TYPE event_type
-  PARTITION BY aircraft
-  ORDER BY event_time
-  WHERE a.delay > 60 AND d.delay > 60
-  WITHIN INTERVAL 12 HOURS
-)"""
 SQL_LAB = ("knock_on_delay", "delay_builds_then_recovers", "delay_beyond_allowance")
 """Examples with MATCH PATTERN, MATCH_RECOGNIZE and MATCH AUTOMATON."""
+
+
+def model(name: str) -> str:
+    """The query of a model of the dbt project, over the tables themselves."""
+    lines = (EXAMPLES / "dbt" / "models" / f"{name}.sql").read_text().strip().splitlines()
+    query = "\n".join(line for line in lines if not line.startswith(("--", "{{ config")))
+    return re.sub(r"\{\{ ref\('(\w+)'\) \}\}", r"\1", query)
+
+
+SPELLS, VIRTUAL = model("delay_spells"), model("knock_on_delays")
+VIEW = f"CREATE VIEW delay_spells AS {SPELLS}"
 
 
 def example(name: str) -> str:
