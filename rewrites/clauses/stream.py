@@ -97,8 +97,6 @@ def measures_stream(
 ) -> RewrittenClause:
     """MEASURES of MATCH PATTERN or MATCH PATTERNS, bound, over a stream. Raises CepError."""
     _refuse(clause, options)
-    if options.stream.speculative and bound.emit_changes is None:
-        raise no_stream("MEASURES without EMIT CHANGES, in the mode speculative,", clause.site.keyword)
     streamed = bind_event_stream(clause, bound, source, options.stream, keep_null_time=options.keep_null_time)
     bound = replace(bound, window=bound.window or streamed.retention)
     spec = event_pattern_spec(bound, used_by_measures(bound))

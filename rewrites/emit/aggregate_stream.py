@@ -1,7 +1,7 @@
 """Aggregates over the matches of a stream → SQL: the partial aggregates, now and before, as measures; rows in which none changed are left out.
 
 ``SELECT keys, [pattern], [emit_time], measures, match_id, _change_type FROM cep_stream(…)``. A row is about a group (MEASURES), which a later row
-updates, or about a group at a time (EMIT CHANGES), which stays as it is.
+updates (in the mode ``speculative``: or deletes), or about a group at a time (EMIT CHANGES), which stays as it is.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ from rewrites.emit.stream import (
 from rewrites.settings import StreamSettings
 from rewrites.sql.builder import named, quoted, raw, select, text_of
 from sparkcep.spec.aggregate import AggregateSpec, EmitTime, GroupColumn, MatchAggregate, PatternName
-from sparkcep.spec.stream import BEFORE, KNOWN, LATE
+from sparkcep.spec.stream import BEFORE, DELETED, KNOWN, LATE
 
 _BEFORE = "__cep_b"
 """The prefix of the columns with a measure's value before."""
@@ -100,6 +100,8 @@ def _measured(
         inner += [named(now, one.name), named(one.before, f"{_BEFORE}{i}")]
     same = " AND ".join(f"{quoted(one.name)} <=> {quoted(f'{_BEFORE}{i}')}" for i, one in enumerate(measures))
     shown = f"NOT ({same})" if of.emit is not None else f"NOT {quoted(KNOWN)} OR NOT ({same})"
+    if settings.speculative and of.emit is None:
+        shown = f"{quoted(DELETED)} OR {shown}"
     shown = f"{quoted(LATE)} IS NOT NULL OR {shown}" if keep_late else shown
     changed = (
         "'insert'" if of.emit is not None else f"CASE WHEN {quoted(KNOWN)} THEN 'update_postimage' ELSE 'insert' END"
