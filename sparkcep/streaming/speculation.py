@@ -45,7 +45,7 @@ def step(
     if before is None:
         before = foreseen(spec, decide, bucket, horizon(spec, bucket))
     times = [time for time in (done.due, _next_horizon(spec, done.bucket)) if time is not None]
-    if isinstance(spec.of, AggregateSpec) and spec.of.emit is None:
+    if isinstance(spec.of, AggregateSpec) and spec.of.of_all_matches:
         found = speculated_totals.difference(spec.of, done.found, now, before)
     else:
         found = difference([*done.found, *now], before)
