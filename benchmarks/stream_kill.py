@@ -59,7 +59,7 @@ QUERIES = {
         START s FINAL f ARC s -> m WHEN type = 'A' SET first = id ARC m -> m WHEN type <> 'C' ARC m -> f WHEN type = 'C')""",
     "following": """SELECT k, first, UNIX_MICROS(match_start) AS begun, UNIX_MICROS(match_end) AS ended, match_id FROM {}
         MATCH AUTOMATON changing""",
-    "following_events": """SELECT k, a.id AS first, b.id AS between, c.id AS last, match_id, _change_type FROM {}
+    "following_events": """SELECT k, a.id AS first, b.id AS middle, c.id AS last, match_id, _change_type FROM {}
         MATCH PATTERN changing""",
     "following_rows": "SELECT k, first, n, match_id FROM {} MATCH_RECOGNIZE changing",
     "revised": """SELECT k, a.id AS first, c.id AS last, size(b) AS bs, match_id, _change_type FROM (
