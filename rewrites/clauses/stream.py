@@ -22,7 +22,7 @@ from rewrites.emit.row_stream import row_pattern_stream
 from rewrites.options import Options, RewrittenClause
 from rewrites.patterns.bindings import Binding, automaton_binding, event_binding, row_binding
 from rewrites.pushdown.measures import used_by_measures
-from rewrites.pushdown.stream_measures import stream_measures
+from rewrites.pushdown.stream_measures import counted, stream_measures
 from rewrites.rules import prune_fields
 from rewrites.rules.prune_fields import Shown
 from rewrites.settings import Evaluation, Follows
@@ -97,25 +97,30 @@ def measures_stream(
 ) -> RewrittenClause:
     """MEASURES of MATCH PATTERN or MATCH PATTERNS, bound, over a stream. Raises CepError."""
     _refuse(clause, options)
-    if options.stream.speculative and bound.emit_changes is None:
-        raise no_stream("MEASURES without EMIT CHANGES, in the mode speculative,", clause.site.keyword)
     streamed = bind_event_stream(clause, bound, source, options.stream, keep_null_time=options.keep_null_time)
-    bound = replace(bound, window=bound.window or streamed.retention)
-    spec = event_pattern_spec(bound, used_by_measures(bound))
+    follows, binding, unable = _followed(clause, options, lambda: _event_binding(clause, bound, streamed, source))
+    within = replace(bound, window=bound.window or streamed.retention)
+    spec = event_pattern_spec(within, used_by_measures(within))
     emitted, pushdown = stream_measures(
-        clause,
-        bound,
-        spec,
+        counted(clause, within, spec, source),
         streamed,
-        source,
         options.stream,
         lambda spec: options.require_engine(spec, clause.site),
         keep_null_time=options.keep_null_time,
+        follows=follows,
     )
-    follows = _named(clause, options)
-    unable = () if follows is None else (_fixed(clause, follows, "streams of MEASURES do not follow changes"),)
-    found = (*streamed.notices, *unable)
-    return RewrittenClause(clause, bound, spec, emitted.query, found, pushdown, CUT, evaluation, stream=emitted.spec)
+    return RewrittenClause(
+        clause,
+        within,
+        spec,
+        emitted.query,
+        (*streamed.notices, *unable),
+        pushdown,
+        CUT,
+        evaluation,
+        stream=emitted.spec,
+        binding=_bound_for(emitted.spec, binding),
+    )
 
 
 def automaton_stream(

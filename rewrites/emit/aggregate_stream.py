@@ -1,7 +1,7 @@
 """Aggregates over the matches of a stream → SQL: the partial aggregates, now and before, as measures; rows in which none changed are left out.
 
 ``SELECT keys, [pattern], [emit_time], measures, match_id, _change_type FROM cep_stream(…)``. A row is about a group (MEASURES), which a later row
-updates, or about a group at a time (EMIT CHANGES), which stays as it is.
+updates (in the mode ``speculative``: or deletes), or about a group at a time (EMIT CHANGES), which stays as it is.
 """
 
 from __future__ import annotations
@@ -19,20 +19,24 @@ from rewrites.bind.within import TIME
 from rewrites.emit.aggregates import read_columns
 from rewrites.emit.event_pattern import event_rows, read
 from rewrites.emit.event_stream import inferred_classes, taking_part
+from rewrites.emit.projected import projected, sent, whole_rows
 from rewrites.emit.stream import (
     Emitted,
     added_below,
     columns_beside,
+    following,
     last_columns,
     stream_call,
     stream_spec,
     whole,
     with_turn_columns,
 )
-from rewrites.settings import StreamSettings
+from rewrites.settings import Follows, StreamSettings
 from rewrites.sql.builder import named, quoted, raw, select, text_of
+from sparkcep.pattern.event import Seq
 from sparkcep.spec.aggregate import AggregateSpec, EmitTime, GroupColumn, MatchAggregate, PatternName
-from sparkcep.spec.stream import BEFORE, KNOWN, LATE
+from sparkcep.spec.projection import ProjectedSpec
+from sparkcep.spec.stream import BEFORE, DELETED, KNOWN, LATE
 
 _BEFORE = "__cep_b"
 """The prefix of the columns with a measure's value before."""
@@ -56,24 +60,57 @@ def aggregate_stream(
     settings: StreamSettings,
     *,
     keep_null_time: bool,
+    follows: Follows | None = None,
 ) -> Emitted:
     """The clause over a stream. ``types``: of the columns of ``spec``."""
-    changes = spec.emit is not None
-    of = replace(spec, schema="", emit=TIME if changes else None)
-    classes = inferred_classes(bound)
+    of, classes = _of_stream(spec), inferred_classes(bound)
     keys = tuple(dict.fromkeys([*spec.partition, *bound.equivalences, *classes]))
-    below = added_below(streamed, bound.relation, settings, timed=bound.window is not None)
-    events = event_rows(bound, keep_null_time, every_event=True, more=below)
-    events = events if changes or whole(streamed) else taking_part(events, spec.masks, classes)
-    names = [name for name in dict.fromkeys(read_columns(of)) if name != spec.rank]
-    rows = select([*read(bound, names), *(raw(quoted(name)) for name in spec.masks)], events)
-    query = bound.relation.alone(text_of(with_turn_columns(rows, streamed, keys, settings, spec.partition)))
+    if follows is None:
+        below = added_below(streamed, bound.relation, settings, timed=bound.window is not None)
+        events = event_rows(bound, keep_null_time, every_event=True, more=below)
+        events = taking_part(events, spec.masks, classes) if _sparse(of) and not whole(streamed) else events
+        rows = with_turn_columns(_read(bound, of, events), streamed, keys, settings, spec.partition)
+        query = bound.relation.alone(text_of(rows))
+    else:
+        timed = [] if keep_null_time else [f"({bound.time}) IS NOT NULL"]
+        query = whole_rows(bound, streamed, spec, settings, keys, spec.partition, timed)
     columns = _columns(of, types)
     stream = stream_spec(of, keys, streamed, bound.relation, settings, columns, event_time=EMIT_TIME)
+    if follows is not None:
+        of = _lasting(of)
+        stream = following(stream, follows, "MATCH PATTERN", of, query, settings.buckets if spec.partition else 1)
     result = _measured(
         list(measures), of, types, stream_call(stream, query, columns, settings), columns_beside(stream), settings
     )
     return Emitted(stream, f"({text_of(result)})")
+
+
+def aggregate_version(bound: BoundEventPattern, spec: AggregateSpec, streamed: Streamed) -> ProjectedSpec:
+    """A version of a clause whose rows are sent whole, ``bound`` over the stand-in for these. Raises CepUnsupportedError."""
+    of = _of_stream(spec)
+    query = _read(bound, of, event_rows(bound, False, every_event=True))
+    has = sent(bound, [*of.partition, *bound.equivalences], (column.column for _, column in streamed.order))
+    return projected(of, query, bound.relation, has, sparse=_sparse(of))
+
+
+def _of_stream(spec: AggregateSpec) -> AggregateSpec:
+    return replace(spec, schema="", emit=None if spec.of_all_matches else TIME)
+
+
+def _sparse(of: AggregateSpec) -> bool:
+    """Whether an event that no variable takes has no part: with EMIT CHANGES it has a time at which matches end."""
+    return of.of_all_matches
+
+
+def _lasting(of: AggregateSpec) -> AggregateSpec:
+    """What a clause that follows a pattern has in common with all its versions."""
+    return AggregateSpec((), Seq(()), (), "", of.outputs, "", partition=of.partition, emit=of.emit)
+
+
+def _read(bound: BoundEventPattern, of: AggregateSpec, events: exp.Select) -> exp.Select:
+    """What the engine reads of the events, without what a turn adds."""
+    names = [name for name in dict.fromkeys(read_columns(of)) if name != of.rank]
+    return select([*read(bound, names), *(named(quoted(name), name) for name in of.masks)], events)
 
 
 def _columns(of: AggregateSpec, types: dict[str, DataType]) -> list[tuple[str, DataType]]:
@@ -100,6 +137,8 @@ def _measured(
         inner += [named(now, one.name), named(one.before, f"{_BEFORE}{i}")]
     same = " AND ".join(f"{quoted(one.name)} <=> {quoted(f'{_BEFORE}{i}')}" for i, one in enumerate(measures))
     shown = f"NOT ({same})" if of.emit is not None else f"NOT {quoted(KNOWN)} OR NOT ({same})"
+    if settings.speculative and of.emit is None:
+        shown = f"{quoted(DELETED)} OR {shown}"
     shown = f"{quoted(LATE)} IS NOT NULL OR {shown}" if keep_late else shown
     changed = (
         "'insert'" if of.emit is not None else f"CASE WHEN {quoted(KNOWN)} THEN 'update_postimage' ELSE 'insert' END"

@@ -25,6 +25,7 @@ from rewrites.settings import StreamSettings
 from rewrites.sql.builder import named, quoted, raw, select, text_of
 from rewrites.sql.transport import carried
 from sparkcep.errors import CepAnalysisError, CepUnsupportedError
+from sparkcep.spec.aggregate import AggregateSpec
 from sparkcep.spec.event import EventPatternSpec
 from sparkcep.spec.expression import walk
 from sparkcep.spec.projection import Column, ProjectedSpec
@@ -60,7 +61,7 @@ def sent(bound: BoundRowPattern | BoundEventPattern, partition: Iterable[str], o
 def whole_rows(
     bound: BoundRowPattern | BoundEventPattern,
     streamed: Streamed,
-    spec: RowPatternSpec | EventPatternSpec,
+    spec: RowPatternSpec | EventPatternSpec | AggregateSpec,
     settings: StreamSettings,
     keys: tuple[str, ...],
     together: tuple[str, ...],
@@ -80,7 +81,7 @@ def whole_rows(
 
 
 def projected(
-    of: RowPatternSpec | EventPatternSpec,
+    of: RowPatternSpec | EventPatternSpec | AggregateSpec,
     query: exp.Select,
     relation: Relation,
     has: Sent,

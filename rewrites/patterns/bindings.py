@@ -14,10 +14,10 @@ from typing import Any
 from pyspark.sql.types import StructType
 
 from rewrites.bind.automaton import BoundAutomaton, bind_automaton
-from rewrites.bind.event_pattern import bind_event_pattern
+from rewrites.bind.event_pattern import BoundEventPattern, bind_event_pattern
 from rewrites.bind.relation import Describe, Relation, no_stream
 from rewrites.bind.row_pattern import Key, bind_row_pattern
-from rewrites.bind.stream import IDENTITY, bind_event_stream, bind_row_stream
+from rewrites.bind.stream import IDENTITY, Streamed, bind_event_stream, bind_row_stream
 from rewrites.bind.within import TIME
 from rewrites.dialect.clause import ClauseKind, MatchPatternClause, MatchRecognizeClause
 from rewrites.dialect.match_automaton import parse_match_automaton
@@ -25,11 +25,15 @@ from rewrites.dialect.match_pattern import parse_match_pattern
 from rewrites.dialect.match_recognize import parse_match_recognize
 from rewrites.dialect.pattern_names import inclusions
 from rewrites.dialect.stored_bodies import body_site, clause_of
+from rewrites.emit.aggregate_stream import aggregate_version
 from rewrites.emit.automaton import automaton_spec
+from rewrites.emit.event_pattern import event_pattern_spec
 from rewrites.emit.event_stream import event_version
 from rewrites.emit.projected import stand_in
 from rewrites.emit.row_pattern import outputs_of, results
 from rewrites.emit.row_stream import row_version
+from rewrites.pushdown.measures import used_by_measures
+from rewrites.pushdown.stream_measures import counted
 from rewrites.rules.prune_fields import every_column
 from rewrites.settings import StreamSettings
 from rewrites.sql.builder import text_of
@@ -99,21 +103,33 @@ def row_binding(clause: MatchRecognizeClause, relation: Relation, source: Source
 def event_binding(clause: MatchPatternClause, relation: Relation, source: Source) -> Binding:
     """MATCH PATTERN. Raises as ``row_binding``."""
     bound = bind_event_pattern(clause, replace(stand_in(relation), streaming=True), source)
-    if bound.measures or clause.site.kind != "MATCH PATTERN":
-        raise CepUnsupportedError("MEASURES of a pattern that a stream follows", code="PATTERN_STREAM")
     streamed = bind_event_stream(clause, bound, source, StreamSettings(), keep_null_time=True)
-    version = event_version(bound, every_column(bound, clause.site), streamed)
+    version = _measured(clause, bound, streamed, source) if bound.measures else _matched(clause, bound, streamed)
     columns = (output.name for output in version.of.outputs if not output.name.startswith("__cep_"))
+    measures = (f"{source.text(one.expr.span)} AS {one.name.value}" for one in bound.measures)
     common = {
         **_shared(bound.keys, bound.order),
         "what equal attributes connect": ", ".join(bound.equivalences),
         "MATCHES": bound.matches,
+        "MEASURES": _spaced(", ".join(measures)),
+        "EMIT CHANGES": _whether(bound.emit_changes is not None),
         "the columns of the result": ", ".join(columns),
         "the types of the result's columns": repr(version.of.outputs),
         "STRICT CONTIGUITY": _whether(bound.strategy == "strict_contiguity"),
         "whether matches wait for events behind them": _whether(events.looks_ahead(bound.pattern)),
     }
     return _projected("MATCH PATTERN", version, relation, common)
+
+
+def _matched(clause: MatchPatternClause, bound: BoundEventPattern, streamed: Streamed) -> ProjectedSpec:
+    return event_version(bound, every_column(bound, clause.site), streamed)
+
+
+def _measured(
+    clause: MatchPatternClause, bound: BoundEventPattern, streamed: Streamed, source: Source
+) -> ProjectedSpec:
+    found = counted(clause, bound, event_pattern_spec(bound, used_by_measures(bound)), source)
+    return aggregate_version(found.bound, found.spec, streamed)
 
 
 def _projected(clause: ClauseKind, version: ProjectedSpec, relation: Relation, common: Mapping[str, str]) -> Binding:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import NoReturn
 
 from pyspark.errors import PySparkException
@@ -23,7 +24,7 @@ from rewrites.pushdown.aggregate_pushdown import EmittedClause, Pushdown, check_
 from rewrites.pushdown.partials import Partials
 from rewrites.pushdown.reader import AggregateReader, NotPushed
 from rewrites.pushdown.several_patterns import named_patterns
-from rewrites.settings import StreamSettings
+from rewrites.settings import Follows, StreamSettings
 from rewrites.sql.source import Source
 from sparkcep.errors import CepAnalysisError, CepUnsupportedError, Span
 from sparkcep.spec import AggregateSpec, EventPatternSpec, StreamSpec
@@ -35,18 +36,18 @@ _HINT = (
 )
 
 
-def stream_measures(
-    clause: MatchPatternClause,
-    bound: BoundEventPattern,
-    events: EventPatternSpec,
-    streamed: Streamed,
-    source: Source,
-    settings: StreamSettings,
-    check: Callable[[StreamSpec], None],
-    *,
-    keep_null_time: bool,
-) -> tuple[Emitted, Pushdown]:
-    """``events``: the spec of the clause's matches; ``check`` raises for what no engine can run. Raises CepError with a span."""
+@dataclass(frozen=True, slots=True)
+class Counted:
+    """A clause that A-Seq counts: ``bound`` with the columns that it reads, its ``spec``, the ``types`` of the spec's columns, and the measures."""
+
+    bound: BoundEventPattern
+    spec: AggregateSpec
+    types: dict[str, DataType]
+    measures: tuple[StreamMeasure, ...]
+
+
+def counted(clause: MatchPatternClause, bound: BoundEventPattern, events: EventPatternSpec, source: Source) -> Counted:
+    """``events``: the spec of the clause's matches. Raises CepUnsupportedError with a span for what A-Seq does not count."""
     part = EmittedClause(clause, bound, events, "")
     try:
         check_clause(part, source)
@@ -70,12 +71,32 @@ def stream_measures(
     spec = aggregate_spec(part.bound, events, now.sources)
     if clause.site.kind == "MATCH PATTERNS":
         spec = named_patterns(clause, spec)
+    return Counted(part.bound, spec, _types(bound, spec, now), tuple(measures))
+
+
+def stream_measures(
+    found: Counted,
+    streamed: Streamed,
+    settings: StreamSettings,
+    check: Callable[[StreamSpec], None],
+    *,
+    keep_null_time: bool,
+    follows: Follows | None = None,
+) -> tuple[Emitted, Pushdown]:
+    """``check`` raises for what no engine can run. Raises CepError with a span."""
     emitted = aggregate_stream(
-        part.bound, spec, _types(bound, spec, now), measures, streamed, settings, keep_null_time=keep_null_time
+        found.bound,
+        found.spec,
+        found.types,
+        found.measures,
+        streamed,
+        settings,
+        keep_null_time=keep_null_time,
+        follows=follows,
     )
     check(emitted.spec)
-    _describe(bound, emitted)
-    return emitted, Pushdown(spec, part.bound, emitted.query, ())
+    _describe(found.bound, emitted)
+    return emitted, Pushdown(found.spec, found.bound, emitted.query, ())
 
 
 def _types(bound: BoundEventPattern, spec: AggregateSpec, partials: Partials) -> dict[str, DataType]:

@@ -15,11 +15,11 @@ from sparkcep.errors import CepUnsupportedError
 from sparkcep.spec.stream import StreamSpec
 
 
-def compile(spec: StreamSpec, *, closing: bool = False) -> Decide:
-    """What decides the turns of ``spec``; ``closing`` (of row patterns): a turn that no row will follow. Raises CepUnsupportedError, by name, for
-    clauses that cannot be decided on a stream."""
-    room = _room(spec)
-    decide: Decide = room.compile(spec, closing=True) if closing else room.compile(spec)
+def compile(spec: StreamSpec, *, closing: bool = False, alone: bool = False) -> Decide:
+    """What decides the turns of ``spec``; ``closing`` (of row patterns): a turn that no row will follow; ``alone`` (of totals): without those of the
+    turns before. Raises CepUnsupportedError, by name, for clauses that cannot be decided on a stream."""
+    asked = {name: True for name, holds in (("closing", closing), ("alone", alone)) if holds}
+    decide: Decide = _room(spec).compile(spec, **asked)
     return decide
 
 

@@ -111,3 +111,8 @@ class AggregateSpec:
     neighbours: tuple[Predicate, ...] = ()
     line: bool = False
     unordered: bool = False
+
+    @property
+    def of_all_matches(self) -> bool:
+        """Whether the aggregates are those over all matches, not those over the matches alive at a time (EMIT CHANGES)."""
+        return self.emit is None

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+from sparkcep.spec.aggregate import AggregateSpec
 from sparkcep.spec.event import EventPatternSpec
 from sparkcep.spec.row import RowPatternSpec
 
@@ -26,7 +27,7 @@ class ProjectedSpec:
     ``deadline``: as in StreamSpec.
     """
 
-    of: RowPatternSpec | EventPatternSpec
+    of: RowPatternSpec | EventPatternSpec | AggregateSpec
     columns: tuple[Column, ...]
     sparse: bool
     deadline: str | None = None

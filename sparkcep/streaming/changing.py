@@ -2,7 +2,7 @@
 
 Rows are kept whole, because the version of a row may not be known when it comes. In a turn, those of a version are projected to what its engine
 reads, and answered as a stream of their own, which ends where the next version begins: what it decides is what the clause answers over a table of
-these rows. (Automata change otherwise: their runs go on, see ``engines.automaton.versions``.)
+these rows; totals (MEASURES) are those of all versions together. (Automata change otherwise: their runs go on, see ``engines.automaton.versions``.)
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from functools import lru_cache, partial
+from inspect import signature
 from itertools import pairwise
 from typing import Any
 
@@ -24,6 +25,7 @@ from sparkcep.engines.functions.columns import computed
 from sparkcep.engines.turn import Answer, Decide, Turn
 from sparkcep.errors import CepInternalError
 from sparkcep.spec import from_json
+from sparkcep.spec.aggregate import AggregateSpec
 from sparkcep.spec.event import EventPatternSpec
 from sparkcep.spec.projection import ProjectedSpec
 from sparkcep.spec.row import RowPatternSpec
@@ -38,6 +40,8 @@ OPEN = (1 << 63) - 1
 VERSIONS = 256
 """Versions that are remembered, compiled."""
 _CARRIED = "__cep_carried"
+_ZONE: dict[str, Any] = {"timezone": "UTC"} if "timezone" in signature(to_arrow_type).parameters else {}
+"""What PySpark from 4.3 on wants to know of a TIMESTAMP."""
 
 Longs = NDArray[np.int64]
 
@@ -46,7 +50,12 @@ def compile(spec: StreamSpec) -> Decide:
     """What decides the turns of ``spec``. Raises what ``engines.stream.compile`` raises."""
     if not changing(spec):
         return stream.compile(spec)
-    return partial(_decide, in_lifetimes(spec), lru_cache(maxsize=VERSIONS)(partial(_version, spec)))
+    decide = partial(_decide, in_lifetimes(spec), lru_cache(maxsize=VERSIONS)(partial(_version, spec)))
+    if not isinstance(spec.of, AggregateSpec) or not spec.of.of_all_matches:
+        return decide
+    from sparkcep.engines.aseq import running_totals
+
+    return partial(running_totals.decide, spec.of, decide)
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,8 +78,8 @@ def _version(clause: StreamSpec, text: str) -> _Version:
         asked = clause.of
         of = replace(of, engine=asked.engine, max_partial_matches=asked.max_partial_matches, negation=asked.negation)
     own = replace(clause, of=of, deadline=projected.deadline, followed=None)
-    types = {one.name: to_arrow_type(_parse_datatype_json_string(one.type)) for one in projected.columns}
-    decide = stream.compile(own)
+    types = {one.name: to_arrow_type(_parse_datatype_json_string(one.type), **_ZONE) for one in projected.columns}
+    decide = stream.compile(own, alone=isinstance(of, AggregateSpec) and of.of_all_matches)
     closing = stream.compile(own, closing=True) if isinstance(of, RowPatternSpec) else decide
     return _Version(own, projected, types, decide, closing)
 
@@ -87,6 +96,8 @@ def _decide(spec: StreamSpec, version: Callable[[str], _Version], turn: Turn) ->
             found += answer.found
             if answer.carried is not None:
                 kept[since] = to_bytes(answer.carried)
+        elif since in carried and end >= turn.until:
+            kept[since] = carried[since]
     columns = pa.array(kept, pa.int64()), pa.array(kept.values(), pa.binary())
     after = pa.table(dict(zip((SINCE, _CARRIED), columns, strict=True))) if kept else None
     covered = scene.covered if scene.covers else None

@@ -16,8 +16,9 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from sparkcep.engines.turn import Decide
+from sparkcep.spec.aggregate import AggregateSpec
 from sparkcep.spec.stream import DELETED, StreamSpec
-from sparkcep.streaming import fold
+from sparkcep.streaming import fold, speculated_totals
 from sparkcep.streaming.fold import NEVER, Bucket, Step, foreseen, parted
 from sparkcep.streaming.revisions import standing
 
@@ -44,7 +45,11 @@ def step(
     if before is None:
         before = foreseen(spec, decide, bucket, horizon(spec, bucket))
     times = [time for time in (done.due, _next_horizon(spec, done.bucket)) if time is not None]
-    return replace(done, found=difference([*done.found, *now], before), due=min(times, default=None), foreseen=now)
+    if isinstance(spec.of, AggregateSpec) and spec.of.of_all_matches:
+        found = speculated_totals.difference(spec.of, done.found, now, before)
+    else:
+        found = difference([*done.found, *now], before)
+    return replace(done, found=found, due=min(times, default=None), foreseen=now)
 
 
 def horizon(spec: StreamSpec, bucket: Bucket) -> int:

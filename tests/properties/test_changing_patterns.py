@@ -16,15 +16,17 @@ from hypothesis import strategies as st
 from sparkcep.engines import stream
 from sparkcep.errors import CepError
 from sparkcep.spec import to_json
+from sparkcep.spec.aggregate import AggregateSpec, MatchAggregate
+from sparkcep.spec.automaton import AutomatonSpec
 from sparkcep.spec.event import EventPatternSpec
 from sparkcep.spec.expression import SparkFunction
 from sparkcep.spec.projection import Column, ProjectedSpec
 from sparkcep.spec.row import RowPatternSpec
-from sparkcep.spec.stream import Followed, StreamSpec
+from sparkcep.spec.stream import DELETED, KNOWN, Followed, StreamSpec
 from sparkcep.streaming import fold, speculation
 from sparkcep.streaming.changing import compile
 from sparkcep.streaming.fold import Bucket
-from tests.properties import test_event_streams, test_open_runs
+from tests.properties import test_aggregate_streams, test_event_streams, test_open_runs
 from tests.properties.arrivals import EVER, arrivals
 from tests.properties.lines import signed_lines
 from tests.properties.strategies import event_cases as drawn_cases
@@ -82,10 +84,31 @@ def test_match_dependent_patterns(
     _check(data, replace(spec, sigma=sigma), pa.concat_tables(parts), sparse=False)
 
 
+@relaxed
+@given(st.data(), test_aggregate_streams.measured(), SIGMAS)
+def test_changes_of_aggregates(data: st.DataObject, drawn: Any, sigma: int | None) -> None:
+    case, source, _ = drawn
+    assume(case.events)
+    spec = replace(test_aggregate_streams._changes_spec(case, source), sigma=sigma)
+    _check(data, spec, test_aggregate_streams._table(case), sparse=False)
+
+
+@relaxed
+@given(st.data(), test_aggregate_streams.measured(), SIGMAS, st.booleans())
+def test_totals(data: st.DataObject, drawn: Any, sigma: int | None, window: bool) -> None:
+    """Those of all versions together."""
+    case, source, _ = drawn
+    assume(case.events)
+    sources = [source, MatchAggregate("count")]
+    spec = test_aggregate_streams._totals_spec(case if window else replace(case, within=None), sources)
+    spec = replace(spec, sigma=sigma, deadline=spec.deadline if window else None)
+    _check(data, spec, test_aggregate_streams._table(case), sparse=True)
+
+
 def _check(data: st.DataObject, spec: StreamSpec, table: pa.Table, *, sparse: bool) -> None:
     """Fold ``table`` as drawn. Version i has the conditions of the row that is i rows further on; it holds from its own time on, at the earliest from
     the watermark of the turn that is told of it."""
-    assert isinstance(spec.of, RowPatternSpec | EventPatternSpec)
+    assert not isinstance(spec.of, AutomatonSpec)
     names = spec.of.masks
     masks = {name: table.column(name).to_numpy() & ~np.int64(1) for name in names}
     raw = table.drop_columns(list(names))
@@ -94,7 +117,7 @@ def _check(data: st.DataObject, spec: StreamSpec, table: pa.Table, *, sparse: bo
         for name in names:
             raw = raw.append_column(f"{name}_{shift}", pa.array(np.roll(masks[name], shift)))
     clause = replace(spec, followed=Followed("p", "", "t", "i", 1))
-    bucket, net, told = Bucket(), Counter[str](), [(0, LONG_AGO)]
+    bucket, emitted, told = Bucket(), list[pa.Table](), [(0, LONG_AGO)]
     knows, before = data.draw(st.booleans(), label="knows"), None
     try:
         decide = compile(clause)
@@ -107,26 +130,67 @@ def _check(data: st.DataObject, spec: StreamSpec, table: pa.Table, *, sparse: bo
             rows = [raw.take(list(arrival.rows))] if arrival.rows else []
             turn = speculation.step(clause, decide, bucket, rows, arrival.until, changes, before)
             bucket, before = turn.bucket, turn.foreseen if knows else None
-            for line, taken_back in signed_lines(turn.found):
-                net[line] += -1 if taken_back else 1
+            emitted += turn.found
         expected = _answers(replace(spec, sigma=0), raw, told, versions)
     except CepError as error:
         if error.kind == "CEP_INTERNAL":
             raise
         assume(False)
-    event(f"{len(told)} versions, {len(expected)} matches")
-    assert {line: n for line, n in net.items() if n} == dict(expected)
+    event(f"{len(told)} versions, {sum(part.num_rows for part in expected)} rows")
+    if isinstance(spec.of, AggregateSpec) and spec.of.of_all_matches:
+        assert _current(emitted) == _together(spec.of, expected)
+    else:
+        assert _net(emitted) == _net(expected)
     if isinstance(spec.of, EventPatternSpec) and spec.of.within is not None:
         assert bucket.rows is None or spec.of.strategy == "strict_contiguity"
 
 
-def _answers(spec: StreamSpec, raw: pa.Table, told: list[tuple[int, int]], versions: list[int]) -> Counter[str]:
+def _net(parts: list[pa.Table]) -> dict[str, int]:
+    net = Counter[str]()
+    for line, taken_back in signed_lines(parts):
+        net[line] += -1 if taken_back else 1
+    return {line: n for line, n in net.items() if n}
+
+
+def _current(parts: list[pa.Table]) -> dict[Any, list[Any]]:
+    """The totals by group that the rows leave, one after another."""
+    current: dict[Any, list[Any]] = {}
+    for row in (row for part in parts for row in part.to_pylist()):
+        key, values = _group(row)
+        assert row[KNOWN] == (key in current)
+        current[key] = values
+        if row.get(DELETED):
+            del current[key]
+    return current
+
+
+def _together(spec: AggregateSpec, parts: list[pa.Table]) -> dict[Any, list[Any]]:
+    """The totals by group of versions that have answered apart."""
+    functions = [one.source.function for one in spec.outputs if isinstance(one.source, MatchAggregate)]
+    add = {"min": min, "max": max, "sum": sum, "count": sum}
+    groups: dict[Any, list[list[Any]]] = {}
+    for row in (row for part in parts for row in part.to_pylist()):
+        key, values = _group(row)
+        groups.setdefault(key, []).append(values)
+    together = {key: [[v for v in column if v is not None] for column in zip(*rows, strict=True)]
+                for key, rows in groups.items()}  # fmt: skip
+    return {
+        key: [add[name](values) if values else None for name, values in zip(functions, columns, strict=True)]
+        for key, columns in together.items()
+    }
+
+
+def _group(row: dict[str, Any]) -> tuple[Any, list[Any]]:
+    return tuple(value for name, value in row.items() if name.startswith("key")), [row["a0"], row["a1"]]
+
+
+def _answers(spec: StreamSpec, raw: pa.Table, told: list[tuple[int, int]], versions: list[int]) -> list[pa.Table]:
     """What each version answers to its rows, which end where the next one begins."""
     moments = sorted({since for _, since in told})
     says = [versions[max(number for number, since in told if since <= moment)] for moment in moments]
     line = [(moment, shift) for i, (moment, shift) in enumerate(zip(moments, says, strict=True))
             if not i or says[i - 1] != shift]  # fmt: skip
-    found = Counter[str]()
+    found: list[pa.Table] = []
     for (since, shift), (end, _) in pairwise([*line, (EVER + 1, 0)]):
         times = raw["ts"].to_numpy()
         rows = raw.filter(pa.array((times >= since) & (times < end)))
@@ -135,12 +199,12 @@ def _answers(spec: StreamSpec, raw: pa.Table, told: list[tuple[int, int]], versi
         if rows.num_rows:
             closing = isinstance(spec.of, RowPatternSpec) and end < EVER
             turn = fold.step(spec, stream.compile(spec, closing=closing), Bucket(), [rows], EVER)
-            found.update(line for line, _ in signed_lines(turn.found))
+            found += turn.found
     return found
 
 
 def _change(spec: StreamSpec, number: int, effective: int | None, shift: int, *, sparse: bool) -> str:
-    assert isinstance(spec.of, RowPatternSpec | EventPatternSpec)
+    assert not isinstance(spec.of, AutomatonSpec)
     columns = tuple(
         Column(name, '"long"', SparkFunction("AttributeReference", "bigint", settings=(f"{name}_{shift}",)))
         for name in spec.of.masks

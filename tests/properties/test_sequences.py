@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from sparkcep.engines.stream import compile
 from sparkcep.errors import CepAnalysisError, CepDataError, CepError, CepLimitError, CepUnsupportedError
-from sparkcep.spec.stream import BEFORE, KNOWN, OrderColumn, SequenceNumber, StreamSpec
+from sparkcep.spec.stream import BEFORE, DELETED, KNOWN, OrderColumn, SequenceNumber, StreamSpec
 from sparkcep.streaming.fold import NEVER, Bucket
 from sparkcep.streaming.rows import in_order
 from sparkcep.streaming.speculation import step
@@ -77,12 +77,12 @@ def test_automata(data: st.DataObject, automaton: Any, partitions: list[Any], si
 
 
 @relaxed
-@given(st.data(), test_aggregate_streams.measured(), st.booleans())
-def test_totals(data: st.DataObject, drawn: Any, windowed: bool) -> None:
+@given(st.data(), test_aggregate_streams.measured(), st.booleans(), SIGMAS)
+def test_totals(data: st.DataObject, drawn: Any, windowed: bool, sigma: int | None) -> None:
     case, source, _ = drawn
     assume(case.events)
     case = case if windowed else replace(case, within=None)
-    spec = test_aggregate_streams._totals_spec(case, [source])
+    spec = replace(test_aggregate_streams._totals_spec(case, [source]), sigma=sigma)
     _check(data, spec if windowed else replace(spec, deadline=None), test_aggregate_streams._table(case), "ts")
 
 
@@ -166,7 +166,10 @@ class _Net:
         totals = [part for part in found if KNOWN in part.column_names]
         for row in (row for part in totals for row in part.to_pylist()):
             values = {name: value for name, value in row.items() if BEFORE + name in row}
-            self.totals[str({name: row[name] for name in row if name.startswith("key")})] = values
+            key = str({name: row[name] for name in row if name.startswith("key")})
+            self.totals[key] = values
+            if row.get(DELETED):
+                del self.totals[key]
         for line, taken_back in signed_lines(part for part in found if KNOWN not in part.column_names):
             self.matches[line] += -1 if taken_back else 1
             assert self.matches[line] >= 0

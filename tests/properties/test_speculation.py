@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -18,9 +19,10 @@ from sparkcep.engines.stream import compile
 from sparkcep.engines.turn import Answer, Decide, Turn
 from sparkcep.errors import CepAnalysisError, CepError, CepLimitError, CepUnsupportedError
 from sparkcep.spec import to_json
-from sparkcep.spec.stream import DELETED, StreamSpec
+from sparkcep.spec.aggregate import MatchAggregate
+from sparkcep.spec.stream import BEFORE, DELETED, KNOWN, StreamSpec
 from sparkcep.streaming import fold
-from sparkcep.streaming.fold import Bucket
+from sparkcep.streaming.fold import Bucket, Step
 from sparkcep.streaming.packets import of_bytes, to_bytes
 from sparkcep.streaming.processor import BucketProcessor
 from sparkcep.streaming.speculation import step
@@ -93,6 +95,38 @@ def test_changes_of_aggregates(data: st.DataObject, drawn: Any, sigma: int | Non
     assume(case.events)
     spec = replace(test_aggregate_streams._changes_spec(case, source), sigma=sigma)
     _check(data, spec, test_aggregate_streams._table(case), "ts")
+
+
+@relaxed
+@given(st.data(), test_aggregate_streams.measured(), SIGMAS, st.booleans())
+def test_totals(data: st.DataObject, drawn: Any, sigma: int | None, window: bool) -> None:
+    """Every row is about the group as the rows before have left it, and what they leave are the totals of all that has come."""
+    case, source, _ = drawn
+    assume(case.events)
+    sources = [source, MatchAggregate("count")]
+    spec = test_aggregate_streams._totals_spec(case if window else replace(case, within=None), sources)
+    spec = replace(spec, sigma=sigma, deadline=spec.deadline if window else None)
+    table = test_aggregate_streams._table(case)
+    plan = data.draw(arrivals(table["ts"].to_pylist()), label="arrivals")
+    knows = data.draw(st.booleans(), label="knows")
+    totals: dict[tuple[Any, ...], tuple[Any, ...]] = {}
+    try:
+        for turn, whole in _turns(spec, compile(spec), table, "ts", plan, knows=knows):
+            for row in (row for part in turn.found for row in part.to_pylist()):
+                key = tuple(value for name, value in row.items() if name.startswith("key"))
+                now, old = ((row[f"{prefix}a0"], row[f"{prefix}a1"]) for prefix in ("", BEFORE))
+                assert row[KNOWN] == (key in totals)
+                assert not row[KNOWN] or old == totals[key]
+                totals[key] = now
+                if row.get(DELETED):
+                    assert now == old
+                    del totals[key]
+            rows = [row for part in whole for row in part.to_pylist()]
+            assert totals == {
+                tuple(v for name, v in row.items() if name.startswith("key")): (row["a0"], row["a1"]) for row in rows
+            }
+    except (CepAnalysisError, CepUnsupportedError, CepLimitError):
+        assume(False)
 
 
 def test_a_late_event_takes_a_match_back() -> None:
@@ -180,8 +214,22 @@ def _check(data: st.DataObject, spec: StreamSpec, table: pa.Table, time: str) ->
 
 
 def _folded(spec: StreamSpec, decide: Any, table: pa.Table, time: str, plan: list[Arrival], *, knows: bool) -> None:
-    """``knows``: the worker of a turn has what the one before foresaw."""
-    bucket, net, come, before = Bucket(), Counter[str](), list[int](), None
+    net = Counter[str]()
+    for turn, whole in _turns(spec, decide, table, time, plan, knows=knows):
+        deletes = [part for part in turn.found if DELETED in part.column_names]
+        assert len(deletes) == (0 if spec.sigma == 0 else len(turn.found))
+        for line, taken_back in signed_lines(turn.found):
+            net[line] += -1 if taken_back else 1
+            assert net[line] >= 0
+        assert +net == Counter(line for line, _ in signed_lines(whole))
+
+
+def _turns(
+    spec: StreamSpec, decide: Any, table: pa.Table, time: str, plan: list[Arrival], *, knows: bool
+) -> Iterator[tuple[Step, tuple[pa.Table, ...]]]:
+    """Each turn, and what a conservative one would find of all that has come, up to the horizon. ``knows``: the worker of a turn has what the one
+    before foresaw."""
+    bucket, come, before = Bucket(), list[int](), None
     conservative = replace(spec, sigma=0)
     for arrival in plan:
         new = [table.take(list(arrival.rows))] if arrival.rows else []
@@ -193,17 +241,11 @@ def _folded(spec: StreamSpec, decide: Any, table: pa.Table, time: str, plan: lis
                 raise
             assume(False)
         bucket, before = turn.bucket, turn.foreseen if knows else None
-        deletes = [part for part in turn.found if DELETED in part.column_names]
-        assert len(deletes) == (0 if spec.sigma == 0 else len(turn.found))
-        for line, taken_back in signed_lines(turn.found):
-            net[line] += -1 if taken_back else 1
-            assert net[line] >= 0
         until = max(arrival.until, bucket.until)
         times = [t for t in table[time].take(come).to_pylist() if t >= until] if come else []
         if times and spec.sigma != 0:
             most = max(times) + 1
             until = max(until, most if spec.sigma is None else min(most, until + spec.sigma))
         rows = [table.take(come)] if come else []
-        whole = fold.step(conservative, decide, Bucket(), rows, until).found
-        assert +net == Counter(line for line, _ in signed_lines(whole))
+        yield turn, fold.step(conservative, decide, Bucket(), rows, until).found
         assert turn.due is None or turn.due > arrival.until

@@ -8,10 +8,11 @@ from collections import Counter
 from datetime import date, datetime
 from decimal import Decimal
 from pathlib import Path
+from typing import Any
 
 import pyarrow as pa
 import pytest
-from pyspark.sql import SparkSession
+from pyspark.sql import Row, SparkSession
 from pyspark.sql.streaming import StreamingQuery
 
 from sparkcep.engines.functions.columns import computed
@@ -25,6 +26,8 @@ __all__ = ["arrive", "patterns"]
 ROWS = """PARTITION BY k ORDER BY ts MEASURES a.x AS ax, LAST(b.x) AS bx, COUNT(*) AS n, LAST(b.type) AS t
     PATTERN (a b+{more}) {within} DEFINE a AS {a}, b AS {b}"""
 EVENTS = "SEQ(A a, {negated} n, {types} b) PARTITION BY k ORDER BY ts {strategy} WHERE {where} {within}"
+COUNTED = """SEQ(A a, {negated} n, {types} b) PARTITION BY k ORDER BY ts WHERE {where} {within}
+    MEASURES COUNT(*) AS n, SUM(b.x + 1) AS total, MAX(a.ts) AS last"""
 BODIES = {
     "MATCH_RECOGNIZE": (
         ROWS.format(more="", within="", a="type = 'A'", b="b.x > 3 AND type <> 'A'"),
@@ -43,6 +46,11 @@ BODIES = {
         "SEQ(A a, ANY+ b[], C c) PARTITION BY k ORDER BY ts SKIP TILL NEXT MATCH WHERE b[i].x > b[i-1].x AND c.x < a.x",
         "SEQ(A a, ANY+ b[], C c) PARTITION BY k ORDER BY ts SKIP TILL NEXT MATCH WHERE b[i].x > 3 AND length(c.type) = 1",
         "SEQ(A a, ANY+ b[], ANY c) PARTITION BY k ORDER BY ts PARTITION CONTIGUITY WHERE b[i].x <> b[i-1].x AND c.type = 'D'",
+    ),
+    "MATCH PATTERN totals": (
+        COUNTED.format(negated="NOT D", types="B", where="a.x < 8", within="WITHIN INTERVAL 20 SECONDS"),
+        COUNTED.format(negated="NOT C", types="ANY", where="upper(b.type) = 'B' AND n.x > 1", within="WITHIN INTERVAL 25 SECONDS"),
+        COUNTED.format(negated="NOT D", types="ANY", where="b.x > 100 / (b.x + 20)", within="WITHIN INTERVAL 1 MINUTE"),
     ),
 }  # fmt: skip
 
@@ -76,13 +84,36 @@ def test_changes_reach_running_streams(spark: SparkSession, tmp_path: Path, arri
         wanted = []
         for body, low, high in zip(bodies, (0, 120, 180), (120, 180, END), strict=True):
             rows = f"(SELECT * FROM still WHERE ts >= TIMESTAMP_SECONDS({low}) AND ts < TIMESTAMP_SECONDS({high}))"
-            found = spark.sql(f"SELECT * FROM {rows} {kind.removesuffix(' open')} ({body})").collect()
+            found = spark.sql(f"SELECT * FROM {rows} {_clause(kind)} ({body})").collect()
             assert found
             wanted += [row.asDict(recursive=True) for row in found]
         came = spark.read.parquet(str(tmp_path / f"{_name(kind)}.out")).collect()
+        if kind == "MATCH PATTERN totals":
+            assert _current(came) == _together(wanted)
+            continue
         net = Counter(in_order([row.asDict(True) for row in came if row["_change_type"] != "delete"]))
         net.subtract(in_order([row.asDict(True) for row in came if row["_change_type"] == "delete"]))
         assert {line: n for line, n in net.items() if n} == Counter(in_order(wanted)), kind
+
+
+def _current(came: list[Row]) -> dict[str, tuple[Any, ...]]:
+    """The totals of each key: the number of matches only grows."""
+    return {row.k: (row.n, row.total, row.last) for row in sorted(came, key=lambda row: row.n)}
+
+
+def _together(wanted: list[dict[str, Any]]) -> dict[str, tuple[Any, ...]]:
+    """The totals of each key, of all versions."""
+    found: dict[str, list[dict[str, Any]]] = {}
+    for row in wanted:
+        found.setdefault(row["k"], []).append(row)
+    return {
+        k: (sum(one["n"] for one in rows), sum(one["total"] for one in rows), max(one["last"] for one in rows))
+        for k, rows in found.items()
+    }
+
+
+def _clause(kind: str) -> str:
+    return re.sub(" (open|totals)", "", kind)
 
 
 def _name(kind: str) -> str:
@@ -94,7 +125,7 @@ def _begin(spark: SparkSession, folder: Path, kind: str) -> StreamingQuery:
     name = _name(kind)
     spark.conf.set("sparkcep.stream.mode", "speculative" if kind == "MATCH PATTERN" else "conservative")
     spark.conf.set("sparkcep.stream.buckets", 2)
-    found = spark.sql(f"SELECT * FROM moving {kind.removesuffix(' open')} {name}")
+    found = spark.sql(f"SELECT * FROM moving {_clause(kind)} {name}")
     spark.conf.unset("sparkcep.stream.mode")
     spark.conf.unset("sparkcep.stream.buckets")
     writer = found.writeStream.format("parquet").option("checkpointLocation", str(folder / f"{name}.check"))
@@ -125,6 +156,10 @@ def _refused(spark: SparkSession) -> None:
             spark.sql(f"ALTER PATTERN match_recognize REPLACE AS ({body})")
         assert refusal.value.span is not None
         assert "is a body of" in why or "the stream match_recognize follows the pattern" in refusal.value.message
+    with pytest.raises(CepError, match="MEASURES may not change: COUNT"):
+        spark.sql(
+            f"ALTER PATTERN match_pattern_totals REPLACE AS ({BODIES['MATCH PATTERN totals'][0].replace('+ 1', '+ 2')})"
+        )
     no_engine = "AND(A a, ANY+ b[], C c) PARTITION BY k ORDER BY ts SKIP TILL NEXT MATCH"
     with pytest.raises(CepError, match="the stream match_pattern_open follows the pattern"):
         spark.sql(f"ALTER PATTERN match_pattern_open REPLACE AS ({no_engine})")

@@ -164,7 +164,6 @@ def test_a_stream_that_has_ended_refuses_nothing(spark: SparkSession, arrive: Ar
         (f"{START.replace('INT DEFAULT 0', 'ARRAY<INT>')} ARC s -> f", "the register n array<int>"),
         ("SEQ(A a, B b) PARTITION BY k ORDER BY ts WHERE soundex(a.k) = 'x' WITHIN 1 HOUR", "the function soundex"),
         ("SEQ(A a, B b) ORDER BY ts WHERE a.k = b.k WITHIN 1 HOUR", "a WHERE that partitions its events"),
-        ("SEQ(A a, B b) PARTITION BY k ORDER BY ts WITHIN 1 HOUR MEASURES COUNT(*) AS n", "streams of MEASURES"),
     ],
 )
 def test_what_no_running_stream_can_follow_is_said(

@@ -207,6 +207,33 @@ def test_measures_end_as_the_batch_answer(spark: SparkSession, arrive: Arrive, n
     assert in_order(list(last.values())) == in_order(list(wanted.values()))
 
 
+def test_measures_are_revised_in_the_mode_speculative(spark: SparkSession, arrive: Arrive) -> None:
+    """A table that follows the rows by their match_id, each micro-batch twice, ends as the batch answer."""
+    first = [("a", "A", 1, 100), ("a", "B", 2, 110), ("b", "A", 3, 101), ("b", "B", 4, 109)]
+    folder = arrive([first, [("a", "D", 0, 105), ("b", "B", 5, 108)], [LAST]])
+    text = """SELECT * FROM {} MATCH PATTERNS (/*+ CEP_STREAM(speculative) */ p AS SEQ(A a, NOT D d, B b), q AS SEQ(A a, B b)
+        PARTITION BY k ORDER BY ts WITHIN 15 SECONDS MEASURES COUNT(*) AS n, SUM(b.x) AS s)"""
+    current: dict[str, dict[str, Any]] = {}
+    came: list[str] = []
+
+    def merge(batch: DataFrame, _: int) -> None:
+        rows = [row.asDict() for row in batch.collect()]
+        came.extend(row["_change_type"] for row in rows)
+        for row in rows:
+            assert (row["_change_type"] == "insert") == (row["match_id"] not in current)
+        for row in [*rows, *rows]:
+            if row["_change_type"] == "delete":
+                current.pop(row["match_id"], None)
+            else:
+                current[row["match_id"]] = row
+
+    writer = spark.sql(text.format("moving")).writeStream.foreachBatch(merge)
+    writer.option("checkpointLocation", f"{folder}/check").trigger(availableNow=True).start().awaitTermination()
+    wanted = [row.asDict() for row in spark.sql(text.format("still")).collect()]
+    assert in_order(list(current.values())) == in_order(wanted)
+    assert sorted(came) == ["delete", *["insert"] * 4, *["update_postimage"] * 2]
+
+
 def _about(row: dict[str, Any]) -> tuple[Any, ...]:
     return row["k"], row.get("odd"), row.get("pattern")
 

@@ -11,7 +11,7 @@ from dataclasses import replace
 import pyarrow as pa
 
 from sparkcep.engines.aseq.results import COUNT_TYPE, name, overflow
-from sparkcep.engines.aseq.stream_counters import totals_of
+from sparkcep.engines.aseq.running_totals import totals_of
 from sparkcep.spec.aggregate import AggregateOutput, AggregateSpec, MatchAggregate
 
 
@@ -32,7 +32,7 @@ def _exact(output: AggregateOutput) -> AggregateOutput:
 
 def finished(spec: AggregateSpec, carried: pa.Table | None) -> Iterator[pa.Table]:
     """The outputs of ``spec`` that the last turn's ``Answer.carried`` has. Raises CepDataError where BIGINT does not hold a number."""
-    totals = carried if spec.within is not None else totals_of(carried)
+    totals = totals_of(carried)
     if totals is not None:
         arrays = [_typed(output, totals.column(output.name)) for output in spec.outputs]
         yield pa.table(arrays, names=[output.name for output in spec.outputs])

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from functools import partial
 
-from sparkcep.engines.aseq import stream_changes, stream_counters, stream_totals
+from sparkcep.engines.aseq import running_totals, stream_changes, stream_counters, stream_totals
 from sparkcep.engines.aseq.plan import plan
 from sparkcep.engines.event_pattern.stream import check
 from sparkcep.engines.turn import Decide
@@ -18,15 +18,21 @@ from sparkcep.spec.aggregate import AggregateSpec
 from sparkcep.spec.stream import StreamSpec
 
 
-def compile(spec: StreamSpec) -> Decide:
-    """What decides the turns of ``spec``. Raises CepUnsupportedError, by name, for clauses whose windows never close, for a least or greatest value
-    that a turn cannot tell, and what ``plan.plan`` raises."""
+def compile(spec: StreamSpec, *, alone: bool = False) -> Decide:
+    """What decides the turns of ``spec``; ``alone`` (of totals): without those of the turns before. Raises CepUnsupportedError, by name, for clauses
+    whose windows never close, for a least or greatest value that a turn cannot tell, and what ``plan.plan`` raises."""
     clause = spec.of
     if not isinstance(clause, AggregateSpec):
         raise CepInternalError("a clause whose matches are not only aggregated, on A-Seq")
-    if clause.within is None and clause.emit is None:
-        return partial(stream_counters.decide, stream_counters.compile(plan(clause), spec.keys))
-    check(spec, clause)
+    if clause.within is not None or clause.emit is not None:
+        check(spec, clause)
     if clause.emit is not None:
         return partial(stream_changes.decide, stream_changes.compile(clause))
+    turns = _turns(clause, spec.keys)
+    return turns if alone else partial(running_totals.decide, clause, turns)
+
+
+def _turns(clause: AggregateSpec, keys: tuple[str, ...]) -> Decide:
+    if clause.within is None:
+        return partial(stream_counters.decide, stream_counters.compile(plan(clause), keys))
     return partial(stream_totals.decide, stream_totals.compile(plan(clause)))

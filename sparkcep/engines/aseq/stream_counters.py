@@ -22,7 +22,7 @@ from sparkcep.engines.aseq.plan import Plan
 from sparkcep.engines.aseq.plan import plan as plan_of
 from sparkcep.engines.aseq.sequences import Sequence
 from sparkcep.engines.aseq.stream_rows import first_of_group
-from sparkcep.engines.aseq.totals import PLACE, PRESENT, added, with_presence
+from sparkcep.engines.aseq.totals import PLACE, PRESENT, with_presence
 from sparkcep.engines.aseq.values import Ints
 from sparkcep.engines.aseq.work import Weighing, Work
 from sparkcep.engines.turn import Answer, Turn, partitions
@@ -30,7 +30,6 @@ from sparkcep.errors import CepUnsupportedError
 from sparkcep.spec.aggregate import AggregateSpec, MatchAggregate
 
 COUNTERS = "__cep_counters"
-_TOTALS, _STATES = "totals", "states"
 _HINT = "Write WITHIN INTERVAL …, or set sparkcep.stream.retention."
 
 
@@ -57,9 +56,8 @@ def compile(plan: Plan, keys: tuple[str, ...]) -> Compiled:
 
 
 def decide(compiled: Compiled, turn: Turn) -> Answer:
-    """The groups whose totals change, each once, with the totals before and now; no row is needed any more."""
-    spec = compiled.plan.spec
-    totals, states = _unpacked(turn.carried)
+    """The aggregates over the matches of this turn; no row is needed any more. It carries the counters."""
+    spec, states = compiled.plan.spec, turn.carried
     partition, start = partitions(turn.rows.column(spec.masks[0]).to_numpy())
     rows = turn.rows.append_column(PLACE, pa.array(partition))
     keys = rows.select(list(compiled.keys)).take(pa.array(np.unique(start)))
@@ -74,15 +72,10 @@ def decide(compiled: Compiled, turn: Turn) -> Answer:
             work.numbers(number, weighing, mode)
         part = aggregates(spec, passes, name)
         found.append(part.filter(pc.greater(part.column(PRESENT), 0)))
-    every, changed = added(spec, totals, [part for part in found if part.num_rows])
-    kept = _packed(every, _with(states, keys, known, work.counters()))
+    kept = _with(states, keys, known, work.counters())
     nothing = np.zeros(turn.rows.num_rows, np.bool_)
-    return Answer((changed,) if changed is not None else (), nothing, turn.begin, turn.numbers, None, carried=kept)
-
-
-def totals_of(carried: pa.Table | None) -> pa.Table | None:
-    """The totals so far; None: no match has been found."""
-    return _unpacked(carried)[0]
+    parts = tuple(part for part in found if part.num_rows)
+    return Answer(parts, nothing, turn.begin, turn.numbers, None, carried=kept)
 
 
 class ResumedWork(Work):
@@ -180,27 +173,3 @@ def _matrix(states: pa.Table) -> Ints:
     column = states.column(COUNTERS).combine_chunks()
     counters: Ints = column.flatten().to_numpy().reshape(len(column), -1)
     return counters
-
-
-def _packed(totals: pa.Table | None, states: pa.Table) -> pa.Table:
-    """Two tables as one, of one row."""
-    found = {_STATES: states} if totals is None else {_TOTALS: totals, _STATES: states}
-    return pa.table({name: _as_list(table) for name, table in found.items()})
-
-
-def _as_list(table: pa.Table) -> pa.Array:
-    rows = table.combine_chunks().to_struct_array()
-    values = rows.combine_chunks() if isinstance(rows, pa.ChunkedArray) else rows
-    return pa.ListArray.from_arrays(pa.array([0, len(values)], pa.int32()), values)
-
-
-def _unpacked(packed: pa.Table | None) -> tuple[pa.Table | None, pa.Table | None]:
-    if packed is None:
-        return None, None
-    totals, states = (
-        pa.Table.from_struct_array(packed.column(name).combine_chunks().flatten())
-        if name in packed.column_names
-        else None
-        for name in (_TOTALS, _STATES)
-    )
-    return totals, states

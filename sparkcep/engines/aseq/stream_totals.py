@@ -1,7 +1,7 @@
-"""MEASURES over a stream: the aggregates over all matches so far, of the groups in which a turn has decided some.
+"""MEASURES over a stream: the aggregates over the matches that a turn decides.
 
-A turn counts the matches that it decides, and adds them to the totals that the bucket keeps. They are counted alone where one variable decides (its
-bit stays on the events that do so); otherwise as the difference of two counts, over all rows and over those of earlier turns.
+They are counted alone where one variable decides (its bit stays on the events that do so); otherwise as the difference of two counts, over all rows
+and over those of earlier turns.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from sparkcep.engines.aseq.plan import Plan
 from sparkcep.engines.aseq.plan import plan as plan_of
 from sparkcep.engines.aseq.sequences import Sequence
 from sparkcep.engines.aseq.stream_rows import Flags, looks_ahead, looks_back, open_rows, taken
-from sparkcep.engines.aseq.totals import PLACE, PRESENT, added, subtracted, with_presence, with_values
+from sparkcep.engines.aseq.totals import PLACE, PRESENT, subtracted, with_presence, with_values
 from sparkcep.engines.aseq.values import Ints
 from sparkcep.engines.turn import Answer, Turn, partitions
 from sparkcep.engines.within import times
@@ -79,19 +79,18 @@ def _deciding(sequences: list[Sequence], end: int) -> frozenset[str]:
 
 
 def decide(compiled: Compiled, turn: Turn) -> Answer:
-    """The groups whose totals change, each once, with the totals before and now."""
+    """The aggregates over the matches of this turn."""
     spec = compiled.spec
     assert isinstance(spec.within, WithinTime)
     clock = Clock(*times(turn.rows, spec.within))
     partition, _ = partitions(turn.rows.column(spec.masks[0]).to_numpy())
-    found = [part for part in _decided(compiled, turn, clock, partition) if part.num_rows]
-    every, changed = added(spec, turn.carried, found)
+    found = tuple(part for part in _decided(compiled, turn, clock, partition) if part.num_rows)
     rows = taken(turn.rows, spec.masks)
     beyond = np.broadcast_to(turn.until, len(rows))[np.diff(partition, prepend=-1) != 0]
     keep = open_rows(rows, clock.time, clock.deadline, partition, beyond, back=compiled.back)
     waiting = clock.deadline[rows & (clock.deadline > turn.until)] if compiled.ahead else clock.deadline[:0]
     due = int(waiting.min()) if len(waiting) else None
-    return Answer((changed,) if changed is not None else (), keep, turn.begin, turn.numbers, due, carried=every)
+    return Answer(found, keep, turn.begin, turn.numbers, due)
 
 
 def _decided(compiled: Compiled, turn: Turn, clock: Clock, partition: Ints) -> Iterable[pa.Table]:
