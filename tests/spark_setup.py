@@ -27,13 +27,16 @@ SETTINGS = {
     "spark.sql.timeType.enabled": "true",
     "spark.default.parallelism": "2",
     "spark.sql.codegen.wholeStage": "false",
+    "spark.sql.codegen.factoryMode": "NO_CODEGEN",
     "spark.sql.streaming.checkpointFileManagerClass": "org.apache.spark.sql.execution.streaming.checkpointing.FileSystemBasedCheckpointFileManager",
     "spark.sql.streaming.checkpoint.fileChecksum.enabled": "false",
+    "spark.sql.streaming.pollingDelay": "100ms",
     "spark.sql.streaming.stateStore.rocksdb.changelogCheckpointing.enabled": "true",
     "sparkcep.stream.buckets": "2",
 }
-"""Without code generated for whole stages, which takes longer to compile than such tables to read; the examples and the servers' sessions have it.
-Streams write few files: each of Hadoop's is one more process, and by default Spark writes a second one beside it, and a micro-batch all its state."""
+"""Without generated code, which takes longer to compile than such tables to read; the examples and the servers' sessions have it.
+Streams write few files: each of Hadoop's is one more process, and by default Spark writes a second one beside it, and a micro-batch all its state.
+Those that wait list their folder every 10 ms by default, in the time of those that work."""
 CLAUSE = "SELECT k, d FROM {} MATCH_RECOGNIZE (PARTITION BY k ORDER BY ts MEASURES b.x - a.x AS d PATTERN (a b) WITHIN INTERVAL 1 HOUR DEFINE b AS x > PREV(x))"
 
 

@@ -13,8 +13,7 @@ from pyspark.sql import SparkSession
 import sparkcep
 from tests.sql.cases import plain
 
-EVENTS = """CREATE OR REPLACE TEMP VIEW aseq_events AS
-SELECT concat('u', id % 7) AS user, element_at(array('A', 'B', 'C', 'D'), CAST(pmod(hash(id), 4) AS INT) + 1) AS type,
+EVENTS = """SELECT concat('u', id % 7) AS user, element_at(array('A', 'B', 'C', 'D'), CAST(pmod(hash(id), 4) AS INT) + 1) AS type,
   CAST(id AS INT) AS ts, IF(id % 5 = 0, NULL, CAST(pmod(hash(id, 1), 100) AS INT) - 40) AS x, CAST(id / 3 AS DECIMAL(10, 2)) AS d,
   id * 0.5D AS f, date_add(DATE'2020-01-01', CAST(id % 3 AS INT)) AS day, concat('s', id % 11) AS s
 FROM range(150)"""
@@ -96,7 +95,7 @@ FROM_MATCHES = {
 
 @pytest.fixture(scope="module", autouse=True)
 def events(spark: SparkSession) -> None:
-    spark.sql(EVENTS)
+    spark.sql(EVENTS).createOrReplaceTempView("aseq_events")
 
 
 @contextmanager

@@ -17,7 +17,7 @@ pytestmark = pytest.mark.spark
 
 @pytest.fixture(scope="module", autouse=True)
 def events(spark: SparkSession) -> None:
-    spark.sql(EVENTS)
+    spark.sql(EVENTS).createOrReplaceTempView("aseq_events")
     spark.sql(
         "CREATE OR REPLACE TEMP VIEW aseq_timed AS SELECT *, TIMESTAMP'2020-01-01' + ts * INTERVAL 1 HOUR AS at FROM aseq_events"
     )

@@ -23,7 +23,7 @@ OFF = "aggregate_pushdown"
 
 @pytest.fixture(scope="module", autouse=True)
 def events(spark: SparkSession) -> None:
-    spark.sql(EVENTS)
+    spark.sql(EVENTS).createOrReplaceTempView("aseq_events")
 
 
 def paper(text: str) -> str:

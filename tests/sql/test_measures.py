@@ -20,7 +20,7 @@ CORPUS = [case for case in event_cases() if case.aggregates]
 
 @pytest.fixture(scope="module", autouse=True)
 def events(spark: SparkSession) -> None:
-    spark.sql(EVENTS)
+    spark.sql(EVENTS).createOrReplaceTempView("aseq_events")
 
 
 def test_corpus(spark: SparkSession) -> None:

@@ -34,7 +34,7 @@ CLAUSES = {
 
 @pytest.fixture(scope="module", autouse=True)
 def events(spark: SparkSession) -> None:
-    spark.sql(EVENTS)
+    spark.sql(EVENTS).createOrReplaceTempView("aseq_events")
 
 
 def several(clauses: str) -> str:
