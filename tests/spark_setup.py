@@ -34,7 +34,7 @@ SETTINGS = {
     "spark.sql.streaming.stateStore.rocksdb.changelogCheckpointing.enabled": "true",
     "sparkcep.stream.buckets": "2",
 }
-"""Without generated code, which takes longer to compile than such tables to read; the examples and the servers' sessions have it.
+"""Without generated code, which takes longer to compile than such tables to read; sessions in processes of their own have it.
 Streams write few files: each of Hadoop's is one more process, and by default Spark writes a second one beside it, and a micro-batch all its state.
 Those that wait list their folder every 10 ms by default, in the time of those that work."""
 CLAUSE = "SELECT k, d FROM {} MATCH_RECOGNIZE (PARTITION BY k ORDER BY ts MEASURES b.x - a.x AS d PATTERN (a b) WITHIN INTERVAL 1 HOUR DEFINE b AS x > PREV(x))"
