@@ -136,13 +136,12 @@ def _measured(
         now = f"CASE WHEN {quoted(LATE)} IS NULL THEN {one.now} END" if keep_late else one.now
         inner += [named(now, one.name), named(one.before, f"{_BEFORE}{i}")]
     same = " AND ".join(f"{quoted(one.name)} <=> {quoted(f'{_BEFORE}{i}')}" for i, one in enumerate(measures))
-    shown = f"NOT ({same})" if of.emit is not None else f"NOT {quoted(KNOWN)} OR NOT ({same})"
-    if settings.speculative and of.emit is None:
-        shown = f"{quoted(DELETED)} OR {shown}"
+    shown, changed = f"NOT ({same})", "'insert'"
+    if of.of_all_matches:
+        shown = f"NOT {quoted(KNOWN)} OR {shown}"
+        shown = f"{quoted(DELETED)} OR {shown}" if settings.speculative else shown
+        changed = f"CASE WHEN {quoted(KNOWN)} THEN 'update_postimage' ELSE 'insert' END"
     shown = f"{quoted(LATE)} IS NOT NULL OR {shown}" if keep_late else shown
-    changed = (
-        "'insert'" if of.emit is not None else f"CASE WHEN {quoted(KNOWN)} THEN 'update_postimage' ELSE 'insert' END"
-    )
     last = last_columns(of, [_identity(name, types[name]) for name in about], settings, changed)
     columns = [raw(quoted(name)) for name in [*about, *(one.name for one in measures)]]
     return select([*columns, *last], select(inner, call)).where(raw(shown))

@@ -19,7 +19,7 @@ from rewrites.bind.relation import Describe, Relation, no_stream
 from rewrites.bind.row_pattern import Key, bind_row_pattern
 from rewrites.bind.stream import IDENTITY, Streamed, bind_event_stream, bind_row_stream
 from rewrites.bind.within import TIME
-from rewrites.dialect.clause import ClauseKind, MatchPatternClause, MatchRecognizeClause
+from rewrites.dialect.clause import ClauseKind, MatchPatternClause, MatchRecognizeClause, Measure
 from rewrites.dialect.match_automaton import parse_match_automaton
 from rewrites.dialect.match_pattern import parse_match_pattern
 from rewrites.dialect.match_recognize import parse_match_recognize
@@ -89,11 +89,10 @@ def row_binding(clause: MatchRecognizeClause, relation: Relation, source: Source
     types = [data_type.simpleString() for _, data_type in outputs_of(bound)]
     columns = [text_of(column) for column in results(bound)]
     numbered = any(isinstance(read, MatchNumber) for read in sources(version.of))
-    measures = (f"{source.text(one.expr.span)} AS {one.name.value}" for one in clause.measures)
     common = {
         **_shared(bound.keys, bound.order),
         "ROWS PER MATCH": bound.rows_per_match,
-        "MEASURES": _spaced(", ".join(measures)),
+        "MEASURES": _texts(clause.measures, source),
         "the types of the result's columns": f"{columns}{types}",
         "whether MATCH_NUMBER() is asked for": _whether(numbered),
     }
@@ -104,14 +103,16 @@ def event_binding(clause: MatchPatternClause, relation: Relation, source: Source
     """MATCH PATTERN. Raises as ``row_binding``."""
     bound = bind_event_pattern(clause, replace(stand_in(relation), streaming=True), source)
     streamed = bind_event_stream(clause, bound, source, StreamSettings(), keep_null_time=True)
-    version = _measured(clause, bound, streamed, source) if bound.measures else _matched(clause, bound, streamed)
+    if bound.measures:
+        version = _measured(clause, bound, streamed, source)
+    else:
+        version = event_version(bound, every_column(bound, clause.site), streamed)
     columns = (output.name for output in version.of.outputs if not output.name.startswith("__cep_"))
-    measures = (f"{source.text(one.expr.span)} AS {one.name.value}" for one in bound.measures)
     common = {
         **_shared(bound.keys, bound.order),
         "what equal attributes connect": ", ".join(bound.equivalences),
         "MATCHES": bound.matches,
-        "MEASURES": _spaced(", ".join(measures)),
+        "MEASURES": _texts(clause.measures, source),
         "EMIT CHANGES": _whether(bound.emit_changes is not None),
         "the columns of the result": ", ".join(columns),
         "the types of the result's columns": repr(version.of.outputs),
@@ -119,10 +120,6 @@ def event_binding(clause: MatchPatternClause, relation: Relation, source: Source
         "whether matches wait for events behind them": _whether(events.looks_ahead(bound.pattern)),
     }
     return _projected("MATCH PATTERN", version, relation, common)
-
-
-def _matched(clause: MatchPatternClause, bound: BoundEventPattern, streamed: Streamed) -> ProjectedSpec:
-    return event_version(bound, every_column(bound, clause.site), streamed)
 
 
 def _measured(
@@ -196,6 +193,10 @@ def _shared(keys: Iterable[Key], order: Iterable[tuple[str, str]]) -> dict[str, 
         "PARTITION BY": ", ".join(_spaced(key.text) for key in keys),
         "ORDER BY": ", ".join(_spaced(f"{text} {direction}") for text, direction in order),
     }
+
+
+def _texts(measures: Iterable[Measure], source: Source) -> str:
+    return _spaced(", ".join(f"{source.text(one.expr.span)} AS {one.name.value}" for one in measures))
 
 
 def _spaced(text: str) -> str:

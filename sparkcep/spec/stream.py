@@ -122,6 +122,11 @@ class StreamSpec:
         return self.of.masks
 
     @property
+    def totals(self) -> AggregateSpec | None:
+        """The clause, if it is one of aggregates over all matches so far."""
+        return self.of if isinstance(self.of, AggregateSpec) and self.of.of_all_matches else None
+
+    @property
     def text(self) -> str:
         """The pattern as the user wrote it."""
         return self.of.text

@@ -25,7 +25,6 @@ from sparkcep.engines.functions.columns import computed
 from sparkcep.engines.turn import Answer, Decide, Turn
 from sparkcep.errors import CepInternalError
 from sparkcep.spec import from_json
-from sparkcep.spec.aggregate import AggregateSpec
 from sparkcep.spec.event import EventPatternSpec
 from sparkcep.spec.projection import ProjectedSpec
 from sparkcep.spec.row import RowPatternSpec
@@ -51,11 +50,11 @@ def compile(spec: StreamSpec) -> Decide:
     if not changing(spec):
         return stream.compile(spec)
     decide = partial(_decide, in_lifetimes(spec), lru_cache(maxsize=VERSIONS)(partial(_version, spec)))
-    if not isinstance(spec.of, AggregateSpec) or not spec.of.of_all_matches:
+    if spec.totals is None:
         return decide
     from sparkcep.engines.aseq import running_totals
 
-    return partial(running_totals.decide, spec.of, decide)
+    return partial(running_totals.decide, spec.totals, decide)
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,7 +78,7 @@ def _version(clause: StreamSpec, text: str) -> _Version:
         of = replace(of, engine=asked.engine, max_partial_matches=asked.max_partial_matches, negation=asked.negation)
     own = replace(clause, of=of, deadline=projected.deadline, followed=None)
     types = {one.name: to_arrow_type(_parse_datatype_json_string(one.type), **_ZONE) for one in projected.columns}
-    decide = stream.compile(own, alone=isinstance(of, AggregateSpec) and of.of_all_matches)
+    decide = stream.compile(own, alone=own.totals is not None)
     closing = stream.compile(own, closing=True) if isinstance(of, RowPatternSpec) else decide
     return _Version(own, projected, types, decide, closing)
 

@@ -16,7 +16,6 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from sparkcep.engines.turn import Decide
-from sparkcep.spec.aggregate import AggregateSpec
 from sparkcep.spec.stream import DELETED, StreamSpec
 from sparkcep.streaming import fold, speculated_totals
 from sparkcep.streaming.fold import NEVER, Bucket, Step, foreseen, parted
@@ -45,10 +44,10 @@ def step(
     if before is None:
         before = foreseen(spec, decide, bucket, horizon(spec, bucket))
     times = [time for time in (done.due, _next_horizon(spec, done.bucket)) if time is not None]
-    if isinstance(spec.of, AggregateSpec) and spec.of.of_all_matches:
-        found = speculated_totals.difference(spec.of, done.found, now, before)
-    else:
+    if spec.totals is None:
         found = difference([*done.found, *now], before)
+    else:
+        found = speculated_totals.difference(spec.totals, done.found, now, before)
     return replace(done, found=found, due=min(times, default=None), foreseen=now)
 
 

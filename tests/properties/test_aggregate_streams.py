@@ -129,7 +129,7 @@ def test_totals_without_a_window(data: st.DataObject, drawn: tuple[EventCase, Ma
     case = replace(case, within=None)
     assume(case.events and not any(one.open_ended for one in _sequences(case)))
     every = _expected(case, lambda: match_events(event_query(case), case.events))
-    spec, table = replace(_totals_spec(case, [source]), deadline=None), _table(case)
+    spec, table = _totals_spec(case, [source]), _table(case)
     if wanted[0] in ("min", "max"):
         with pytest.raises(CepUnsupportedError, match=r"MIN, MAX and .* in MEASURES without WITHIN"):
             compile(spec)
@@ -239,7 +239,8 @@ def _totals_spec(case: EventCase, sources: list[MatchAggregate]) -> StreamSpec:
 
 def _stream(clause: AggregateSpec, keys: list[str]) -> StreamSpec:
     unique = tuple(dict.fromkeys(keys))
-    return StreamSpec(clause, unique, (OrderColumn("ts"),), "ts", "identity", "{}", deadline="deadline")
+    deadline = None if clause.within is None else "deadline"
+    return StreamSpec(clause, unique, (OrderColumn("ts"),), "ts", "identity", "{}", deadline=deadline)
 
 
 def _table(case: EventCase) -> pa.Table:

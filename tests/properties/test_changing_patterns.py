@@ -99,9 +99,8 @@ def test_totals(data: st.DataObject, drawn: Any, sigma: int | None, window: bool
     """Those of all versions together."""
     case, source, _ = drawn
     assume(case.events)
-    sources = [source, MatchAggregate("count")]
-    spec = test_aggregate_streams._totals_spec(case if window else replace(case, within=None), sources)
-    spec = replace(spec, sigma=sigma, deadline=spec.deadline if window else None)
+    case = case if window else replace(case, within=None)
+    spec = replace(test_aggregate_streams._totals_spec(case, [source, MatchAggregate("count")]), sigma=sigma)
     _check(data, spec, test_aggregate_streams._table(case), sparse=True)
 
 

@@ -83,7 +83,7 @@ def test_totals(data: st.DataObject, drawn: Any, windowed: bool, sigma: int | No
     assume(case.events)
     case = case if windowed else replace(case, within=None)
     spec = replace(test_aggregate_streams._totals_spec(case, [source]), sigma=sigma)
-    _check(data, spec if windowed else replace(spec, deadline=None), test_aggregate_streams._table(case), "ts")
+    _check(data, spec, test_aggregate_streams._table(case), "ts")
 
 
 def _check(data: st.DataObject, plain: StreamSpec, table: pa.Table, time: str) -> None:

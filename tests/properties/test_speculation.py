@@ -103,9 +103,8 @@ def test_totals(data: st.DataObject, drawn: Any, sigma: int | None, window: bool
     """Every row is about the group as the rows before have left it, and what they leave are the totals of all that has come."""
     case, source, _ = drawn
     assume(case.events)
-    sources = [source, MatchAggregate("count")]
-    spec = test_aggregate_streams._totals_spec(case if window else replace(case, within=None), sources)
-    spec = replace(spec, sigma=sigma, deadline=spec.deadline if window else None)
+    case = case if window else replace(case, within=None)
+    spec = replace(test_aggregate_streams._totals_spec(case, [source, MatchAggregate("count")]), sigma=sigma)
     table = test_aggregate_streams._table(case)
     plan = data.draw(arrivals(table["ts"].to_pylist()), label="arrivals")
     knows = data.draw(st.booleans(), label="knows")
