@@ -16,7 +16,7 @@ import sparkcep
 ARCHIVE = Path(__file__).resolve().parents[1] / ".venv" / "spark.jsa"
 QUIET = "-Xlog:disable -Xlog:all=error:stderr"
 """What the JVM says of classes that it cannot archive would stand among what its program prints."""
-JAVA = "-XX:TieredStopAtLevel=1 -XX:ReservedCodeCacheSize=240m -XX:+UseSerialGC"
+JAVA = "-XX:TieredStopAtLevel=1 -XX:ReservedCodeCacheSize=240m -XX:+UseSerialGC -Xmn192m -XX:MetaspaceSize=256m"
 """None lives long enough to earn back the time of the optimising compiler, which takes half of all that they need. The fast compiler's own default
 is a code cache for small programs."""
 SETTINGS = {

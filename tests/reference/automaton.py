@@ -21,6 +21,8 @@ Found = tuple[int, int, str, Values]
 
 MOST_DESCRIPTIONS = 2000
 """Of one event: more come of a cycle of ε-arcs only."""
+FARTHEST = 1 << 256
+"""What registers hold beyond it comes of such a cycle too: a square of a square … fills the memory long before there are as many descriptions."""
 
 
 class EndlessError(Exception):
@@ -90,9 +92,13 @@ def _closed(
             new = set(_taken(automaton, old, at, (kind,), None)) - done
             done |= new
             waiting += new
-        if len(done) > MOST_DESCRIPTIONS:
-            raise EndlessError
+            if len(done) > MOST_DESCRIPTIONS or any(_far(value) for _, values in new for value in values):
+                raise EndlessError
     return done
+
+
+def _far(value: Any) -> bool:
+    return isinstance(value, int) and abs(value) > FARTHEST
 
 
 def _taken(
