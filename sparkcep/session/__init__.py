@@ -12,9 +12,10 @@ from typing import Any
 
 from pyspark.sql import SparkSession
 
-from sparkcep.session.config import DEFAULTS, prepare_worker_python
+from sparkcep.session.config import DEFAULTS
 from sparkcep.session.dataframes import match, match_automaton, match_recognize
 from sparkcep.session.install import explain, explain_analyze, install, rewrite, timeline, uninstall
+from sparkcep.session.workers import prepare_worker_python
 
 __all__ = [
     "explain",

@@ -22,12 +22,13 @@ from rewrites import InputError, Rewritten, positional_name
 from rewrites.bind.relation import spark_message
 from sparkcep.errors import CepError, CepInternalError
 from sparkcep.session.aggregate_functions import counted_pattern
-from sparkcep.session.config import PREFIX, options, point_workers
+from sparkcep.session.config import PREFIX, options
 from sparkcep.session.kernels import PRECOMPILE, compile_beside
 from sparkcep.session.patterns import SessionPatterns
 from sparkcep.session.raising import remember, translate_errors
 from sparkcep.session.statement import analysed as analysed_statement
 from sparkcep.session.statement import concerns, not_parsed, spark_sql, without_clauses
+from sparkcep.session.workers import point_workers, preload_workers
 from sparkcep.streaming.function import FUNCTION_NAME, StreamBuilder
 from sql_functions.catalog import ClassicDescribe, classic_describe, dataset_of_plan, quiet
 from sql_functions.register import register_builtin, register_in_session, table_functions
@@ -42,6 +43,7 @@ def install(spark: SparkSession) -> None:
     context, jsession = spark.sparkContext, spark._jsparkSession
     _start_callbacks(context._gateway)
     point_workers(context)
+    preload_workers(context)
     translate_errors()
     parser = _parser_of(context, jsession)
     if parser is not None:

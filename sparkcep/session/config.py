@@ -1,4 +1,4 @@
-"""The settings of a session: those that Python workers need (their interpreter, Arrow, Polars), and those that users set.
+"""The settings of a session: those of Spark that clauses want, and those that users set.
 
 ``SET key = value``, ``spark.conf.set`` or ``session(**{key: value})``; only the first setting, and those of streams for late rows and
 retention, can change an answer:
@@ -37,10 +37,7 @@ For clauses over streams:
 
 from __future__ import annotations
 
-import os
-import sys
 from collections.abc import Callable, Mapping
-from typing import Any
 
 from rewrites import RULES, Options
 from rewrites.settings import evaluation, stream_settings
@@ -67,17 +64,6 @@ again for every row that it sends, a sixth of a query's processor time; the limi
 default: 200, the same as its number of shuffle partitions), each task before an exchange writes one file per partition: 50 to 90 ms in every query on
 little data. Spark looks every two seconds whether a task was cancelled; a worker that is inside a kernel will not hear of it, and is not waited for
 longer. Clauses over streams keep their state in RocksDB."""
-
-
-def prepare_worker_python() -> str:
-    """Workers run the driver's interpreter unless PYSPARK_PYTHON says otherwise; returns the interpreter's path."""
-    return os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
-
-
-def point_workers(context: Any) -> None:
-    """Set the Python interpreter for new functions in a running SparkContext, if it was left at Spark's default."""
-    if "PYSPARK_PYTHON" not in os.environ and context.pythonExec == "python3":
-        context.pythonExec = context.getConf().get("spark.pyspark.python", sys.executable)
 
 
 def options(setting: Callable[[str], str | None]) -> Options:

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import gc
 import logging
+import sys
 import time
 from typing import Any
 
 import pytest
 from pyspark.sql import SparkSession
+from pyspark.sql.functions import udf
 
 from sparkcep.errors import CepAnalysisError
 
@@ -61,3 +63,9 @@ def refused(spark: SparkSession, number: int) -> Any:
     with pytest.raises(CepAnalysisError, match=f"no_{number}"):
         session.sql(QUERY.replace("ORDER BY ts", f"ORDER BY no_{number}"))
     return session._jsparkSession
+
+
+def test_workers_are_forked_with_their_imports_done(spark: SparkSession) -> None:
+    names = ("polars", "numba", "sql_functions.match_function")
+    imported = udf(lambda _: [name in sys.modules for name in names], "array<boolean>")
+    assert spark.range(1).select(imported("id")).head() == ([True, True, True],)
