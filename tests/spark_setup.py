@@ -10,6 +10,9 @@ import os
 import sys
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from typing import Any
+
+from pyspark import SparkContext
 
 import sparkcep
 
@@ -63,7 +66,16 @@ def archive(file: Path) -> None:
         writer = spark.sql(CLAUSE.format("moving").replace("d FROM", "d, match_id FROM")).writeStream.format("parquet")
         writer = writer.option("checkpointLocation", f"{folder}/check").option("path", f"{folder}/out")
         writer.trigger(availableNow=True).start().awaitTermination()
+    jvm = SparkContext._gateway
     spark.stop()
+    _end(jvm)
+
+
+def _end(jvm: Any) -> None:
+    """Wait for its exit, at which it writes; left to itself it outlives this process."""
+    jvm.shutdown()
+    jvm.proc.stdin.close()
+    jvm.proc.wait()
 
 
 if __name__ == "__main__":

@@ -44,12 +44,12 @@ def _compile(arguments: list[str], environment: dict[str, str] | os._Environ[str
 
 
 def _write(archive: Path, arguments: list[str]) -> None:
-    """Copy the packages, compile beside the copies, and put both into the archive."""
+    """Copy the packages with what is compiled, compile the rest beside the copies, and put all into the archive."""
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         for package in PACKAGES:
             source = Path(str(import_module(package).__file__)).parent
-            shutil.copytree(source, folder / package, ignore=shutil.ignore_patterns("__pycache__"))
+            shutil.copytree(source, folder / package, ignore=_left_out)
         environment = {key: value for key, value in os.environ.items() if key != "NUMBA_CACHE_DIR"}
         path = os.pathsep.join([name, *filter(None, [environment.get("PYTHONPATH")])])
         _compile(arguments, environment | {"PYTHONPATH": path, "PYTHONSAFEPATH": "1", "PYTHONDONTWRITEBYTECODE": "1"})
@@ -57,3 +57,15 @@ def _write(archive: Path, arguments: list[str]) -> None:
             for file in sorted(folder.rglob("*")):
                 if file.is_file() and not file.name.startswith("sparkcep-kernels"):
                     content.write(file, file.relative_to(folder))
+
+
+def _left_out(folder: str, names: list[str]) -> list[str]:
+    """Of a cache: all but kernels that were compiled after their source was written (numba looks whether they are of this very source)."""
+    if Path(folder).name != "__pycache__":
+        return []
+    return [name for name in names if not (name.endswith((".nbi", ".nbc")) and _is_newer(Path(folder, name)))]
+
+
+def _is_newer(kernel: Path) -> bool:
+    source = kernel.parents[1] / f"{kernel.name.partition('.')[0]}.py"
+    return source.is_file() and source.stat().st_mtime_ns < kernel.stat().st_mtime_ns

@@ -89,11 +89,11 @@ def _live(program: Program, layout: Layout, defines: tuple[Define, ...]) -> list
 def _reads(layout: Layout, defines: tuple[Define, ...]) -> list[int]:
     """For each variable, the words that its condition reads."""
     reads = dict.fromkeys(layout.variables, 0)
-    for (variable, _), place in layout.places.items():
+    for (variable, at), place in layout.places.items():
         if place.word is not None:
-            reads[variable] |= 1 << (place.word + place.index)
-            if place.or_current and place.index:
-                reads[variable] |= 1 << (place.word + place.index - 1)
+            # of the first rows also those before: how many there are decides which row will be this one
+            slots = 1 << place.index if at.last else (2 << place.index) - 1
+            reads[variable] |= slots << place.word
     for define in defines:
         for leaf in leaves(define.condition):
             if isinstance(leaf, Aggregate):

@@ -149,8 +149,8 @@ def _state(plan: Plan, part: Slice) -> NDArray[np.int64]:
 
 def _memory(width: int) -> Memory:
     """Two tables of each size: 4 * most in all."""
-    most = 1 << (MEMORY_BYTES // (4 * 8 * (width + 1))).bit_length() - 1
-    size = 4 * max(most, LEAST_MEMORY)
+    most = max(MEMORY_BYTES // (4 * 8 * (width + 1)), LEAST_MEMORY)
+    size = 4 << most.bit_length() - 1
     return Memory(np.empty((size, width), np.int64), np.zeros(size, np.int64), np.zeros(width, np.int64))
 
 
