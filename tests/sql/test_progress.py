@@ -96,11 +96,13 @@ def test_ctrl_c_ends_the_work_and_not_the_session() -> None:
 
 def _busy_worker(process: subprocess.Popen[str]) -> int:
     """The Python worker that has computed for some seconds."""
-    while process.poll() is None:
+    deadline = time.monotonic() + 120
+    while process.poll() is None and time.monotonic() < deadline:
         time.sleep(0.2)
         for child in _below(process.pid):
-            if "pyspark.daemon" in _text(child, "cmdline") and (_seconds(child) or 0) > 4:
+            if "sparkcep.daemon" in _text(child, "cmdline") and (_seconds(child) or 0) > 4:
                 return child
+    process.kill()
     raise AssertionError(process.communicate()[0])
 
 
