@@ -82,7 +82,7 @@ def step(
     """One turn. ``changes``: of the pattern that the clause follows. Raises what the engine raises."""
     until = max(until, bucket.until)
     if changes:
-        least = until if bucket.versions else NEVER  # the first version is that of all rows so far
+        least = _undecided(spec, until) if bucket.versions else NEVER  # the first version is that of all rows so far
         bucket = replace(bucket, versions=(*bucket.versions, *(received(change, least) for change in changes)))
     late, tables = _late(spec, new, bucket.until)
     if bucket.rows is None and not tables:
@@ -105,6 +105,11 @@ def step(
     versions = needed(bucket.versions, _oldest(spec, held, until)) if bucket.versions else ()
     kept = Bucket(held if held.num_rows else None, decided.numbers, until, versions, known)
     return Step(decided.found, late, kept, min(times, default=None), decided.busiest)
+
+
+def _undecided(spec: StreamSpec, until: int) -> int:
+    """The first time of which nothing may have been decided: rows at ``until`` are not final, but the windows that end then have passed."""
+    return until + 1 if isinstance(spec.of, AutomatonSpec) and waits(spec.of) else until
 
 
 def _oldest(spec: StreamSpec, held: pa.Table, until: int) -> int:

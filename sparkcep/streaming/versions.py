@@ -27,7 +27,7 @@ class Version:
 
 
 def received(change: str, until: int) -> Version:
-    """A change that a turn is told: it holds from its own time on, at the earliest from ``until``, before which all rows are final."""
+    """A change that a turn is told: it holds from its own time on, at the earliest from ``until``, before which all is decided."""
     told = json.loads(change)
     since = until if told.get("effective") is None else max(told["effective"], until)
     return Version(told["version"], told["recorded"], since, told["spec"])

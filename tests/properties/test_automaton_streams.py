@@ -17,14 +17,14 @@ from sparkcep.engines.automaton import engine
 from sparkcep.engines.stream import compile
 from sparkcep.errors import CepDataError, CepLimitError
 from sparkcep.spec import to_json
-from sparkcep.spec.automaton import AutomatonSpec
+from sparkcep.spec.automaton import AutomatonSpec, waits
 from sparkcep.spec.stream import DELETED, Followed, OrderColumn, StreamSpec
 from sparkcep.streaming import speculation
 from sparkcep.streaming.fold import Bucket, step
 from tests.automata import DEADLINE, MASK, ROW, TIME, automaton_spec, changing, events_table, whole
 from tests.properties.arrivals import EVER, arrivals
 from tests.properties.automata import automata, events
-from tests.reference.automaton import Automaton
+from tests.reference.automaton import Arc, Automaton
 
 
 @settings(max_examples=200, deadline=None, suppress_health_check=list(HealthCheck))
@@ -46,8 +46,8 @@ def test_a_stream_emits_what_is_decided(
         assert _answers(engine.compile(clause).run(table)) == every
     time = table[TIME].to_pylist()
     deadline = table[DEADLINE].to_pylist() if automaton.within is not None else []
-    waits = any(arc.kind == "window_end" for arc in clause.arcs)
-    moments = {line: deadline[line[0]] if waits else time[line[1]] + 1 for line in every}
+    late = waits(clause)
+    moments = {line: deadline[line[0]] if late else time[line[1]] + 1 for line in every}
     sent = table.set_column(table.column_names.index(MASK), MASK, pc.bit_wise_and(table[MASK], ~1))
     decide, bucket, emitted = compile(_spec(clause)), Bucket(), Counter[Any]()
     for arrival in data.draw(arrivals(time), label="arrivals"):
@@ -64,7 +64,7 @@ def test_a_stream_emits_what_is_decided(
         assert final is None or (np.asarray(final[DEADLINE]) > arrival.until).all()
         if not arrival.rows and arrival.until < EVER:
             left = [moments[line] for line in every - emitted if deadline[line[0]] - automaton.within < arrival.until]
-            assert not (left and waits) or (turn.due is not None and turn.due <= min(left))
+            assert not (left and late) or (turn.due is not None and turn.due <= min(left))
     assert bucket.rows is None or automaton.within is None
 
 
@@ -73,7 +73,7 @@ def test_a_stream_emits_what_is_decided(
 def test_a_pattern_changes_while_the_stream_runs(
     data: st.DataObject, automaton: Automaton, partitions: list[list[dict[str, Any]]], sigma: int | None
 ) -> None:
-    """Each version has some of the arcs; it holds from its own time on, at the earliest from the watermark of the turn that is told of it."""
+    """Each version has some of the arcs; it holds from its own time on, at the earliest from the first time of which the turn that is told has decided nothing."""
     partitions = [part for part in partitions if part]
     assume(partitions)
     table = _table(automaton, partitions)
@@ -88,7 +88,8 @@ def test_a_pattern_changes_while_the_stream_runs(
         if i and len(told) < len(versions) and data.draw(st.booleans(), label="change"):
             effective = data.draw(st.one_of(st.none(), st.integers(0, 12)), label="effective")
             changes = [_change(len(told), effective, clause, versions[len(told)])]
-            told.append((len(told), max(arrival.until, arrival.until if effective is None else effective)))
+            undecided = arrival.until + waits(clause)  # the windows that end at the watermark have been decided
+            told.append((len(told), undecided if effective is None else max(undecided, effective)))
         try:
             rows = [table.take(list(arrival.rows))] if arrival.rows else []
             turn = speculation.step(spec, decide, bucket, rows, arrival.until, changes, before)
@@ -100,6 +101,22 @@ def test_a_pattern_changes_while_the_stream_runs(
     told_of = _lifetimes(automaton, versions, told)
     expected = _answers(engine.compile(automaton_spec(told_of, partitions)).run(_table(told_of, partitions)))
     assert {line: n for line, n in emitted.items() if n} == dict(expected)
+
+
+def test_a_window_that_ends_at_the_watermark_is_decided_before_a_change() -> None:
+    """The turn that decides it has not been told; another one at the same watermark is. The event at that time meets the version before, too."""
+    arcs = (Arc("s", "a"), Arc("a", "s", "window_end"), Arc("a", "f", "window_end"))
+    automaton = Automaton("s", ("s", "f"), arcs, within=3)
+    partitions = [[{"ts": 5, "x": 0}, {"ts": 8, "x": 0}]]
+    spec = replace(_spec(whole(automaton, partitions)), followed=Followed("p", "", "t", "i", 1))
+    decide, of = compile(spec), spec.of
+    assert isinstance(of, AutomatonSpec)
+    first = step(spec, decide, Bucket(), [_table(automaton, partitions)], 8, [_change(0, None, of, [0, 1])])
+    told = step(spec, decide, first.bucket, [], 8, [_change(1, 0, of, [2])])
+    last = step(spec, decide, told.bucket, [], EVER)
+    assert _answers(first.found) == Counter({(0, 0, "s"): 1})
+    assert not told.found
+    assert _answers(last.found) == Counter({(1, 1, "f"): 1})
 
 
 def _change(number: int, effective: int | None, clause: AutomatonSpec, arcs: list[int]) -> str:
