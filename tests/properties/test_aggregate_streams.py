@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 import pytest
-from hypothesis import assume, given, settings
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from sparkcep.engines.aseq.sequences import check, sequences
@@ -30,6 +30,7 @@ from sparkcep.spec.stream import BEFORE, KNOWN, OrderColumn, StreamSpec
 from sparkcep.streaming.fold import Bucket, step
 from tests.adapters import event_tables
 from tests.corpus import EventCase
+from tests.draws import draws
 from tests.engines.aseq.cases import aggregate_spec
 from tests.properties.arrivals import EVER, Arrival, arrivals
 from tests.properties.strategies import event_cases as drawn_cases
@@ -58,7 +59,7 @@ def measured(draw: st.DrawFn) -> tuple[EventCase, MatchAggregate, Aggregate]:
     return case, MatchAggregate(function, variable, "x"), (function, variable, "x")
 
 
-@settings(max_examples=150, deadline=None)
+@draws(150)
 @given(st.data(), measured())
 def test_changes(data: st.DataObject, drawn: tuple[EventCase, MatchAggregate, Aggregate]) -> None:
     case, source, wanted = drawn
@@ -86,7 +87,7 @@ def test_changes(data: st.DataObject, drawn: tuple[EventCase, MatchAggregate, Ag
         assert turn.due is None or turn.due > arrival.until
 
 
-@settings(max_examples=150, deadline=None)
+@draws(150)
 @given(st.data(), measured())
 def test_totals(data: st.DataObject, drawn: tuple[EventCase, MatchAggregate, Aggregate]) -> None:
     case, source, wanted = drawn
@@ -121,7 +122,7 @@ def test_totals(data: st.DataObject, drawn: tuple[EventCase, MatchAggregate, Agg
     assert bucket.rows is None
 
 
-@settings(max_examples=150, deadline=None)
+@draws(150)
 @given(st.data(), measured())
 def test_totals_without_a_window(data: st.DataObject, drawn: tuple[EventCase, MatchAggregate, Aggregate]) -> None:
     """Counters instead of rows: whatever way the rows come, the totals are those of all that have come."""

@@ -5,12 +5,13 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from sparkcep.engines.automaton import codes, engine, log
 from sparkcep.errors import CepDataError, CepLimitError
 from tests.automata import automaton_spec, events_table, found
+from tests.draws import draws
 from tests.properties.automata import automata, events
 from tests.reference.automaton import Automaton, EndlessError, match_automaton
 
@@ -25,7 +26,7 @@ def answers(automaton: Automaton, partitions: list[list[dict[str, Any]]]) -> lis
         return None
 
 
-@settings(max_examples=400, deadline=None, suppress_health_check=list(HealthCheck))
+@draws(400)
 @given(automata(), st.lists(events(), min_size=1, max_size=3))
 def test_engine_equals_reference(automaton: Automaton, partitions: list[list[dict[str, Any]]]) -> None:
     partitions = [part for part in partitions if part]
@@ -41,7 +42,7 @@ def test_engine_equals_reference(automaton: Automaton, partitions: list[list[dic
     assert [len(matches) for matches in actual] == [len(matches) for matches in expected]
 
 
-@settings(max_examples=60, deadline=None, suppress_health_check=list(HealthCheck))
+@draws(60)
 @given(automata(), events(7))
 def test_counting_finds_the_same(automaton: Automaton, stream: list[dict[str, Any]]) -> None:
     """With all ε-arcs, and every run asked at every event, there are as many matches; no arc is taken more often than asked."""
@@ -54,7 +55,7 @@ def test_counting_finds_the_same(automaton: Automaton, stream: list[dict[str, An
     assert all(tried >= taken for (section, _), (_, tried, taken) in counts.items() if section == "arc")
 
 
-@settings(max_examples=60, deadline=None, suppress_health_check=list(HealthCheck))
+@draws(60)
 @given(automata(), events(7))
 def test_little_room(automaton: Automaton, stream: list[dict[str, Any]]) -> None:
     if not stream or answers(automaton, [stream]) is None:

@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
-from hypothesis import example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from sparkcep.spec.row import ColumnAt, Navigation, Output
@@ -15,6 +15,7 @@ from tests.adapters import event_matches as engine_matches
 from tests.adapters import row_outputs
 from tests.automata import found
 from tests.corpus import EventCase, RowCase
+from tests.draws import draws
 from tests.reference.automaton import Automaton, arc, registers
 from tests.reference.corpus import event_matches
 
@@ -78,7 +79,7 @@ def stream(drawn: list[tuple[str, int, int]]) -> list[Event]:
 
 
 @pytest.mark.parametrize("name", FORMS)
-@settings(max_examples=60, deadline=None)
+@draws(60)
 @given(drawn=DRAWN)
 def test_a_form_of_match_pattern(name: str, drawn: list[tuple[str, int, int]]) -> None:
     case, arcs, text, answer = FORMS[name]
@@ -101,7 +102,7 @@ SHAPES = {
 
 
 @pytest.mark.parametrize("pattern", SHAPES)
-@settings(max_examples=100, deadline=None)
+@draws(100)
 @example([5, 3, 2, 4, 6, 5, 7, 7])
 @example([9, 5, 7, 4, 8, 8, 1])
 @given(st.lists(st.integers(0, 4), min_size=1, max_size=10))

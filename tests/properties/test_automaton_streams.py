@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
-from hypothesis import HealthCheck, assume, given, settings
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from sparkcep.engines.automaton import engine
@@ -22,12 +22,13 @@ from sparkcep.spec.stream import DELETED, Followed, OrderColumn, StreamSpec
 from sparkcep.streaming import speculation
 from sparkcep.streaming.fold import Bucket, step
 from tests.automata import DEADLINE, MASK, ROW, TIME, automaton_spec, changing, events_table, whole
+from tests.draws import draws
 from tests.properties.arrivals import EVER, arrivals
 from tests.properties.automata import automata, events
 from tests.reference.automaton import Arc, Automaton
 
 
-@settings(max_examples=200, deadline=None, suppress_health_check=list(HealthCheck))
+@draws(200)
 @given(st.data(), automata(), st.lists(events(), min_size=1, max_size=2), st.booleans())
 def test_a_stream_emits_what_is_decided(
     data: st.DataObject, automaton: Automaton, partitions: list[list[dict[str, Any]]], periods: bool
@@ -68,7 +69,7 @@ def test_a_stream_emits_what_is_decided(
     assert bucket.rows is None or automaton.within is None
 
 
-@settings(max_examples=200, deadline=None, suppress_health_check=list(HealthCheck))
+@draws(200)
 @given(st.data(), automata(), st.lists(events(), min_size=1, max_size=2), st.sampled_from([0, 3, None]))
 def test_a_pattern_changes_while_the_stream_runs(
     data: st.DataObject, automaton: Automaton, partitions: list[list[dict[str, Any]]], sigma: int | None

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
-from hypothesis import HealthCheck, assume, event, given, settings
+from hypothesis import assume, event, given
 from hypothesis import strategies as st
 
 from sparkcep.engines import stream
@@ -26,6 +26,7 @@ from sparkcep.spec.stream import DELETED, KNOWN, Followed, StreamSpec
 from sparkcep.streaming import fold, speculation
 from sparkcep.streaming.changing import compile
 from sparkcep.streaming.fold import Bucket
+from tests.draws import draws
 from tests.properties import test_aggregate_streams, test_event_streams, test_open_runs
 from tests.properties.arrivals import EVER, arrivals
 from tests.properties.lines import signed_lines
@@ -33,12 +34,11 @@ from tests.properties.strategies import event_cases as drawn_cases
 from tests.properties.test_row_streams import cases as row_cases
 from tests.properties.test_row_streams import dependent_cases
 
-relaxed = settings(max_examples=100, deadline=None, suppress_health_check=list(HealthCheck))
 SIGMAS = st.sampled_from([0, 0, None, 3])
 LONG_AGO = -(1 << 63)
 
 
-@relaxed
+@draws(100)
 @given(st.data(), drawn_cases(over_closures=True), st.integers(2, 11), SIGMAS)
 def test_event_patterns(data: st.DataObject, case: Any, within: int, sigma: int | None) -> None:
     strategy = data.draw(st.sampled_from(["any", "any", "next", "partition_contiguity", "strict_contiguity"]))
@@ -51,7 +51,7 @@ def test_event_patterns(data: st.DataObject, case: Any, within: int, sigma: int 
     _check(data, spec, test_event_streams._sent(table), sparse="contiguity" not in strategy)
 
 
-@relaxed
+@draws(100)
 @given(st.data(), drawn_cases(over_closures=True, groups=True), SIGMAS)
 def test_runs_that_stay_open(data: st.DataObject, case: Any, sigma: int | None) -> None:
     strategy = data.draw(st.sampled_from(["next", "next", "partition_contiguity"]))
@@ -68,14 +68,14 @@ def test_runs_that_stay_open(data: st.DataObject, case: Any, sigma: int | None) 
     _check(data, spec, test_event_streams._sent(table), sparse=strategy == "next")
 
 
-@relaxed
+@draws(100)
 @given(st.data(), row_cases(), SIGMAS)
 def test_row_patterns(data: st.DataObject, case: tuple[StreamSpec, list[pa.Table]], sigma: int | None) -> None:
     spec, parts = case
     _check(data, replace(spec, sigma=sigma), pa.concat_tables(parts), sparse=False)
 
 
-@relaxed
+@draws(100)
 @given(st.data(), dependent_cases(), SIGMAS)
 def test_match_dependent_patterns(
     data: st.DataObject, case: tuple[StreamSpec, list[pa.Table]], sigma: int | None
@@ -84,7 +84,7 @@ def test_match_dependent_patterns(
     _check(data, replace(spec, sigma=sigma), pa.concat_tables(parts), sparse=False)
 
 
-@relaxed
+@draws(100)
 @given(st.data(), test_aggregate_streams.measured(), SIGMAS)
 def test_changes_of_aggregates(data: st.DataObject, drawn: Any, sigma: int | None) -> None:
     case, source, _ = drawn
@@ -93,7 +93,7 @@ def test_changes_of_aggregates(data: st.DataObject, drawn: Any, sigma: int | Non
     _check(data, spec, test_aggregate_streams._table(case), sparse=False)
 
 
-@relaxed
+@draws(100)
 @given(st.data(), test_aggregate_streams.measured(), SIGMAS, st.booleans())
 def test_totals(data: st.DataObject, drawn: Any, sigma: int | None, window: bool) -> None:
     """Those of all versions together."""

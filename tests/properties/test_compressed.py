@@ -6,7 +6,7 @@ from typing import Any
 
 import pyarrow as pa
 import pytest
-from hypothesis import assume, given, settings
+from hypothesis import assume, given
 
 from sparkcep.engines.event_pattern import engine as event_engine
 from sparkcep.engines.event_pattern.output.expansion import expand
@@ -16,11 +16,12 @@ from sparkcep.pattern.event import elements
 from sparkcep.spec.event import BufferStruct, EventPatternSpec, LastEvent, Output
 from tests.adapters import event_matches, event_pattern_spec, event_tables
 from tests.corpus import EventCase
+from tests.draws import draws
 from tests.properties.strategies import event_cases
 
 
 @pytest.mark.parametrize("strategy", ("any", "next", "partition_contiguity"))
-@settings(max_examples=60, deadline=None)
+@draws(60)
 @given(case=event_cases(over_closures=True))
 def test_expansion_equals_all_matches(strategy: str, case: EventCase) -> None:
     case = replace(case, strategy=strategy)

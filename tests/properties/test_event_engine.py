@@ -3,13 +3,14 @@
 from typing import Any
 from unittest.mock import patch
 
-from hypothesis import assume, event, given, settings
+from hypothesis import assume, event, given
 
 from sparkcep.engines.event_pattern.candidates import ranges
 from sparkcep.engines.event_pattern.search import order, tree
 from sparkcep.errors import CepAnalysisError, CepUnsupportedError
 from tests.adapters import event_matches, event_tables
 from tests.corpus import EventCase
+from tests.draws import draws
 from tests.properties.strategies import event_cases
 from tests.reference.branches import UndefinedError
 from tests.reference.corpus import event_matches as reference_matches
@@ -26,19 +27,19 @@ OPTIONS: tuple[dict[str, Any], ...] = (
 )
 
 
-@settings(max_examples=220, deadline=None)
+@draws(220)
 @given(event_cases(kleene=False))
 def test_engine_answers_as_the_reference(case: EventCase) -> None:
     _check(case)
 
 
-@settings(max_examples=130, deadline=None)
+@draws(130)
 @given(event_cases(over_closures=True))
 def test_closures(case: EventCase) -> None:
     _check(case)
 
 
-@settings(max_examples=130, deadline=None)
+@draws(130)
 @given(event_cases(groups=True, over_closures=True))
 def test_negated_groups(case: EventCase) -> None:
     _check(case)

@@ -11,7 +11,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 import pytest
-from hypothesis import assume, event, given, settings
+from hypothesis import assume, event, given
 from hypothesis import strategies as st
 
 from sparkcep.engines.event_pattern import engine as event_engine
@@ -26,6 +26,7 @@ from sparkcep.spec.stream import OrderColumn, StreamSpec
 from sparkcep.streaming.fold import Bucket, step
 from tests.adapters import event_pattern_spec, event_tables
 from tests.corpus import EventCase, event_cases
+from tests.draws import draws
 from tests.properties.arrivals import EVER, Arrival, arrivals
 from tests.properties.strategies import event_cases as drawn_cases
 from tests.properties.strategies import event_patterns
@@ -39,7 +40,7 @@ HIDDEN = (
 )
 
 
-@settings(max_examples=150, deadline=None)
+@draws(150)
 @given(st.data(), drawn_cases(over_closures=True, groups=True), st.integers(2, 11))
 def test_a_stream_emits_what_is_decided(data: st.DataObject, case: EventCase, within: int) -> None:
     order = data.draw(st.sampled_from([("ts",), ("ts",), ("ts", "id")]), label="order")
@@ -67,7 +68,7 @@ def test_a_stream_emits_what_is_decided(data: st.DataObject, case: EventCase, wi
         raise
 
 
-@settings(max_examples=150, deadline=None)
+@draws(150)
 @given(event_patterns(groups=True))
 def test_which_patterns_look_ahead(pattern: EventPattern) -> None:
     try:

@@ -5,12 +5,13 @@ from typing import Any
 from unittest.mock import patch
 
 import pytest
-from hypothesis import assume, event, given, settings
+from hypothesis import assume, event, given
 
 from sparkcep.engines.nfa_b import search
 from sparkcep.errors import CepAnalysisError, CepUnsupportedError
 from tests.adapters import event_matches, event_tables
 from tests.corpus import EventCase
+from tests.draws import draws
 from tests.properties.strategies import event_cases
 from tests.reference.branches import UndefinedError
 from tests.reference.corpus import event_matches as reference_matches
@@ -21,21 +22,21 @@ REFUSED = ("PREDICATE_OVER_NEGATIONS", "KLEENE_IN_AND")
 
 
 @pytest.mark.parametrize("strategy", STRATEGIES)
-@settings(max_examples=120, deadline=None)
+@draws(120)
 @given(case=event_cases(over_closures=True))
 def test_engine_answers_as_the_reference(strategy: str, case: EventCase) -> None:
     _check(replace(case, strategy=strategy))
 
 
 @pytest.mark.parametrize("strategy", STRATEGIES)
-@settings(max_examples=50, deadline=None)
+@draws(50)
 @given(case=event_cases(groups=True, over_closures=True))
 def test_negated_groups(strategy: str, case: EventCase) -> None:
     _check(replace(case, strategy=strategy))
 
 
 @pytest.mark.parametrize("strategy", ("any", *STRATEGIES))
-@settings(max_examples=50, deadline=None)
+@draws(50)
 @given(case=event_cases(over_closures=True))
 def test_non_overlapping(strategy: str, case: EventCase) -> None:
     """Under skip till any, concurrent events can leave two matches that nothing tells apart: there the times differ."""

@@ -8,7 +8,7 @@ from typing import Any
 
 import pyarrow as pa
 import pytest
-from hypothesis import assume, event, given, settings
+from hypothesis import assume, event, given
 from hypothesis import strategies as st
 
 from sparkcep.engines.nfa_b import engine
@@ -21,6 +21,7 @@ from sparkcep.streaming.packets import of_bytes, to_bytes
 from sparkcep.streaming.rows import in_order
 from tests.adapters import event_pattern_spec, event_tables
 from tests.corpus import EventCase, event_cases
+from tests.draws import draws
 from tests.properties import test_event_streams
 from tests.properties.arrivals import EVER, Arrival, arrivals
 from tests.properties.strategies import event_cases as drawn_cases
@@ -30,7 +31,7 @@ STRATEGIES = ["next", "next", "partition_contiguity", "strict_contiguity"]
 OUTPUTS: list[MatchOutput] = ["all", "all", "non_overlapping", "compressed"]
 
 
-@settings(max_examples=150, deadline=None)
+@draws(150)
 @given(st.data(), drawn_cases(over_closures=True, groups=True))
 def test_a_stream_emits_what_is_decided(data: st.DataObject, case: EventCase) -> None:
     order = data.draw(st.sampled_from([("ts",), ("ts",), ("ts", "id")]), label="order")

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
-from hypothesis import HealthCheck, assume, given, settings
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from sparkcep.engines.engine import evaluation
@@ -20,6 +20,7 @@ from sparkcep.spec.aggregate import MatchAggregate
 from tests.adapters import event_tables
 from tests.automata import automaton_spec
 from tests.corpus import EventCase
+from tests.draws import draws
 from tests.engines.aseq.cases import aggregate_spec
 from tests.properties import test_aggregate_streams, test_automaton_streams, test_event_streams, test_open_runs
 from tests.properties.automata import automata, events
@@ -27,11 +28,10 @@ from tests.properties.lines import signed_lines
 from tests.properties.strategies import event_cases as drawn_cases
 from tests.properties.test_row_streams import cases as row_cases
 
-relaxed = settings(max_examples=100, deadline=None, suppress_health_check=list(HealthCheck))
 OUTPUTS = st.sampled_from(["all", "all", "non_overlapping", "compressed"])
 
 
-@relaxed
+@draws(100)
 @given(st.data(), drawn_cases(over_closures=True), st.integers(2, 11))
 def test_event_patterns(data: st.DataObject, case: Any, within: int) -> None:
     strategy = data.draw(st.sampled_from(["any", "any", "next", "partition_contiguity"]))
@@ -42,7 +42,7 @@ def test_event_patterns(data: st.DataObject, case: Any, within: int) -> None:
     _check(data, spec, table)
 
 
-@relaxed
+@draws(100)
 @given(st.data(), drawn_cases(over_closures=True, groups=True))
 def test_runs_without_a_window(data: st.DataObject, case: Any) -> None:
     strategy = data.draw(st.sampled_from(["next", "next", "partition_contiguity"]))
@@ -57,7 +57,7 @@ def test_runs_without_a_window(data: st.DataObject, case: Any) -> None:
     _check(data, spec, table)
 
 
-@relaxed
+@draws(100)
 @given(st.data(), row_cases())
 def test_row_patterns(data: st.DataObject, case: Any) -> None:
     spec, parts = case
@@ -67,7 +67,7 @@ def test_row_patterns(data: st.DataObject, case: Any) -> None:
         _check(data, spec.of, part.set_column(part.column_names.index(spec.masks[0]), spec.masks[0], pa.array(mask)))
 
 
-@relaxed
+@draws(100)
 @given(st.data(), automata(), st.lists(events(), min_size=1, max_size=2))
 def test_automata(data: st.DataObject, automaton: Any, partitions: list[Any]) -> None:
     partitions = [part for part in partitions if part]
@@ -75,7 +75,7 @@ def test_automata(data: st.DataObject, automaton: Any, partitions: list[Any]) ->
     _check(data, automaton_spec(automaton, partitions), test_automaton_streams._table(automaton, partitions))
 
 
-@settings(relaxed, max_examples=200)
+@draws(200)
 @given(st.data(), test_aggregate_streams.measured(), st.booleans(), st.sampled_from(["bigint", "decimal"]))
 def test_aggregates(data: st.DataObject, drawn: Any, windowed: bool, number: Any) -> None:
     case, source, _ = drawn

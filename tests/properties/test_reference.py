@@ -2,9 +2,10 @@
 
 from dataclasses import replace
 
-from hypothesis import given, settings
+from hypothesis import given
 
 from tests.corpus import EventCase
+from tests.draws import draws
 from tests.properties.strategies import event_cases
 from tests.reference.branches import UndefinedError, branches
 from tests.reference.corpus import event_matches, event_query
@@ -14,7 +15,7 @@ from tests.reference.nfa import next_placements
 POSITIVE = event_cases(negation=False)
 
 
-@settings(max_examples=150, deadline=None)
+@draws(150)
 @given(POSITIVE)
 def test_contiguity_is_the_rule_without_ignore(case: EventCase) -> None:
     """Adjacent events among all assignments = NFA^b runs that never ignore (SASE+ section 3.2, step 3)."""
@@ -28,7 +29,7 @@ def test_contiguity_is_the_rule_without_ignore(case: EventCase) -> None:
             assert _set(runs) == _set(adjacent)
 
 
-@settings(max_examples=150, deadline=None)
+@draws(150)
 @given(POSITIVE)
 def test_next_matches_are_assignments_in_total_order(case: EventCase) -> None:
     query = event_query(replace(case, strategy="next"))
@@ -39,7 +40,7 @@ def test_next_matches_are_assignments_in_total_order(case: EventCase) -> None:
                 assert _set(runs) <= _set(placements(branch, query, stream))
 
 
-@settings(max_examples=100, deadline=None)
+@draws(100)
 @given(event_cases())
 def test_non_overlapping_matches_are_matches_apart(case: EventCase) -> None:
     try:
@@ -51,7 +52,7 @@ def test_non_overlapping_matches_are_matches_apart(case: EventCase) -> None:
     assert bool(chosen) == bool(every)
 
 
-@settings(max_examples=100, deadline=None)
+@draws(100)
 @given(event_cases())
 def test_a_wider_window_loses_no_positive_match(case: EventCase) -> None:
     query = event_query(case)

@@ -11,7 +11,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 import pytest
-from hypothesis import HealthCheck, assume, given, settings
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from sparkcep.engines.stream import compile
@@ -22,6 +22,7 @@ from sparkcep.streaming.fold import Bucket
 from sparkcep.streaming.revisions import compacted, standing
 from sparkcep.streaming.speculation import step
 from tests.automata import MASK, automaton_spec
+from tests.draws import draws
 from tests.properties import test_aggregate_streams, test_automaton_streams, test_event_streams
 from tests.properties.arrivals import EVER, arrivals
 from tests.properties.automata import automata, events
@@ -30,11 +31,10 @@ from tests.properties.revised import KINDS, Change, changes, content, sent
 from tests.properties.strategies import event_cases as drawn_cases
 from tests.properties.test_row_streams import cases as row_cases
 
-relaxed = settings(max_examples=100, deadline=None, suppress_health_check=list(HealthCheck))
 SIGMAS = st.sampled_from([0, 0, None, None, 3])
 
 
-@relaxed
+@draws(100)
 @given(st.data(), drawn_cases(over_closures=True), st.integers(2, 11))
 def test_event_patterns(data: st.DataObject, case: Any, within: int) -> None:
     strategy = data.draw(st.sampled_from(["any", "any", "next", "partition_contiguity"]))
@@ -46,7 +46,7 @@ def test_event_patterns(data: st.DataObject, case: Any, within: int) -> None:
     _check(data, test_event_streams._spec(case, output), test_event_streams._sent(table))
 
 
-@relaxed
+@draws(100)
 @given(st.data(), row_cases())
 def test_row_patterns(data: st.DataObject, case: tuple[StreamSpec, list[pa.Table]]) -> None:
     spec, parts = case
@@ -55,7 +55,7 @@ def test_row_patterns(data: st.DataObject, case: tuple[StreamSpec, list[pa.Table
     _check(data, spec, rows.set_column(place, spec.identity, pa.array(range(rows.num_rows), pa.int64())))
 
 
-@relaxed
+@draws(100)
 @given(st.data(), automata(), st.lists(events(), min_size=1, max_size=2))
 def test_automata(data: st.DataObject, automaton: Any, partitions: list[Any]) -> None:
     partitions = [part for part in partitions if part]
@@ -65,7 +65,7 @@ def test_automata(data: st.DataObject, automaton: Any, partitions: list[Any]) ->
     _check(data, test_automaton_streams._spec(automaton_spec(automaton, partitions)), rows)
 
 
-@relaxed
+@draws(100)
 @given(st.data(), test_aggregate_streams.measured())
 def test_changes_of_aggregates(data: st.DataObject, drawn: Any) -> None:
     case, source, _ = drawn
@@ -74,7 +74,7 @@ def test_changes_of_aggregates(data: st.DataObject, drawn: Any) -> None:
     _check(data, spec, test_aggregate_streams._table(case))
 
 
-@relaxed
+@draws(100)
 @given(st.data(), test_aggregate_streams.measured(), st.booleans())
 def test_totals(data: st.DataObject, drawn: Any, window: bool) -> None:
     """The last row of each group; without a window from counters."""

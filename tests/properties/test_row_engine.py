@@ -3,18 +3,19 @@
 from dataclasses import replace
 from typing import Any
 
-from hypothesis import event, given, settings
+from hypothesis import event, given
 
 from sparkcep.errors import CepDataError
 from sparkcep.spec.row import CurrentRow, Output
 from tests.adapters import measure_outputs, row_outputs
 from tests.corpus import RowCase
+from tests.draws import draws
 from tests.properties.strategies import row_cases
 from tests.reference.corpus import row_output
 from tests.reference.rows import SkipError
 
 
-@settings(max_examples=400, deadline=None)
+@draws(400)
 @given(row_cases())
 def test_engine_answers_as_the_reference(case: RowCase) -> None:
     expected = _expected(case)
@@ -41,7 +42,7 @@ def _found(case: RowCase, split: bool) -> list[tuple[Any, ...]] | None:
         return None
 
 
-@settings(max_examples=150, deadline=None)
+@draws(150)
 @given(row_cases())
 def test_matches_are_the_same_whatever_is_asked(case: RowCase) -> None:
     """Every row of every match, by classifier: the sharpest view of a match."""

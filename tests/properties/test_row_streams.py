@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 import pytest
-from hypothesis import HealthCheck, assume, event, given, settings
+from hypothesis import assume, event, given
 from hypothesis import strategies as st
 
 from sparkcep.engines import stream
@@ -41,6 +41,7 @@ from sparkcep.spec.stream import StreamSpec
 from sparkcep.streaming.fold import Bucket, step
 from tests.adapters import measure_outputs, row_pattern_spec, row_table
 from tests.corpus import RowCase
+from tests.draws import draws
 from tests.engines.row_match import test_against_oracle as match_dependent
 from tests.engines.row_match import test_slow_path as slow
 from tests.engines.row_match.conditions import call, current, first, total
@@ -53,8 +54,6 @@ WILD = 64
 """Rows that every variable takes: more than any drawn pattern needs to come to an end."""
 
 MOSTLY = st.sampled_from([True, True, False])
-
-relaxed = settings(deadline=None, suppress_health_check=list(HealthCheck))
 
 
 @st.composite
@@ -146,7 +145,7 @@ def is_begun(emitted: dict[Any, list[Any]], answer: dict[Any, list[Any]]) -> boo
     return all(answer[key][: len(lines)] == lines for key, lines in emitted.items())
 
 
-@settings(parent=relaxed, max_examples=100)
+@draws(100)
 @given(st.data(), cases())
 def test_row_only_patterns(data: st.DataObject, case: tuple[StreamSpec, list[pa.Table]]) -> None:
     spec, parts = case
@@ -258,7 +257,7 @@ def _excludes(pattern: ir.RowPattern) -> bool:
     return any(isinstance(node, ir.Excluded) for node in ir.walk(pattern))
 
 
-@settings(parent=relaxed, max_examples=100)
+@draws(100)
 @given(st.data(), dependent_cases())
 def test_match_dependent_patterns(data: st.DataObject, case: tuple[StreamSpec, list[pa.Table]]) -> None:
     spec, parts = case

@@ -10,7 +10,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 import pytest
-from hypothesis import HealthCheck, assume, given, settings
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from sparkcep.engines.stream import compile
@@ -20,6 +20,7 @@ from sparkcep.streaming.fold import NEVER, Bucket
 from sparkcep.streaming.rows import in_order
 from sparkcep.streaming.speculation import step
 from tests.automata import MASK, TIME, automaton_spec
+from tests.draws import draws
 from tests.properties import test_aggregate_streams, test_automaton_streams, test_event_streams, test_open_runs
 from tests.properties.arrivals import EVER, Arrival
 from tests.properties.automata import automata, events
@@ -27,12 +28,11 @@ from tests.properties.lines import signed_lines
 from tests.properties.strategies import event_cases as drawn_cases
 from tests.properties.test_row_streams import cases as row_cases
 
-relaxed = settings(max_examples=100, deadline=None, suppress_health_check=list(HealthCheck))
 NUMBER = "sequence"
 SIGMAS = st.sampled_from([0, 0, 0, 3, None])
 
 
-@relaxed
+@draws(100)
 @given(st.data(), drawn_cases(over_closures=True), st.integers(2, 11), SIGMAS)
 def test_event_patterns(data: st.DataObject, case: Any, within: int, sigma: int | None) -> None:
     strategy = data.draw(st.sampled_from(["any", "any", "next", "partition_contiguity"]))
@@ -43,7 +43,7 @@ def test_event_patterns(data: st.DataObject, case: Any, within: int, sigma: int 
     _check(data, replace(test_event_streams._spec(case, output), sigma=sigma), test_event_streams._sent(table), "ts")
 
 
-@relaxed
+@draws(100)
 @given(st.data(), drawn_cases(over_closures=True, groups=True), SIGMAS)
 def test_runs_that_stay_open(data: st.DataObject, case: Any, sigma: int | None) -> None:
     strategy = data.draw(st.sampled_from(["next", "next", "partition_contiguity"]))
@@ -58,14 +58,14 @@ def test_runs_that_stay_open(data: st.DataObject, case: Any, sigma: int | None) 
     _check(data, replace(spec, sigma=sigma), test_event_streams._sent(table), "ts")
 
 
-@relaxed
+@draws(100)
 @given(st.data(), row_cases(), SIGMAS)
 def test_row_patterns(data: st.DataObject, case: tuple[StreamSpec, list[pa.Table]], sigma: int | None) -> None:
     spec, parts = case
     _check(data, replace(spec, sigma=sigma), pa.concat_tables(parts), "ts")
 
 
-@relaxed
+@draws(100)
 @given(st.data(), automata(), st.lists(events(), min_size=1, max_size=2), SIGMAS)
 def test_automata(data: st.DataObject, automaton: Any, partitions: list[Any], sigma: int | None) -> None:
     partitions = [part for part in partitions if part]
@@ -76,7 +76,7 @@ def test_automata(data: st.DataObject, automaton: Any, partitions: list[Any], si
     _check(data, replace(spec, sigma=sigma), sent, TIME)
 
 
-@relaxed
+@draws(100)
 @given(st.data(), test_aggregate_streams.measured(), st.booleans(), SIGMAS)
 def test_totals(data: st.DataObject, drawn: Any, windowed: bool, sigma: int | None) -> None:
     case, source, _ = drawn

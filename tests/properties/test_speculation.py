@@ -11,7 +11,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 import pytest
-from hypothesis import HealthCheck, assume, given, settings
+from hypothesis import assume, given
 from hypothesis import strategies as st
 from pyspark.sql import Row
 
@@ -27,6 +27,7 @@ from sparkcep.streaming.packets import of_bytes, to_bytes
 from sparkcep.streaming.processor import BucketProcessor
 from sparkcep.streaming.speculation import step
 from tests.automata import MASK, TIME, automaton_spec
+from tests.draws import draws
 from tests.properties import test_aggregate_streams, test_automaton_streams, test_event_streams, test_open_runs
 from tests.properties.arrivals import Arrival, arrivals
 from tests.properties.automata import automata, events
@@ -35,11 +36,10 @@ from tests.properties.strategies import event_cases as drawn_cases
 from tests.properties.test_row_streams import cases as row_cases
 from tests.properties.test_stream_state import Store
 
-relaxed = settings(max_examples=100, deadline=None, suppress_health_check=list(HealthCheck))
 SIGMAS = st.sampled_from([None, None, 0, 1, 3, 10])
 
 
-@relaxed
+@draws(100)
 @given(st.data(), drawn_cases(over_closures=True), st.integers(2, 11), SIGMAS)
 def test_event_patterns(data: st.DataObject, case: Any, within: int, sigma: int | None) -> None:
     strategy = data.draw(st.sampled_from(["any", "any", "next", "partition_contiguity"]))
@@ -52,7 +52,7 @@ def test_event_patterns(data: st.DataObject, case: Any, within: int, sigma: int 
     _check(data, spec, test_event_streams._sent(table), "ts")
 
 
-@relaxed
+@draws(100)
 @given(st.data(), drawn_cases(over_closures=True, groups=True), SIGMAS)
 def test_runs_that_stay_open(data: st.DataObject, case: Any, sigma: int | None) -> None:
     strategy = data.draw(st.sampled_from(["next", "next", "partition_contiguity"]))
@@ -70,14 +70,14 @@ def test_runs_that_stay_open(data: st.DataObject, case: Any, sigma: int | None) 
     _check(data, spec, test_event_streams._sent(table), "ts")
 
 
-@relaxed
+@draws(100)
 @given(st.data(), row_cases(), SIGMAS)
 def test_row_patterns(data: st.DataObject, case: tuple[StreamSpec, list[pa.Table]], sigma: int | None) -> None:
     spec, parts = case
     _check(data, replace(spec, sigma=sigma), pa.concat_tables(parts), "ts")
 
 
-@relaxed
+@draws(100)
 @given(st.data(), automata(), st.lists(events(), min_size=1, max_size=2), SIGMAS)
 def test_automata(data: st.DataObject, automaton: Any, partitions: list[Any], sigma: int | None) -> None:
     partitions = [part for part in partitions if part]
@@ -88,7 +88,7 @@ def test_automata(data: st.DataObject, automaton: Any, partitions: list[Any], si
     _check(data, replace(spec, sigma=sigma), sent, TIME)
 
 
-@relaxed
+@draws(100)
 @given(st.data(), test_aggregate_streams.measured(), SIGMAS)
 def test_changes_of_aggregates(data: st.DataObject, drawn: Any, sigma: int | None) -> None:
     case, source, _ = drawn
@@ -97,7 +97,7 @@ def test_changes_of_aggregates(data: st.DataObject, drawn: Any, sigma: int | Non
     _check(data, spec, test_aggregate_streams._table(case), "ts")
 
 
-@relaxed
+@draws(100)
 @given(st.data(), test_aggregate_streams.measured(), SIGMAS, st.booleans())
 def test_totals(data: st.DataObject, drawn: Any, sigma: int | None, window: bool) -> None:
     """Every row is about the group as the rows before have left it, and what they leave are the totals of all that has come."""

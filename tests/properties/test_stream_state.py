@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 import pytest
-from hypothesis import event, given, settings
+from hypothesis import event, given
 from hypothesis import strategies as st
 
 from sparkcep.engines.turn import Answer, Turn
@@ -19,6 +19,7 @@ from sparkcep.spec.stream import OrderColumn, StreamSpec
 from sparkcep.streaming import copies, segments, state
 from sparkcep.streaming.fold import Bucket, step
 from sparkcep.streaming.marks import CONTEXT, COPY, NOWHERE, STORED, marked
+from tests.draws import draws
 from tests.properties.arrivals import EVER
 from tests.row_streams import KEYS
 
@@ -154,7 +155,7 @@ def table(rows: list[tuple[int | None, int, int, int]], since: int) -> pa.Table:
     return pa.table({**columns, FIRST: [2] * len(rows)}, schema=kinds)
 
 
-@settings(max_examples=100, deadline=None)
+@draws(100)
 @given(TURNS, st.integers(3, 10))
 def test_state_keeps_what_memory_keeps(turns: list[Any], share: int) -> None:
     """``abort``: before the turn another one has been tried, not committed; ``lost``: the copies are gone."""

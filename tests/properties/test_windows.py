@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pyarrow as pa
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from sparkcep.engines.row_match import engine as row_match
@@ -23,6 +23,7 @@ from sparkcep.spec.row import (
     Skip,
 )
 from tests.corpus.windows import UNBOUNDED, WindowCase
+from tests.draws import draws
 from tests.engines.row_match import conditions as of
 from tests.engines.row_match import test_against_oracle as drawn
 from tests.engines.row_pattern.helpers import make_spec, make_table
@@ -81,7 +82,7 @@ def window_cases(draw: st.DrawFn) -> WindowCase:
     )
 
 
-@settings(max_examples=300, deadline=None)
+@draws(300)
 @given(window_cases(), st.booleans(), st.sampled_from([COUNTED, LISTED]))
 def test_linear_engine_answers_as_the_reference(case: WindowCase, split: bool, outputs: list[Output]) -> None:
     expected = _of_case(case)
@@ -120,7 +121,7 @@ def _tried(run: Any) -> Any:
         return None
 
 
-@settings(max_examples=300, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@draws(300)
 @given(
     drawn.patterns.filter(free),
     drawn.partitions,

@@ -7,7 +7,7 @@ from collections import defaultdict
 from dataclasses import replace
 from typing import Any
 
-from hypothesis import assume, event, given, settings
+from hypothesis import assume, event, given
 from hypothesis import strategies as st
 
 from sparkcep.engines.aseq.sequences import check, sequences
@@ -16,6 +16,7 @@ from sparkcep.pattern.event import elements
 from sparkcep.spec.aggregate import MatchAggregate
 from tests.adapters import event_matches as chain_matches
 from tests.corpus import EventCase
+from tests.draws import draws
 from tests.engines.aseq.cases import aggregate_spec, aggregates
 from tests.properties.strategies import event_cases
 from tests.reference.aggregates import aggregate
@@ -47,7 +48,7 @@ def _expected(case: EventCase, wanted: list[tuple[str, str | None, str | None]])
     return [tuple(aggregate(matches, case.events, one) for one in wanted) for matches in parts.values()]
 
 
-@settings(max_examples=200, deadline=None)
+@draws(200)
 @given(event_cases(), st.booleans())
 def test_aggregates_equal_the_references(case: EventCase, split: bool) -> None:
     case = _counted(case)
@@ -73,7 +74,7 @@ _NEIGHBOURS = (
 )
 
 
-@settings(max_examples=100, deadline=None)
+@draws(100)
 @given(
     event_cases(over_closures=True),
     st.lists(st.sampled_from(_NEIGHBOURS), min_size=1, max_size=2),

@@ -12,7 +12,7 @@ from typing import Any
 
 import pyarrow as pa
 import pytest
-from hypothesis import assume, given, settings
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from sparkcep.engines.aseq import engine
@@ -22,6 +22,7 @@ from sparkcep.pattern.event import elements
 from sparkcep.spec.aggregate import AggregateOutput, EmitTime, MatchAggregate
 from tests.adapters import event_tables
 from tests.corpus import EventCase, event_cases
+from tests.draws import draws
 from tests.engines.aseq.cases import aggregate_spec
 from tests.engines.aseq.test_engine import stream
 from tests.properties.strategies import event_cases as random_cases
@@ -88,7 +89,7 @@ def test_corpus(case: EventCase) -> None:
     assert changed(case, source) == list(case.changes)
 
 
-@settings(max_examples=200, deadline=None)
+@draws(200)
 @given(random_cases(), st.sampled_from(["count", "sum", "min", "max"]))
 def test_changes_equal_the_references(case: EventCase, function: str) -> None:
     """One partition, with several classes if there is an equivalence; conditions on single events only."""

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import pyarrow as pa
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from sparkcep.pattern.event import And, Element, EventItem, EventPattern, Not, Or, Seq, elements
 from sparkcep.spec.event import Predicate
+from tests.draws import draws
 from tests.engines.event_pattern.oracle import matches
 from tests.engines.event_pattern.streams import Clause, Row, answer, call, where
 
@@ -90,7 +91,7 @@ def streams(draw: st.DrawFn) -> list[Row]:
     ]
 
 
-@settings(max_examples=300, deadline=None)
+@draws(300)
 @given(clauses(), streams(), st.lists(st.integers(0, 3), min_size=9, max_size=9))
 def test_deadlines_may_fall(clause: Clause, rows: list[Row], late: list[int]) -> None:
     """Calendar windows: an event may have an earlier deadline than an event before it."""
@@ -98,7 +99,7 @@ def test_deadlines_may_fall(clause: Clause, rows: list[Row], late: list[int]) ->
     assert answer(clause, dated, COLUMNS) == matches(clause, dated)
 
 
-@settings(max_examples=300, deadline=None)
+@draws(300)
 @given(clauses(), streams())
 def test_engine_equals_brute_force(clause: Clause, rows: list[Row]) -> None:
     expected = matches(clause, rows)

@@ -6,13 +6,14 @@ from itertools import islice
 from typing import Any
 
 import pyarrow as pa
-from hypothesis import HealthCheck, assume, given, settings
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from sparkcep.engines.row_match import engine as row_match
 from sparkcep.errors import CepDataError
 from sparkcep.pattern.row import Alternate, Concat, Empty, Excluded, PartitionEnd, PartitionStart, Permute, Quantified
 from sparkcep.spec.row import Aggregate, ClassifierAt, ColumnAt, CurrentRow, MatchNumber, Navigation, Output, Skip
+from tests.draws import draws
 from tests.engines.row_match import conditions as of
 from tests.engines.row_pattern.helpers import A, B, C, D, make_spec, make_table, rep
 from tests.reference import rows as reference
@@ -157,10 +158,7 @@ def _check(spec: Any, parts: list[list[str]]) -> None:
     assert found == expected, f"{spec.pattern} {spec.defines}"
 
 
-relaxed = settings(deadline=None, max_examples=400, suppress_health_check=list(HealthCheck))
-
-
-@relaxed
+@draws(400)
 @given(patterns, partitions, defines, skips, st.booleans())
 def test_engine_equals_backtracking(
     pattern: Any, parts: list[list[str]], conditions: Any, skip: Skip, initial: bool
@@ -169,7 +167,7 @@ def test_engine_equals_backtracking(
     _check(spec, parts)
 
 
-@settings(parent=relaxed, max_examples=100)
+@draws(100)
 @given(patterns, partitions, defines, skips)
 def test_wide_programs(pattern: Any, parts: list[list[str]], conditions: Any, skip: Skip) -> None:
     """The same pattern with a second branch that never matches, in Thompson's form."""

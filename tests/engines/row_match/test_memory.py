@@ -6,7 +6,7 @@ from typing import Any
 from unittest.mock import patch
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from sparkcep.engines.row_match import search
@@ -15,6 +15,7 @@ from sparkcep.engines.row_match.registers import lay_out
 from sparkcep.engines.row_match.values import Pool
 from sparkcep.engines.row_pattern.program import compile_pattern
 from sparkcep.spec.row import Skip
+from tests.draws import draws
 from tests.engines.row_match import conditions as of
 from tests.engines.row_match import test_against_oracle as oracle
 from tests.engines.row_match.helpers import spec_of
@@ -27,7 +28,7 @@ branching = st.sampled_from([
 long_rows = st.lists(st.sampled_from(["ABC", "ABC", "AB", "AB", "ABC", "A", "BC"]), min_size=5, max_size=8)
 
 
-@settings(oracle.relaxed, max_examples=250)
+@draws(250)
 @given(branching, long_rows, oracle.defines, st.sampled_from([Skip(), Skip("next_row")]), st.sampled_from([4, 8, 32]))
 def test_any_size(pattern: Any, rows: list[str], conditions: Any, skip: Skip, size: int) -> None:
     spec = make_spec(pattern, oracle.OUTPUTS, skip=skip, defines=conditions, rows_per_match="all_show_empty")

@@ -6,13 +6,14 @@ from itertools import islice
 from typing import Any
 
 import pyarrow as pa
-from hypothesis import HealthCheck, assume, example, given, settings
+from hypothesis import assume, example, given
 from hypothesis import strategies as st
 
 from sparkcep.engines.row_pattern.program import compile_pattern
 from sparkcep.errors import CepDataError
 from sparkcep.pattern.row import Alternate, Concat, Empty, Excluded, PartitionEnd, PartitionStart, Permute, Quantified
 from sparkcep.spec.row import Aggregate, ClassifierAt, ColumnAt, CurrentRow, MatchNumber, Navigation, Output, Skip
+from tests.draws import draws
 from tests.engines.row_pattern import oracle
 from tests.engines.row_pattern.helpers import A, B, C, D, make_spec, make_table, maybe, rep, rows_of, seq, star
 
@@ -100,10 +101,7 @@ def _feasible(pattern: Any) -> None:
     assume(steps < MOST_WAYS)
 
 
-relaxed = settings(deadline=None, max_examples=300, suppress_health_check=list(HealthCheck))
-
-
-@relaxed
+@draws(300)
 @given(patterns, partitions, skips, modes, st.booleans())
 @example(star(maybe(A, False)), [["A", "A"]], Skip(), "one", False)
 @example(rep(Alternate((Empty(), A, B)), 0, 2), [["A", "B"]], Skip(), "one", False)
@@ -116,7 +114,7 @@ def test_paths(pattern: Any, parts: list[list[str]], skip: Skip, mode: Any, init
     _check(make_spec(pattern, outputs, skip=skip, rows_per_match=mode, initial=initial), parts)
 
 
-@relaxed
+@draws(300)
 @given(patterns, partitions, skips, modes, st.lists(sources, min_size=1, max_size=4))
 def test_measures(pattern: Any, parts: list[list[str]], skip: Skip, mode: Any, measures: list[Any]) -> None:
     _feasible(pattern)
@@ -131,7 +129,7 @@ plain = st.one_of(
 )
 
 
-@relaxed
+@draws(300)
 @given(patterns, partitions, skips, st.lists(plain, min_size=1, max_size=4), st.booleans())
 def test_overlapping_one_row(
     pattern: Any, parts: list[list[str]], skip: Skip, measures: list[Any], initial: bool
@@ -142,7 +140,7 @@ def test_overlapping_one_row(
     _check(make_spec(pattern, outputs, skip=skip, initial=initial), parts)
 
 
-@settings(parent=relaxed, max_examples=60)
+@draws(60)
 @given(patterns, labelled_rows, skips, modes)
 def test_wide_programs_agree(pattern: Any, rows: list[str], skip: Skip, mode: Any) -> None:
     """The same pattern in Thompson's form: a second branch that never matches makes the program wide."""
