@@ -396,7 +396,7 @@ def killing(folder: Path, points: dict[str, int]) -> type:
         def init(self, handle: Any) -> None:
             super().init(handle)
             state.LARGE, state.SMALL, segments.SMALLEST = 500, 100, 200  # bytes
-            entries = self.state._entries
+            entries = self.variables.entries
             remove = entries.removeKey
 
             def removing(key: Any) -> None:
@@ -405,8 +405,10 @@ def killing(folder: Path, points: dict[str, int]) -> type:
 
             entries.removeKey = removing
 
-        def _turn(self, key: Any, new: list[pa.Table], watermark: int, changes: Sequence[str] = ()) -> Iterator[Any]:
-            for row in super()._turn(key, new, watermark, changes):
+        def _turn(
+            self, key: Any, payloads: Sequence[bytes], watermark: int, changes: Sequence[str] = ()
+        ) -> Iterator[Any]:
+            for row in super()._turn(key, payloads, watermark, changes):
                 die_in_a_turn("turn")
                 yield row
 

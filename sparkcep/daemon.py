@@ -21,7 +21,7 @@ MODULES = (
     "sql_functions.match_function",
     "sql_functions.aggregate_function",
     "sql_functions.expand_function",
-    "sparkcep.streaming.processor",
+    "sparkcep.streaming.bucket",
 )
 """Of workers that run functions. What the other workers of PySpark do (they plan data sources) needs none of it."""
 

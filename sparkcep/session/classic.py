@@ -122,7 +122,7 @@ class PatternParser:
         except CepError as error:
             raise _java_error(self.injection.context, error.in_sql(text)) from None
         except CapturedException as error:
-            raise Py4JJavaError(str(error), error._origin) from None
+            raise _uncaptured(error) from None
 
     def _parse_ours(self, text: str, parse: Parse, parse_rewritten: Parse) -> Any:
         """The plan of the rewritten statement; where Spark cannot parse that, its complaint is about ``text``."""
@@ -188,10 +188,27 @@ class PatternParser:
     def __getattr__(self, name: str) -> Any:
         if name.startswith("_"):
             raise AttributeError(name)
-        return getattr(self._delegate, name)
+        return _delegated(getattr(self._delegate, name))
 
     class Java:
         implements = ["org.apache.spark.sql.catalyst.parser.ParserInterface"]
+
+
+def _delegated(method: Callable[..., Any]) -> Callable[..., Any]:
+    """``method`` of a Java object, for callers in the JVM, who handle its exceptions (Spark Connect parses a type as a schema first)."""
+
+    def call(*arguments: Any) -> Any:
+        try:
+            return method(*arguments)
+        except CapturedException as error:
+            raise _uncaptured(error) from None
+
+    return call
+
+
+def _uncaptured(error: CapturedException) -> Py4JJavaError:
+    """The exception as the JVM threw it."""
+    return Py4JJavaError(str(error), error._origin)
 
 
 class _Injection:

@@ -1,14 +1,13 @@
 """What a bucket keeps, in Spark's state: a small bucket is one value, a large one a value and a map of segments.
 
-In: the handle of a stateful processor, with the current bucket. Out: the Bucket of the fold, and what it keeps after a turn. The state has a version
-and knows its clause: that of another is refused by name.
+In: the variables of the state, with the current bucket. Out: the Bucket of the fold, and what it keeps after a turn. The state has a version and
+knows its clause: that of another is refused by name.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from hashlib import sha256
-from typing import Any
 
 import pyarrow as pa
 
@@ -19,13 +18,11 @@ from sparkcep.streaming.fold import Bucket
 from sparkcep.streaming.marks import COPY, STORED, marked
 from sparkcep.streaming.packets import of_bytes, to_state
 from sparkcep.streaming.segments import TAIL, Layout
+from sparkcep.streaming.variables import Variables
 from sparkcep.streaming.versions import of_text, to_text
 
 STATE_VERSION = 5
 """Incremented when the meaning of a bucket's bytes changes; the state of another version is refused, never misread."""
-STATE = "version int, clause string, text string, until long, timer long, rows binary, numbers binary, versions string, known binary"
-SEGMENTED = "bucket string, token string, layout string"
-ENTRY = "rows binary, marks binary"
 NO_TIMER = -1
 LARGE = 1 << 18
 """Bytes of rows from which on a bucket has segments."""
@@ -57,11 +54,9 @@ class Written:
 class BucketState:
     """The state of the bucket that Spark has made current. ``clause``: what identifies the clause and its input; ``text``: its pattern."""
 
-    def __init__(self, handle: Any, clause: str, spec: StreamSpec) -> None:
+    def __init__(self, variables: Variables, clause: str, spec: StreamSpec) -> None:
         self._clause, self._spec = clause, spec
-        self._value = handle.getValueState("bucket", STATE)
-        self._segmented = handle.getValueState("segmented", SEGMENTED)
-        self._entries = handle.getMapState("segments", "number long", ENTRY)
+        self._value, self._segmented, self._entries = variables
 
     def read(self) -> Saved:
         """What the last turn has written. Raises CepDataError where that was another clause or version."""

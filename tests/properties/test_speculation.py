@@ -182,14 +182,14 @@ def test_a_worker_that_knows_what_was_foreseen_asks_twice(
     for name in ("a1", "b3", "b2", "n2"):
         processor = BucketProcessor(to_json(spec), "clause")
         processor.init(handle)
-        decide, times = processor.decide, 0
+        decide, times = processor.turns.decide, 0
 
         def counted(turn: Turn, decide: Decide = decide) -> Answer:
             nonlocal times
             times += 1
             return decide(turn)
 
-        processor.decide = counted
+        processor.turns.decide = counted
         new = Row(payload=to_bytes(test_event_streams._sent(table).take([by_id[name]])))
         for out in processor.handleInputRows((7,), iter([new]), Watermark(1)):
             part = of_bytes(out.payload).to_pylist() if out.payload else []

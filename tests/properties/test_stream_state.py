@@ -19,6 +19,7 @@ from sparkcep.spec.stream import OrderColumn, StreamSpec
 from sparkcep.streaming import copies, segments, state
 from sparkcep.streaming.fold import Bucket, step
 from sparkcep.streaming.marks import CONTEXT, COPY, NOWHERE, STORED, marked
+from sparkcep.streaming.variables import variables
 from tests.draws import draws
 from tests.properties.arrivals import EVER
 from tests.row_streams import KEYS
@@ -168,14 +169,14 @@ def test_state_keeps_what_memory_keeps(turns: list[Any], share: int) -> None:
         if how == "abort":
             aborted = _turn(store, [table([(1, 0, 0, 9), *rows], since + 1)], until + 3, keeps(share, []))
             store.abort()
-            assert state.BucketState(store, "clause", SPEC).read().digest != aborted.digest
+            assert state.BucketState(variables(store), "clause", SPEC).read().digest != aborted.digest
         elif how == "lost":
             for path in copies.folder().glob("*"):
                 path.unlink()
         memory = step(SPEC, keeps(share, asked), memory, new, until).bucket
         written = _turn(store, new, until, keeps(share, stored))
         store.commit()
-        assert state.BucketState(store, "clause", SPEC).read().digest == written.digest
+        assert state.BucketState(variables(store), "clause", SPEC).read().digest == written.digest
         assert stored[-1:] == asked[-1:]
         assert len(stored) == len(asked)
     found = segments.layout(store.now["segmented"][2]) if "segmented" in store.now else segments.Layout()
@@ -187,7 +188,7 @@ def test_state_keeps_what_memory_keeps(turns: list[Any], share: int) -> None:
 
 
 def _turn(store: Store, new: list[pa.Table], until: int, decide: Callable[[Turn], Answer]) -> state.Written:
-    of_bucket = state.BucketState(store, "clause", SPEC)
+    of_bucket = state.BucketState(variables(store), "clause", SPEC)
     saved = of_bucket.read()
     return of_bucket.write(saved, step(SPEC, decide, saved.bucket, new, until).bucket, state.NO_TIMER)
 
@@ -220,11 +221,11 @@ def test_a_copy_is_read_without_the_state() -> None:
     store = Store()
     rows = table([(1, at % 12, 0, at) for at in range(50)], 0)
     _turn(store, [rows], 5, keeps(10, []))
-    before = state.BucketState(store, "clause", SPEC).read()
+    before = state.BucketState(variables(store), "clause", SPEC).read()
     assert store.gets == 0
     assert before.layout.segments
     copies.remove(before.name or "")
-    after = state.BucketState(store, "clause", SPEC).read()
+    after = state.BucketState(variables(store), "clause", SPEC).read()
     assert store.gets == len(before.layout.segments) + 1
     assert before.bucket.rows is not None
     assert after.bucket.rows is not None
@@ -236,7 +237,7 @@ def test_the_state_without_copies_where_none_can_be_written(monkeypatch: pytest.
     store = Store()
     for turn in range(3):
         _turn(store, [table([(1, at, 0, at) for at in range(13)], turn)], turn, keeps(10, []))
-    kept = state.BucketState(store, "clause", SPEC).read().bucket.rows
+    kept = state.BucketState(variables(store), "clause", SPEC).read().bucket.rows
     assert kept is not None
     assert kept.num_rows == 39
     assert {CONTEXT, COPY, STORED} < set(kept.column_names)
@@ -247,7 +248,7 @@ def test_state_of_another_version_is_refused() -> None:
     store = Store()
     store.now["bucket"] = (1, "clause", "a pattern", 5, -1, None, None)
     with pytest.raises(CepDataError, match="state of version 1, and this sparkcep reads version 5") as raised:
-        state.BucketState(store, "clause", SPEC).read()
+        state.BucketState(variables(store), "clause", SPEC).read()
     assert raised.value.code == "CEP_DATA_STREAM_CHECKPOINT"
 
 

@@ -1,4 +1,4 @@
-"""What needs a process of its own: sessions that were there before, permanent views after a restart, Spark Connect."""
+"""What needs a process of its own: sessions that were there before, Spark Connect."""
 
 from __future__ import annotations
 
@@ -8,7 +8,6 @@ import os
 import subprocess
 import sys
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -48,30 +47,6 @@ def test_a_session_that_exists(tmp_path: Path) -> None:
         assert first[name] == answer, name
     assert first["ordinary"] == first["uninstalled_ordinary"] == [[1]]
     assert second == {"after_stop": "ParseException", "second_context": answer}
-
-
-VIEWS: dict[str, Any] = {
-    "falls": {"types": [["s", "int"], ["p", "decimal(2,1)"]], "rows": [{"s": 2, "p": 0.5}]},
-    "pairs": {
-        "types": [["k", "struct<type:string,ts:int,x:decimal(2,1)>"], ["l", "decimal(2,1)"]],
-        "rows": [{"k": {"type": "A", "ts": 1, "x": 1.5}, "l": 2.5}],
-    },
-}
-
-
-PATTERNS: dict[str, Any] = {
-    "shown": [["pairs", "MATCH PATTERN", "of A and B"]],
-    "pairs": 3,
-    "location": "warehouse/sparkcep_patterns",
-}
-
-
-def test_permanent_views_and_named_patterns_in_a_metastore(tmp_path: Path) -> None:
-    """Made in one process, seen there by another session, and after a restart."""
-    made, again = (run("metastore.py", mode, str(tmp_path), cwd=tmp_path)[-2:] for mode in ("make", "read"))
-    assert json.loads(made[0]) == json.loads(again[0]) == VIEWS
-    assert json.loads(made[1]) == PATTERNS
-    assert json.loads(again[1]) == {**PATTERNS, "altered": 1, "dropped": "CEP_ANALYSIS_UNKNOWN_PATTERN"}
 
 
 @needs_connect

@@ -14,7 +14,9 @@ SELECT u AS user_id, CAST(t AS INT) AS ts, CASE WHEN t % 3 = 0 THEN 'View' ELSE 
 FROM (SELECT CAST(id % 16 AS INT) AS u, id DIV 16 AS t FROM range(16 * 12))"""
 """16 users with 12 events each: every third a View. SEQ(View, Buy) has 8 + 6 + 4 + 2 = 20 matches a user."""
 
-CLAUSE = """shop.events MATCH PATTERN (SEQ(View v, Buy b) EVENT TYPE event_type PARTITION BY user_id ORDER BY ts)"""
+BOUGHT = "SEQ(View v, Buy b) EVENT TYPE event_type PARTITION BY user_id ORDER BY ts"
+CLAUSE = f"shop.events MATCH PATTERN ({BOUGHT})"
+PATTERN = f"CREATE PATTERN bought AS ({BOUGHT}) COMMENT 'bought'"
 VIEWS = {
     "pairs": f"CREATE VIEW shop.pairs AS SELECT user_id, v.ts AS viewed, b.amount AS paid, v FROM {CLAUSE}",
     "rises": """CREATE VIEW shop.rises AS SELECT * FROM shop.events MATCH_RECOGNIZE (
@@ -33,7 +35,7 @@ def servers(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Servers]:
     servers = Servers(tmp_path_factory.mktemp("thrift"))
     try:
         with closing(servers.ensure().connect()) as connection:
-            rows(connection, "CREATE DATABASE shop", EVENTS, *VIEWS.values())
+            rows(connection, "CREATE DATABASE shop", EVENTS, *VIEWS.values(), "USE shop", PATTERN)
         yield servers
     finally:
         servers.stop()

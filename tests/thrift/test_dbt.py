@@ -36,8 +36,9 @@ def dbt(tmp_path_factory: pytest.TempPathFactory) -> str:
     if given := os.environ.get("SPARKCEP_DBT"):
         return given
     folder = tmp_path_factory.mktemp("dbt")
-    subprocess.run([sys.executable, "-m", "venv", str(folder)], check=True, timeout=120)
-    install = [str(folder / "bin" / "pip"), "install", "--quiet", "--disable-pip-version-check", *PACKAGES]
+    uv = [sys.executable, "-m", "uv", "--quiet"]
+    subprocess.run([*uv, "venv", "--python", sys.executable, str(folder)], check=True, timeout=120)
+    install = [*uv, "pip", "install", "--python", str(folder / "bin" / "python"), *PACKAGES]
     done = subprocess.run(install, capture_output=True, text=True, timeout=400, check=False)
     if done.returncode:
         pytest.skip(f"dbt cannot be installed here: {done.stderr.strip().splitlines()[-1]}")

@@ -8,9 +8,8 @@ from contextlib import closing
 import pytest
 from pyhive import exc
 
+from tests.thrift.conftest import BOUGHT
 from tests.thrift.server import Server, rows
-
-PAIRS = "SEQ(View v, Buy b) EVENT TYPE event_type PARTITION BY user_id ORDER BY ts"
 
 
 def test_one_makes_another_uses(server: Server) -> None:
@@ -18,14 +17,14 @@ def test_one_makes_another_uses(server: Server) -> None:
         rows(maker, "CREATE DATABASE named", "USE named")
         rows(reader, "USE named")
         assert rows(reader, "SHOW PATTERNS") == []
-        assert rows(maker, f"CREATE PATTERN bought AS ({PAIRS}) COMMENT 'it''s bought'") == []
+        assert rows(maker, f"CREATE PATTERN bought AS ({BOUGHT}) COMMENT 'it''s bought'") == []
         ((name, clause, _, comment),) = rows(reader, "SHOW PATTERNS LIKE 'b*'")
         assert (name, clause, comment) == ("bought", "MATCH PATTERN", "it's bought")
         query = "SELECT COUNT(*) FROM shop.events MATCH PATTERN bought"
         assert rows(reader, query) == [(320,)]
-        rows(maker, f"ALTER PATTERN bought REPLACE AS ({PAIRS} WITHIN 2)")
+        rows(maker, f"ALTER PATTERN bought REPLACE AS ({BOUGHT} WITHIN 2)")
         assert rows(reader, query) == [(16 * 4,)]
-        assert dict(rows(reader, "DESCRIBE PATTERN bought"))["Body"] == f"{PAIRS} WITHIN 2"
+        assert dict(rows(reader, "DESCRIBE PATTERN bought"))["Body"] == f"{BOUGHT} WITHIN 2"
         rows(reader, "CREATE OR REPLACE PATTERN bought AS (SEQ(View v, Buy b) ORDER BY tz)")
         with pytest.raises(exc.OperationalError) as raised:
             rows(maker, query)
@@ -48,7 +47,7 @@ def test_connections_that_create_at_the_same_time(server: Server) -> None:
 
     def create(number: int) -> None:
         with closing(server.connect()) as connection:
-            rows(connection, "USE crowd", f"CREATE PATTERN p{number} AS ({PAIRS})")
+            rows(connection, "USE crowd", f"CREATE PATTERN p{number} AS ({BOUGHT})")
 
     with ThreadPoolExecutor(6) as pool:
         list(pool.map(create, range(6)))

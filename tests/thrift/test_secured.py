@@ -12,16 +12,16 @@ from pathlib import Path
 import pytest
 import sqlalchemy
 import thrift_sasl
-from pyhive import hive
+from pyhive import exc, hive
 from thrift.transport import TSSLSocket, TTransport
 
+from tests.thrift.conftest import BOUGHT
 from tests.thrift.directory import directory
 from tests.thrift.server import Server, Servers, environment, rows
 
 PASSWORD, KEYSTORE_PASSWORD = "correct-horse", "battery-staple"
 PAIRS = "SELECT COUNT(*) AS pairs, MAX(paid) AS most FROM shop.pairs WHERE user_id = 3"
-QUERY = """SELECT COUNT(*) AS n FROM shop.events MATCH PATTERN (
-SEQ(View v, Buy b) EVENT TYPE event_type PARTITION BY user_id ORDER BY ts WHERE b.ts - v.ts < 3)"""
+QUERY = f"SELECT COUNT(*) AS n FROM shop.events MATCH PATTERN (\n{BOUGHT} WHERE b.ts - v.ts < 3)"
 """Each of the 4 Views of a user has 2 Buys within 3: 16 users have 128 such pairs."""
 
 HIVE_SITE = f"""<configuration><property>
@@ -127,6 +127,22 @@ def test_views_after_a_restart(secured: Server, keys: Keys) -> None:
         assert ask("SELECT pairs, most FROM shop.sold WHERE user_id = 2") == [(20, 22)]
         assert "everybodys" not in {name for _, name, _ in ask("SHOW TABLES IN global_temp")}
     engine.dispose()
+
+
+def test_named_patterns_after_a_restart(secured: Server, keys: Keys) -> None:
+    """Made by the server before; changed and dropped by this one. Their table is one of the warehouse's."""
+    query = "SELECT COUNT(*) FROM events MATCH PATTERN bought"
+    with closing(connect(secured, keys, PASSWORD)) as connection:
+        shown = rows(connection, "USE shop", "SHOW PATTERNS")
+        assert [(name, clause, comment) for name, clause, _, comment in shown] == [
+            ("bought", "MATCH PATTERN", "bought")
+        ]
+        stored = {name: kind for name, kind, _ in rows(connection, "DESCRIBE EXTENDED sparkcep_patterns")}
+        assert str(stored["Location"]).endswith("/warehouse/shop.db/sparkcep_patterns")
+        assert rows(connection, query) == [(320,)]
+        assert rows(connection, f"ALTER PATTERN bought REPLACE AS ({BOUGHT} WITHIN 2)", query) == [(64,)]
+        with pytest.raises(exc.OperationalError, match="CEP_ANALYSIS_UNKNOWN_PATTERN"):
+            rows(connection, "DROP PATTERN bought", query)
 
 
 def _keytool(store: Path, *arguments: str) -> None:
