@@ -53,5 +53,7 @@ def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
     """A classic session; its warehouse is a temporary directory."""
     warehouse: Path = tmp_path_factory.mktemp("warehouse")
     session = sparkcep.session("sparkcep tests", "local[2]", **SETTINGS, **{"spark.sql.warehouse.dir": str(warehouse)})
+    local = session._jvm.org.apache.hadoop.fs.FileSystem.getLocal(session._jsc.hadoopConfiguration())
+    local.setWriteChecksum(False)  # a file of its own beside each file, made by a process of its own
     yield session
     session.stop()

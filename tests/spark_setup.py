@@ -40,6 +40,8 @@ SETTINGS = {
 """Without generated code, which takes longer to compile than such tables to read; sessions in processes of their own have it.
 Streams write few files: each of Hadoop's is one more process, and by default Spark writes a second one beside it, and a micro-batch all its state.
 Those that wait list their folder every 10 ms by default, in the time of those that work."""
+GENERATED = {"spark.sql.codegen.wholeStage": "true", "spark.sql.codegen.factoryMode": "FALLBACK"}
+"""With generated code, for questions about many rows."""
 CLAUSE = "SELECT k, d FROM {} MATCH_RECOGNIZE (PARTITION BY k ORDER BY ts MEASURES b.x - a.x AS d PATTERN (a b) WITHIN INTERVAL 1 HOUR DEFINE b AS x > PREV(x))"
 
 

@@ -9,6 +9,7 @@ import pytest
 from pyspark.sql import SparkSession
 
 from sparkcep.cli import split_statements
+from tests.spark_setup import GENERATED
 
 EXAMPLES = Path(__file__).resolve().parents[2] / "sql_examples"
 
@@ -17,6 +18,8 @@ EXAMPLES = Path(__file__).resolve().parents[2] / "sql_examples"
 def examples(spark: SparkSession) -> SparkSession:
     session = spark.newSession()
     session.conf.set("data", str(EXAMPLES / "data"))
+    for name, value in GENERATED.items():
+        session.conf.set(name, value)
     for path in sorted((EXAMPLES / "setup").glob("*.sql")):
         for statement in split_statements(path.read_text()):
             session.sql(statement)

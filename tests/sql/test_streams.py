@@ -125,7 +125,7 @@ def by_name(spark: SparkSession, text: str) -> str:
 
 @pytest.mark.parametrize("name", QUERIES)
 def test_a_stream_emits_the_batch_answer(spark: SparkSession, arrive: Arrive, name: str) -> None:
-    folder = arrive(disordered(events(240), 80))
+    folder = arrive(disordered(events(240), 120))
     moving = QUERIES[name].format("moving")
     found, query = emitted(spark.sql(by_name(spark, moving) if name == "changes" else moving), folder)
     wanted = spark.sql(QUERIES[name].format("still")).collect()
@@ -192,7 +192,7 @@ TOTALS = {
 
 @pytest.mark.parametrize("name", TOTALS)
 def test_measures_end_as_the_batch_answer(spark: SparkSession, arrive: Arrive, name: str) -> None:
-    folder = arrive(disordered(events(240), 60))
+    folder = arrive(disordered(events(240), 120))
     moving, still = (spark.sql(TOTALS[name].format(table)) for table in ("moving", "still"))
     assert moving.schema.fields[:-2] == still.schema.fields
     (found, _), rows = emitted(moving, folder), still.collect()

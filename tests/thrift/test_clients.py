@@ -98,8 +98,8 @@ def test_windows_and_an_aggregate_by_its_class(server: Server) -> None:
     assert totals == [(3, 30), (4, 70)]
 
 
-CLIENTS, QUERIES = 8, 5
-PAIRS_FROM = [12, 12, 12, 6, 6, 6, 2, 2]
+CLIENTS, QUERIES = 6, 2
+PAIRS_FROM = [12, 12, 12, 6, 6, 6]
 """SEQ(View, Buy) in a user's events from ts 1 to 8 on: Views are at 3, 6 and 9, and 12 events in all."""
 
 
