@@ -58,7 +58,7 @@ def packages(wheel: Path, tmp_path: Path) -> Path:
 def bare_python(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """An interpreter with the libraries of this one but without sparkcep (whose editable install is a .pth file, which is read only in its own
     folder)."""
-    monkeypatch.delenv("PYTHONPATH", raising=False)  # set by xdist for this process; the cluster must not inherit it
+    monkeypatch.delenv("PYTHONPATH", raising=False)  # set by xdist for this process; drivers must not inherit it
     folder = tmp_path / "python"
     subprocess.run([sys.executable, "-m", "venv", "--without-pip", str(folder)], check=True)
     libraries = next(folder.glob("lib/python*/site-packages"))
@@ -68,17 +68,18 @@ def bare_python(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return python
 
 
-@pytest.fixture
-def cluster(tmp_path: Path) -> Iterator[Cluster]:
-    """A master and two workers of one core each, on 127.0.0.1."""
+@pytest.fixture(scope="module")
+def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
+    """A master and two workers of one core each, on 127.0.0.1. The last test of the module loses one of them."""
+    folder = tmp_path_factory.mktemp("cluster")
     with ExitStack() as stack:
-        master = _start(stack, tmp_path / "master", f"{DEPLOY}.master.Master", "--port", "0")
-        url = _wait_for(tmp_path / "master", r"Starting Spark master at (spark://\S+)", master)
+        master = _start(stack, folder / "master", f"{DEPLOY}.master.Master", "--port", "0")
+        url = _wait_for(folder / "master", r"Starting Spark master at (spark://\S+)", master)
         resources = ("--port", "0", "--cores", "1", "--memory", "700m")
-        workers = [_start(stack, tmp_path / f"worker{i}", f"{DEPLOY}.worker.Worker", *resources, url) for i in (0, 1)]
+        workers = [_start(stack, folder / f"worker{i}", f"{DEPLOY}.worker.Worker", *resources, url) for i in (0, 1)]
         for i, worker in enumerate(workers):
-            _wait_for(tmp_path / f"worker{i}", r"Successfully registered with master (\S+)", worker)
-        yield Cluster(url, tuple(worker.pid for worker in workers), tmp_path / "cache" / "sparkcep")
+            _wait_for(folder / f"worker{i}", r"Successfully registered with master (\S+)", worker)
+        yield Cluster(url, tuple(worker.pid for worker in workers), folder / "cache" / "sparkcep")
 
 
 def _start(stack: ExitStack, folder: Path, main: str, *arguments: str) -> subprocess.Popen[bytes]:
@@ -112,25 +113,6 @@ def _wait_for(folder: Path, pattern: str, process: subprocess.Popen[bytes]) -> s
     raise AssertionError((folder / "log").read_text()[-3000:])
 
 
-def test_examples_on_a_cluster_that_loses_a_worker(
-    cluster: Cluster, packages: Path, bare_python: Path, tmp_path: Path
-) -> None:
-    """The command of docs/clients.md: both examples return their rows, the first although a worker dies with its shuffle files."""
-    script = tmp_path / "script.sql"
-    texts = [EXAMPLES / "setup" / "flights.sql", *(EXAMPLES / f"{name}.sql" for name in NAMES)]
-    script.write_text(f"SET data={EXAMPLES / 'data'};\n" + "\n".join(path.read_text() for path in texts))
-    conf = [f"--conf={name}={value}" for name, value in ({"spark.submit.pyFiles": packages} | SETTINGS).items()]
-    program = [sys.executable, "-m", "tests.cluster.program", str(cluster.workers[0])]
-    command = [*program, "sql", "--master", cluster.master, *conf, "-f", str(script)]
-    environment = _environment(bare_python)
-    done = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True, timeout=400, check=False)
-    assert done.returncode == 0, done.stderr[-4000:]
-    assert re.search(rf"one worker lost after \d+ of {SLICES} tasks", done.stdout), done.stdout
-    assert _tables(done.stdout)[-2:] == [_expected(name) for name in NAMES]
-    (unpacked,) = (folder for folder in cluster.cache.iterdir() if len(folder.name) == 16)
-    assert list(unpacked.rglob("*.nbi")), "the workers kept their compiled kernels there"
-
-
 def test_workers_find_kernels_in_the_archive(cluster: Cluster, bare_python: Path, tmp_path: Path) -> None:
     """``sparkcep precompile --archive``: the workers compile nothing."""
     archive = tmp_path / "sparkcep.zip"
@@ -153,9 +135,34 @@ def test_workers_find_kernels_in_the_archive(cluster: Cluster, bare_python: Path
     )
     assert done.returncode == 0, done.stderr[-4000:]
     assert _tables(done.stdout) == [[["2"]]]
-    (unpacked,) = (folder for folder in cluster.cache.iterdir() if len(folder.name) == 16)
+    (unpacked,) = _unpacked(cluster)
     found = {str(file.relative_to(unpacked)) for file in unpacked.rglob("*.nb?")}
     assert found == sent
+
+
+def test_examples_on_a_cluster_that_loses_a_worker(
+    cluster: Cluster, packages: Path, bare_python: Path, tmp_path: Path
+) -> None:
+    """The command of docs/clients.md: both examples return their rows, the first although a worker dies with its shuffle files."""
+    before = _unpacked(cluster)
+    script = tmp_path / "script.sql"
+    texts = [EXAMPLES / "setup" / "flights.sql", *(EXAMPLES / f"{name}.sql" for name in NAMES)]
+    script.write_text(f"SET data={EXAMPLES / 'data'};\n" + "\n".join(path.read_text() for path in texts))
+    conf = [f"--conf={name}={value}" for name, value in ({"spark.submit.pyFiles": packages} | SETTINGS).items()]
+    program = [sys.executable, "-m", "tests.cluster.program", str(cluster.workers[0])]
+    command = [*program, "sql", "--master", cluster.master, *conf, "-f", str(script)]
+    environment = _environment(bare_python)
+    done = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True, timeout=400, check=False)
+    assert done.returncode == 0, done.stderr[-4000:]
+    assert re.search(rf"one worker lost after \d+ of {SLICES} tasks", done.stdout), done.stdout
+    assert _tables(done.stdout)[-2:] == [_expected(name) for name in NAMES]
+    (unpacked,) = _unpacked(cluster) - before
+    assert list(unpacked.rglob("*.nbi")), "the workers kept their compiled kernels there"
+
+
+def _unpacked(cluster: Cluster) -> set[Path]:
+    """What workers have unpacked of sparkcep, a folder for each file that was sent."""
+    return {folder for folder in cluster.cache.glob("*") if len(folder.name) == 16}
 
 
 def _environment(python: Path) -> dict[str, str]:
