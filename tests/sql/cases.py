@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from functools import reduce
 from json import loads
 from typing import Any
 
 import pytest
-from pyspark.sql import SparkSession
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql.functions import expr, lit
 
 
 @dataclass(frozen=True)
@@ -36,22 +38,24 @@ def assert_rows(actual: Iterable[Any], expected: Iterable[Any]) -> None:
     assert sorted(map(plain, actual), key=repr) == sorted(map(plain, expected), key=repr)
 
 
+JSON = "to_json(struct(*), map('ignoreNullFields', 'false')) AS row"
+
+
 def answers(spark: SparkSession, queries: Mapping[str, str]) -> dict[str, list[dict[str, Any]]]:
-    """The rows of many queries, each as a JSON object, in one statement: a job costs more than a small query."""
-    json = "to_json(struct(q.*), map('ignoreNullFields', 'false'))"
-    parts = [
-        f"SELECT '{name.replace(chr(39), chr(92) + chr(39))}' AS name, {json} FROM ({sql}) q"
-        for name, sql in queries.items()
-    ]
+    """The rows of many queries, each as a JSON object, in one job, which costs more than a small query."""
+    return answers_and_types(spark, queries)[0]
+
+
+def answers_and_types(
+    spark: SparkSession, queries: Mapping[str, str]
+) -> tuple[dict[str, list[dict[str, Any]]], dict[str, str]]:
+    """The rows of many queries, and the names and types of their columns. Each is analysed once."""
+    frames = {name: spark.sql(sql) for name, sql in queries.items()}
+    parts = [frame.select(lit(name).alias("name"), expr(JSON)) for name, frame in frames.items()]
     found: dict[str, list[dict[str, Any]]] = {name: [] for name in queries}
-    for name, row in sorted(spark.sql(" UNION ALL ".join(parts)).collect()):
+    for name, row in sorted(reduce(DataFrame.unionAll, parts).collect()):
         found[name].append(loads(row))
-    return found
-
-
-def types(spark: SparkSession, queries: Mapping[str, str]) -> dict[str, str]:
-    """Names and types of the columns of many queries."""
-    return {name: spark.sql(sql).schema.simpleString() for name, sql in queries.items()}
+    return found, {name: frame.schema.simpleString() for name, frame in frames.items()}
 
 
 def plain(value: Any) -> Any:

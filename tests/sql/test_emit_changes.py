@@ -12,7 +12,7 @@ from sparkcep.errors import CepError
 from tests.corpus import EventCase, event_cases
 from tests.reference.aggregates import changes
 from tests.reference.corpus import event_query
-from tests.sql.cases import answers, plain, types
+from tests.sql.cases import answers, answers_and_types, plain
 from tests.sql.event_text import clause, events_table
 from tests.sql.test_aseq import EVENTS, setting
 
@@ -120,12 +120,11 @@ FROM_MATCHES = {
 
 def test_both_ways(spark: SparkSession) -> None:
     queries = BOTH | FROM_MATCHES
-    found, kinds = answers(spark, queries), types(spark, queries)
+    found = answers_and_types(spark, queries)
     assert {name for name, query in queries.items() if "AggregateSpec" in sparkcep.rewrite(query, spark)} == set(BOTH)
     with setting(spark, "sparkcep.rules.disable", OFF):
-        assert answers(spark, queries) == found
-        assert types(spark, queries) == kinds
-    assert all(found.values())
+        assert answers_and_types(spark, queries) == found
+    assert all(found[0].values())
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,7 @@ from pyspark.sql import SparkSession
 import sparkcep
 from sparkcep.errors import CepError
 from tests.corpus import event_cases
-from tests.sql.cases import answers, plain, types
+from tests.sql.cases import answers, answers_and_types, plain
 from tests.sql.event_text import clause, events_table
 from tests.sql.test_aseq import EVENTS, setting
 
@@ -61,13 +61,13 @@ FROM_MATCHES = {
 def test_both_ways(spark: SparkSession) -> None:
     """A-Seq and the matches: the same rows, names and types."""
     queries = PUSHED | FROM_MATCHES
-    found, kinds = answers(spark, queries), types(spark, queries)
+    found = answers_and_types(spark, queries)
     assert {name for name, query in queries.items() if "AggregateSpec" in sparkcep.rewrite(query, spark)} == set(PUSHED)
     with setting(spark, "sparkcep.rules.disable", "aggregate_pushdown"):
         assert not any("AggregateSpec" in sparkcep.rewrite(query, spark) for query in queries.values())
-        assert types(spark, queries) == kinds
-        assert answers(spark, queries) == found
-    assert [found["nothing found"], found["nothing found in partitions"]] == [[{"n": 0, "s": None, "w": 0}], []]
+        assert answers_and_types(spark, queries) == found
+    rows, _ = found
+    assert [rows["nothing found"], rows["nothing found in partitions"]] == [[{"n": 0, "s": None, "w": 0}], []]
 
 
 def test_every_element_of_every_closure_counts(spark: SparkSession) -> None:
