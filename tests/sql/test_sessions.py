@@ -9,10 +9,12 @@ import time
 from typing import Any
 
 import pytest
+from py4j.protocol import Py4JJavaError
 from pyspark.sql import SparkSession
 from pyspark.sql.functions import udf
 
 from sparkcep.errors import CepAnalysisError
+from sparkcep.session.classic import _parser_of
 
 QUERY = "SELECT COUNT(*) FROM e MATCH PATTERN (SEQ(A a, B b) ORDER BY ts)"
 
@@ -36,6 +38,15 @@ def test_a_session_that_is_let_go_is_collected(spark: SparkSession, monkeypatch:
         time.sleep(0.2)
     assert held(sessions) <= max(1, held(plain))
     assert held(errors) <= max(1, held(plain))
+
+
+def test_spark_gets_its_parsers_own_exceptions(spark: SparkSession) -> None:
+    """Of every method: Spark Connect parses a type as a schema first, and catches what that throws."""
+    parser = _parser_of(spark.sparkContext, spark._jsparkSession)
+    with pytest.raises(Py4JJavaError) as thrown:
+        parser.parseTableSchema("string")
+    assert thrown.value.java_exception.getClass().getSimpleName() == "ParseException"
+    assert parser.parseDataType("string").json() == '"string"'
 
 
 def held(sessions: list[Any]) -> int:
