@@ -55,7 +55,7 @@ def options() -> str:
 def archive(file: Path) -> None:
     """Writes the archive."""
     dump = {"spark.driver.extraJavaOptions": f"{JAVA} {QUIET} -XX:ArchiveClassesAtExit={file}"}
-    spark = sparkcep.session("classes", "local[2]", **SETTINGS, **dump)
+    spark = sparkcep.session("classes", "local[2]", **(SETTINGS | dump))
     with TemporaryDirectory() as folder:
         rows = (
             "VALUES ('a', 1, TIMESTAMP'2024-01-01 00:00:00'), ('a', 2, TIMESTAMP'2024-01-01 00:00:01') AS t(k, x, ts)"
