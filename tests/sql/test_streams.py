@@ -192,7 +192,7 @@ TOTALS = {
 
 @pytest.mark.parametrize("name", TOTALS)
 def test_measures_end_as_the_batch_answer(spark: SparkSession, arrive: Arrive, name: str) -> None:
-    folder = arrive(disordered(events(240), 120))
+    folder = arrive(disordered(events(240), 60))
     moving, still = (spark.sql(TOTALS[name].format(table)) for table in ("moving", "still"))
     assert moving.schema.fields[:-2] == still.schema.fields
     (found, _), rows = emitted(moving, folder), still.collect()

@@ -58,9 +58,9 @@ def test_lists_of_tables_and_views(engine: sqlalchemy.Engine) -> None:
         connection.execute(sqlalchemy.text("CREATE TEMPORARY VIEW passing AS SELECT 1"))
         inspector = sqlalchemy.inspect(connection)
         assert "shop" in inspector.get_schema_names()
-        assert set(inspector.get_table_names("shop")) == {"events", "sold"}
+        assert set(inspector.get_table_names("shop")) == {"events", "sold", "sparkcep_patterns"}
         assert set(inspector.get_view_names("shop")) == {"pairs", "rises", "carts"}
-        assert set(inspector.get_table_names()) == {"events", "sold"}
+        assert set(inspector.get_table_names()) == {"events", "sold", "sparkcep_patterns"}
         types = {column["name"]: str(column["type"]) for column in inspector.get_columns("rises", "shop")}
         assert types == {"user_id": "INTEGER", "since": "INTEGER", "steps": "BIGINT", "top": "DECIMAL"}
 
