@@ -20,6 +20,7 @@ import pyarrow.compute as pc
 from sparkcep.engines.derived import last_gap, sent_time
 from sparkcep.engines.engine import Run, evaluation
 from sparkcep.engines.parts import LONG, LongPartition, Parts, compile
+from sparkcep.engines.starts import PartitionStarts
 from sparkcep.errors import CepError
 from sparkcep.spec import (
     AggregateSpec,
@@ -47,6 +48,7 @@ class MatchTableFunction:
         answer_at_once()
         self._spec, self._run = _evaluation(self.spec_json)
         self._partition = OpenPartition(self._spec)
+        self._starts = PartitionStarts(self._spec)
         self._long: LongPartition | None = None
         self._waiting: list[pa.RecordBatch] = []
         self._open: list[pa.RecordBatch] = []
@@ -54,6 +56,7 @@ class MatchTableFunction:
 
     def eval(self, batch: pa.RecordBatch) -> Iterator[pa.Table]:
         """Process one batch of the task's input; yields the matches of partitions that are now complete, and of the open one if it is long."""
+        batch = self._starts.marked(batch)
         if self._long is not None:
             start = self._first_partition_start(batch)
             own = batch.slice(0, start)

@@ -47,7 +47,7 @@ class BoundEventPattern:
     ``residual``: conjuncts that Spark applies to the matches.
     ``types``: the event types of the pattern; empty if ANY takes all.
     ``measures``: aggregates over the matches, if wanted instead of the matches; ``emit_changes``: a row each time they change. ``key_filters``:
-    filters on partitions, found by a rule.
+    filters on partitions, found by a rule. ``starts``: the columns whose change begins a partition, where a rule has Spark sort by them.
     """
 
     relation: Relation
@@ -75,6 +75,7 @@ class BoundEventPattern:
     measures: tuple[Measure, ...] = ()
     emit_changes: Span | None = None
     key_filters: tuple[str, ...] = ()
+    starts: tuple[str, ...] = ()
 
 
 def bind_event_pattern(clause: MatchPatternClause, relation: Relation, source: Source) -> BoundEventPattern:

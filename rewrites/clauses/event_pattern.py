@@ -18,7 +18,7 @@ from rewrites.pushdown import aggregate_pushdown
 from rewrites.pushdown.aggregate_pushdown import EmittedClause, Pushdown, PushdownSession
 from rewrites.pushdown.measures import measured, used_by_measures
 from rewrites.pushdown.several_patterns import check_patterns, several_patterns
-from rewrites.rules import inferred_equalities, key_filters, prune_fields, time_shards
+from rewrites.rules import inferred_equalities, key_filters, keys_in_order, prune_fields, time_shards
 from rewrites.rules.prune_fields import Shown
 from rewrites.rules.time_shards import Shards
 from rewrites.settings import Evaluation, frequencies, hinted
@@ -103,6 +103,13 @@ def _time_shards(plan: _Plan, context: _Context) -> _Plan:
     return replace(plan, shards=analysed)
 
 
+def _keys_in_order(plan: _Plan, context: _Context) -> _Plan:
+    """Workers see where partitions begin; those of a time line that is cut begin with its shards."""
+    if plan.cut is not None:
+        return plan
+    return replace(plan, bound=replace(plan.bound, starts=keys_in_order.keys_in_order(plan.bound)))
+
+
 def _prune_fields(plan: _Plan, context: _Context) -> _Plan:
     """The result carries what the measures, or the statement, use."""
     site, sql = context.clause.site, context.source.sql
@@ -116,6 +123,7 @@ RULES: tuple[tuple[str, Callable[[_Plan, _Context], _Plan]], ...] = (
     (key_filters.NAME, _key_filters),
     (inferred_equalities.NAME, _inferred_equalities),
     (time_shards.NAME, _time_shards),
+    (keys_in_order.NAME, _keys_in_order),
     (prune_fields.NAME, _prune_fields),
 )
 """The rules in the order in which they are applied; each returns the plan unchanged if it does not apply."""

@@ -46,6 +46,7 @@ def aggregate_spec(
         emit=MOMENT if bound.emit_changes else None,
         classes=CLASS if bound.emit_changes and bound.equivalences else None,
         neighbours=events.predicates,
+        starts=events.starts,
     )
 
 
@@ -77,7 +78,10 @@ def aggregate_input(
     columns += [column for column in (spec.emit, spec.classes) if column is not None]
     asked = ranks(bound, every_event)  # a count of events may name the rank, which the engine has in any case
     names = [*asked, *(name for name in dict.fromkeys(columns) if name != spec.rank)]
-    return engine_input(bound, names, keep_null_time=keep_null_time, shards=shards, every_event=every_event)
+    names = list(dict.fromkeys([*names, *spec.starts]))
+    return engine_input(
+        bound, names, keep_null_time=keep_null_time, shards=shards, every_event=every_event, starts=spec.starts
+    )
 
 
 def read_columns(spec: AggregateSpec) -> list[str]:

@@ -52,7 +52,8 @@ def event_pattern_counts(
     if pushed is not None:
         rows = aggregates.aggregate_input(bound, pushed, keep_null_time=keep_null_time)
         return _union(counted, _engine(rows, AnalyzeSpec(pushed), functions[0]))
-    rows = event_pattern.engine_input(bound, event_pattern.needed(bound, spec), keep_null_time=keep_null_time)
+    columns = event_pattern.needed(bound, spec)
+    rows = event_pattern.engine_input(bound, columns, keep_null_time=keep_null_time, starts=spec.starts)
     engine = _engine(rows, AnalyzeSpec(spec), functions[0])
     if not bound.residual:
         return _union(counted, engine)

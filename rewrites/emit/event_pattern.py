@@ -13,14 +13,9 @@ from pyspark.sql.types import (
     ArrayType,
     BooleanType,
     DataType,
-    DateType,
-    DoubleType,
     IntegerType,
-    IntegralType,
     StructField,
     StructType,
-    TimestampNTZType,
-    TimestampType,
 )
 from sqlglot import exp
 
@@ -36,6 +31,7 @@ from rewrites.emit.flat_events import always_taken, flat_columns, structs
 from rewrites.emit.masks import ROW_NUMBER, checked, mask_columns
 from rewrites.emit.neighbours import APART, Line, is_contiguous, neighbours
 from rewrites.emit.shards import OWN, in_line, offered, own, partitioning, sharded
+from rewrites.rules.keys_in_order import ranked_by_time
 from rewrites.rules.prune_fields import Shown
 from rewrites.rules.time_shards import Shards
 from rewrites.sql.builder import match_call, named, over, quoted, raw, select, text_of
@@ -81,6 +77,7 @@ def event_pattern_spec(bound: BoundEventPattern, shown: Shown, shards: Shards | 
         unordered=shards is not None and shards.unordered,
         time_of=_time_of(bound, sent),
         sums=bound.sums,
+        starts=bound.starts,
     )
 
 
@@ -113,7 +110,8 @@ def all_matches(
     shards: Shards | None = None,
 ) -> exp.Expression:
     """The engine's matches, before the filters that Spark applies."""
-    rows = engine_input(bound, needed(bound, spec), keep_null_time=keep_null_time, shards=shards)
+    columns = needed(bound, spec)
+    rows = engine_input(bound, columns, keep_null_time=keep_null_time, shards=shards, starts=spec.starts)
     events = {o.name: tuple(f for f, _ in o.source.fields) for o in spec.outputs if isinstance(o.source, EventStruct)}
     outputs = outputs_of(bound, Shown(events, frozenset(output.name for output in spec.outputs)), shards)
     return structs(decoded_columns(match_call(rows, spec, function), flat_columns(outputs)), spec.outputs)
@@ -126,15 +124,20 @@ def engine_input(
     keep_null_time: bool,
     shards: Shards | None = None,
     every_event: bool = False,
+    starts: Sequence[str] = (),
 ) -> exp.Select:
     """The rows that an engine reads: the columns ``names`` and the masks, partition after partition, in order. With ``shards``, each partition is
-    restricted to what one shard of the timeline needs. ``every_event``: include events that take no part in a match, and add MOMENT.
+    restricted to what one shard of the timeline needs. ``every_event``: include events that take no part in a match, and add MOMENT. ``starts``: as
+    in the spec.
     """
     events = event_rows(bound, keep_null_time, every_event)
     if shards is not None and shards.line:
         masks = [name for _, name in _masks(bound)]
         times = TIME, TIME if TIME in names else bound.time_column or EVENT_TIME
         return in_line(_taking_part(bound, events), read(bound, names), masks, times, shards)
+    if starts:
+        masks = [named(quoted(name), name) for _, name in _masks(bound)]
+        return select([*read(bound, names), *masks], _by_keys(bound, events, starts))
     events = _windowed(bound, events, shards, every_event)
     columns = [own() if name == OWN else column for name, column in zip(names, read(bound, names), strict=True)]
     marked = len(bound.variables) + 1 if is_contiguous(bound) else None
@@ -232,6 +235,14 @@ def _windowed(
     return select([exp.Star(), row_number], select([exp.Star()], ranked).where(raw(any_bit)))
 
 
+def _by_keys(bound: BoundEventPattern, events: exp.Select, starts: Sequence[str]) -> exp.Select:
+    """The events that take part, partition after partition, each in order."""
+    keys = [quoted(name) for name in starts]
+    order = [f"{quoted(f'__cep_o{i}')}{direction}" for i, (_, direction) in enumerate(bound.order)]
+    spread = select([exp.Star()], _taking_part(bound, events)).hint(f"REPARTITION({', '.join(keys)})", dialect="spark")
+    return select([exp.Star()], spread).sort_by(*map(raw, [*keys, *order]))
+
+
 def _taking_part(bound: BoundEventPattern, events: exp.Select) -> exp.Select:
     """The events that some variable can take."""
     return select([exp.Star()], events).where(raw(" OR ".join(f"{quoted(name)} <> 0" for _, name in _masks(bound))))
@@ -239,9 +250,7 @@ def _taking_part(bound: BoundEventPattern, events: exp.Select) -> exp.Select:
 
 def ranks(bound: BoundEventPattern, every_event: bool = False) -> list[str]:
     """RANK, unless it follows from the events' times, which the engine has for WITHIN."""
-    by_time = bound.window is not None and bound.window.events is None and len(bound.order) == 1
-    exact = isinstance(bound.time_type, IntegralType | DoubleType | DateType | TimestampType | TimestampNTZType)
-    return [] if by_time and exact and not every_event and not is_contiguous(bound) else [RANK]
+    return [] if ranked_by_time(bound) and not every_event and not is_contiguous(bound) else [RANK]
 
 
 def _counts_events(bound: BoundEventPattern) -> bool:
@@ -322,7 +331,7 @@ def _event_output(
 
 def needed(bound: BoundEventPattern, spec: EventPatternSpec) -> list[str]:
     """The columns that the engine reads, except the masks."""
-    columns = [*ranks(bound), *spec.partition]
+    columns = [*ranks(bound), *spec.starts, *spec.partition]
     if isinstance(spec.within, WithinTime):
         columns += spec.within.columns if spec.time_of is None else [spec.time_of]
     made = {one.name: one.column for one in spec.sums}

@@ -111,6 +111,7 @@ class AggregateSpec:
     neighbours: tuple[Predicate, ...] = ()
     line: bool = False
     unordered: bool = False
+    starts: tuple[str, ...] = ()
 
     @property
     def of_all_matches(self) -> bool:

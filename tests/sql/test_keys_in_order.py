@@ -1,0 +1,58 @@
+"""keys_in_order: the rows that a window function would number, without it; where it does not apply the window stays."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+from pyspark.sql import SparkSession
+
+import sparkcep
+from rewrites.rules.keys_in_order import NAME
+from tests.sql.cases import answers
+from tests.sql.test_aseq import setting
+
+pytestmark = pytest.mark.spark
+
+EVENTS = """SELECT IF(id % 11 = 0, NULL, concat('u', id % 7)) AS user, CAST(id % 3 AS INT) AS k, DATE'2024-01-01' + CAST(id % 2 AS INT) AS day,
+  id % 5 * 0.5D AS f, element_at(array('A', 'B', 'C', 'D'), CAST(pmod(hash(id), 4) AS INT) + 1) AS type, CAST(id DIV 2 AS INT) AS ts,
+  CAST(pmod(hash(id, 1), 100) AS INT) AS x FROM range({})"""
+APPLIES = {
+    "keys": "SELECT user, k, a.ts AS s, b.ts AS e FROM keyed MATCH PATTERN (SEQ(A a, B b) PARTITION BY user, k ORDER BY ts WHERE a.x < b.x WITHIN 40)",
+    "a date": "SELECT day, match_start, match_end FROM keyed MATCH PATTERN (SEQ(A a, NOT C c, B b) PARTITION BY day ORDER BY ts WITHIN 20)",
+    "an expression": "SELECT u, a.ts AS s FROM keyed MATCH PATTERN (SEQ(A a, D d) PARTITION BY upper(user) AS u ORDER BY ts WITHIN 30)",
+    "an attribute": "SELECT a.ts AS s, b.ts AS e FROM keyed MATCH PATTERN (SEQ(A a, B b) PARTITION BY k ORDER BY ts WHERE [user] AND a.x < b.x WITHIN 40)",
+    "a count": "SELECT user, COUNT(*) AS n, SUM(a.x) AS s FROM keyed MATCH PATTERN (SEQ(A a, NOT C c, B b) PARTITION BY user ORDER BY ts WITHIN 30) GROUP BY user",
+    "the next match": """SELECT k, a.ts AS s, size(b) AS n FROM keyed MATCH PATTERN (SEQ(A a, ANY+ b, D d) PARTITION BY k, user ORDER BY ts
+        SKIP TILL NEXT MATCH WHERE b[i].x > b[i-1].x WITHIN 60)""",
+}
+STAYS = {
+    "DOUBLE": "SELECT f FROM keyed MATCH PATTERN (SEQ(A a, B b) PARTITION BY f ORDER BY ts WITHIN 20)",
+    "a collation": "SELECT c FROM (SELECT *, user COLLATE UTF8_LCASE AS c FROM keyed) MATCH PATTERN (SEQ(A a, B b) PARTITION BY c ORDER BY ts WITHIN 20)",
+    "ranks": "SELECT k FROM keyed MATCH PATTERN (SEQ(A a, B b) PARTITION BY k ORDER BY ts WITHIN 9 EVENTS)",
+    "neighbours": "SELECT k FROM keyed MATCH PATTERN (SEQ(A a, B b) PARTITION BY k ORDER BY ts PARTITION CONTIGUITY WITHIN 20)",
+    "rows in partitions": "SELECT k FROM (SELECT k, type, ts FROM keyed GROUP BY ALL) MATCH PATTERN (SEQ(A a, B b) PARTITION BY k ORDER BY ts WITHIN 20)",
+}
+
+
+@pytest.fixture(scope="module", autouse=True)
+def keyed(spark: SparkSession) -> Iterator[None]:
+    spark.sql(EVENTS.format(400)).createOrReplaceTempView("keyed")
+    yield
+    spark.catalog.dropTempView("keyed")
+
+
+def test_the_same_matches(spark: SparkSession) -> None:
+    """Without the window; in batches of some rows too, as partitions then span them."""
+    assert not any("ROW_NUMBER" in sparkcep.rewrite(query, spark) for query in APPLIES.values())
+    with setting(spark, "spark.sql.execution.arrow.maxRecordsPerBatch", "3"):
+        found = answers(spark, APPLIES)
+    with setting(spark, "sparkcep.rules.disable", NAME):
+        assert all("ROW_NUMBER" in sparkcep.rewrite(query, spark) for query in APPLIES.values())
+        assert answers(spark, APPLIES) == found
+    assert all(found.values())
+
+
+@pytest.mark.parametrize("name", STAYS)
+def test_what_needs_the_window_has_it(spark: SparkSession, name: str) -> None:
+    assert "ROW_NUMBER" in sparkcep.rewrite(STAYS[name], spark)
