@@ -1,0 +1,76 @@
+"""The rule ``keys_in_order`` against the window function that it replaces: MATCH PATTERN over partitions, by the type of the key.
+
+In: events of four types, 1,000 keys in no order, as a file. Out: medians of both forms of each statement, in turns in one session, and their ratio.
+Both must find the same.
+
+    python benchmarks/keys_in_order.py [--rows N] [--runs N]
+"""
+
+from __future__ import annotations
+
+import argparse
+import statistics
+import sys
+import tempfile
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+sys.path.insert(0, str(Path(__file__).parents[1]))
+
+from scan import run, session, surroundings, take_turns
+
+import sparkcep
+from rewrites.rules.keys_in_order import NAME
+
+EVENTS = (
+    "CAST(RAND(1) * 1000 AS INT) AS number",
+    "CONCAT('user-', CAST(RAND(1) * 1000 AS INT)) AS name",
+    "ELEMENT_AT(ARRAY('A', 'B', 'C', 'D'), CAST(RAND(2) * 4 AS INT) + 1) AS type",
+    "id AS ts",
+    "CAST(RAND(3) * 100 AS INT) AS x",
+)
+PAIRS = "events MATCH PATTERN (SEQ(A a, B b) PARTITION BY {} ORDER BY ts WHERE a.x + 90 < b.x WITHIN 9000)"
+COUNT = "events MATCH PATTERN (SEQ(A a, B b, C c) PARTITION BY name ORDER BY ts WITHIN 9000)"
+QUERIES = {
+    "INT": f"SELECT SUM(number), SUM(a.ts), SUM(b.ts) FROM {PAIRS.format('number')}",
+    "STRING": f"SELECT SUM(LENGTH(name)), SUM(a.ts), SUM(b.ts) FROM {PAIRS.format('name')}",
+    "STRING, not shown": f"SELECT SUM(a.ts), SUM(b.ts) FROM {PAIRS.format('name')}",
+    "STRING, counted by A-Seq": f"SELECT SUM(n) FROM (SELECT name, COUNT(*) AS n FROM {COUNT} GROUP BY name)",
+}
+
+
+def main() -> None:
+    """The table."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--rows", type=int, default=2_000_000)
+    parser.add_argument("--runs", type=int, default=7)
+    options = parser.parse_args()
+    spark = session("keys_in_order", **{"spark.ui.enabled": "false"})
+    with tempfile.TemporaryDirectory() as folder:
+        spark.range(options.rows).selectExpr(*EVENTS).write.parquet(f"{folder}/events")
+        spark.read.parquet(f"{folder}/events").createOrReplaceTempView("events")
+        print(
+            f"{options.rows:,} events; {surroundings()}\n\n| key | window, s | in order, s | ratio |\n|---|---|---|---|"
+        )
+        for key, query in QUERIES.items():
+            seconds = take_turns(forms(spark, query), options.runs, 3)
+            window, ordered = (statistics.median(seconds[name]) for name in ("window", "in order"))
+            print(f"| {key} | {window:.3f} | {ordered:.3f} | {window / ordered:.2f} |", flush=True)
+    spark.stop()
+
+
+def forms(spark: Any, query: str) -> dict[str, Callable[[], Any]]:
+    """The statement as it is rewritten with the rule and without it."""
+    ordered = sparkcep.rewrite(query, spark)
+    spark.conf.set("sparkcep.rules.disable", NAME)
+    window = sparkcep.rewrite(query, spark)
+    spark.conf.unset("sparkcep.rules.disable")
+    assert ordered != window
+    assert run(spark, ordered) == run(spark, window)
+    return {"window": partial(run, spark, window), "in order": partial(run, spark, ordered)}
+
+
+if __name__ == "__main__":
+    main()
