@@ -48,8 +48,8 @@ $(INSTALLED): pyproject.toml
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
 	  { echo "sparkcep needs Python 3.11 or newer: make PYTHON=/path/to/python3.11 …"; exit 1; }
 	$(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check uv
-	$(BIN)/uv pip install --quiet --python $(BIN)/python --editable '.[test]' || \
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check uv && \
+	  $(BIN)/uv pip install --quiet --python $(BIN)/python --editable '.[test]' || \
 	  $(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[test]'  # which reads pip.conf
 	$(BIN)/python -m sparkcep.engines.precompile
 	touch $@

@@ -236,11 +236,12 @@ def _windowed(
 
 
 def _by_keys(bound: BoundEventPattern, events: exp.Select, starts: Sequence[str]) -> exp.Select:
-    """The events that take part, partition after partition, each in order."""
+    """The events that take part, partition after partition, each in order. DISTRIBUTE BY is no hint, which a setting lets Spark ignore."""
     keys = [quoted(name) for name in starts]
     order = [f"{quoted(f'__cep_o{i}')}{direction}" for i, (_, direction) in enumerate(bound.order)]
-    spread = select([exp.Star()], _taking_part(bound, events)).hint(f"REPARTITION({', '.join(keys)})", dialect="spark")
-    return select([exp.Star()], spread).sort_by(*map(raw, [*keys, *order]))
+    rows = select([exp.Star()], _taking_part(bound, events)).sort_by(*map(raw, [*keys, *order]))
+    rows.set("distribute", exp.Distribute(expressions=list(map(raw, keys))))
+    return rows
 
 
 def _taking_part(bound: BoundEventPattern, events: exp.Select) -> exp.Select:

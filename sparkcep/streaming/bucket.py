@@ -38,8 +38,8 @@ class Turns:
 
     def turn(self, key: Any, payloads: Sequence[bytes], watermark: int, changes: Sequence[str]) -> Row:
         """``payloads``: packets of rows; ``watermark``: milliseconds; ``changes``: of the pattern, as JSON. The row is one of ``processor.TURN``."""
-        began = time.perf_counter()
         new = [of_bytes(payload) for payload in payloads]
+        began = time.perf_counter()
         saved = self.state.read()
         until, before = watermark * 1000 if watermark > 0 else NEVER, self._foreseen(key, saved)
         try:
