@@ -20,6 +20,10 @@ from sparkcep.spec.stream import LateRows
 Sharding = Literal["auto", "all", "off"]
 
 
+HINTS_OFF = "spark.sql.optimizer.disableHints"
+"""Spark's own setting, by which it drops what a statement says of its tasks."""
+
+
 @dataclass(frozen=True, slots=True)
 class Evaluation:
     """The settings of one clause. None of them changes the answer.
@@ -27,6 +31,7 @@ class Evaluation:
     ``sharding``: which patterns WITHIN a time are sharded along the timeline: those without partitions (``auto``), all, or none. ``shard_length``:
     the length of a shard as SQL, None to let the rule choose. ``max_partial_matches``: a task that creates more fails (None: the engine's own limit).
     ``negation``: when negated events are checked. ``statistics``: relative frequencies of event types (or variables), used instead of measuring.
+    ``repartition``: Spark heeds the hint of that name, which gives a number of tasks.
     """
 
     engine: Engine = "auto"
@@ -35,6 +40,7 @@ class Evaluation:
     max_partial_matches: int | None = None
     negation: Negation = "auto"
     statistics: tuple[tuple[str, float], ...] = ()
+    repartition: bool = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,7 +100,7 @@ def evaluation(setting: Callable[[str], str | None]) -> Evaluation:
     """The session's settings; ``setting`` looks one up. Raises CepAnalysisError."""
     found = {known.key: text for known in SETTINGS if (text := setting(known.key)) is not None}
     values = {known.field: _value(known, found[known.key], known.key) for known in SETTINGS if known.key in found}
-    return Evaluation(**values)
+    return Evaluation(**values, repartition=(setting(HINTS_OFF) or "false").lower() != "true")
 
 
 def stream_settings(setting: Callable[[str], str | None]) -> StreamSettings:

@@ -121,7 +121,7 @@ def _shards(bound: BoundEventPattern, evaluation: Evaluation, place: Span) -> Sh
     if window is None:
         raise _NotCut("WITHIN is not the same length for all events")
     whole = not _is_double(bound)
-    room = _room(bound)
+    room = _room(bound) if evaluation.repartition else None
     tasks = None if room is None or bound.keys or bound.equivalences or bound.inferred else room.tasks
     back = _looks_back(bound.pattern)
     line = tasks is not None and tasks > 1 and _is_line(bound)

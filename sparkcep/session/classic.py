@@ -20,6 +20,7 @@ from pyspark.sql import SparkSession
 
 from rewrites import InputError, Rewritten, positional_name
 from rewrites.bind.relation import spark_message
+from rewrites.settings import HINTS_OFF
 from sparkcep.errors import CepError, CepInternalError
 from sparkcep.session.aggregate_functions import counted_pattern
 from sparkcep.session.config import PREFIX, options
@@ -176,7 +177,8 @@ class PatternParser:
         """A look-up of session settings. It saves calls into the JVM, because most sessions have none of our settings."""
         if self._settings is None:
             self._settings = jsession.sessionState().conf().settings()
-        if PREFIX not in self._settings.toString():
+        text = self._settings.toString()
+        if PREFIX not in text and HINTS_OFF not in text:
             return lambda name: None
         conf = jsession.conf()
         return lambda name: conf.get(name) if conf.contains(name) else None

@@ -56,3 +56,14 @@ def test_the_same_matches(spark: SparkSession) -> None:
 @pytest.mark.parametrize("name", STAYS)
 def test_what_needs_the_window_has_it(spark: SparkSession, name: str) -> None:
     assert "ROW_NUMBER" in sparkcep.rewrite(STAYS[name], spark)
+
+
+def test_without_hints(spark: SparkSession) -> None:
+    """What a partition or a shard needs is in one task where a setting lets Spark ignore hints."""
+    line = "SELECT a.ts AS s, b.ts AS e FROM keyed MATCH PATTERN (SEQ(A a, B b) ORDER BY ts WHERE a.x < b.x WITHIN 5)"
+    queries = {"line": line, **APPLIES}
+    found = answers(spark, queries)
+    assert "REPARTITION" in sparkcep.rewrite(line, spark)
+    with setting(spark, "spark.sql.optimizer.disableHints", "true"):
+        assert answers(spark, queries) == found
+        assert "REPARTITION" not in sparkcep.rewrite(line, spark)
