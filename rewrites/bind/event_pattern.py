@@ -77,6 +77,11 @@ class BoundEventPattern:
     key_filters: tuple[str, ...] = ()
     starts: tuple[str, ...] = ()
 
+    @property
+    def key_columns(self) -> tuple[str, ...]:
+        """The columns of ``keys``; that of an expression is made for the engine."""
+        return tuple(key.column or f"__cep_k{i}" for i, key in enumerate(self.keys))
+
 
 def bind_event_pattern(clause: MatchPatternClause, relation: Relation, source: Source) -> BoundEventPattern:
     """Resolve a MATCH PATTERN clause. Raises CepAnalysisError and CepUnsupportedError with spans."""

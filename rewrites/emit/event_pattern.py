@@ -71,7 +71,7 @@ def event_pattern_spec(bound: BoundEventPattern, shown: Shown, shards: Shards | 
         within=_within(bound),
         strategy=bound.strategy,
         matches=bound.matches,
-        partition=tuple(_key_column(bound, i) for i in range(len(bound.keys))),
+        partition=bound.key_columns,
         text=bound.text,
         line=shards is not None and shards.line,
         unordered=shards is not None and shards.unordered,
@@ -148,7 +148,7 @@ def engine_input(
 def read(bound: BoundEventPattern, names: list[str]) -> list[exp.Expression]:
     """The columns ``names`` in their encoding for the engine."""
     types = {f.name: f.dataType for f in bound.relation.schema} | {EVENT_TIME: bound.time_type}
-    types |= {_key_column(bound, i): key.data_type for i, key in enumerate(bound.keys)}
+    types |= {bound.key_columns[i]: key.data_type for i, key in enumerate(bound.keys)}
     return [named(encoded(quoted(name), types[name]) if name in types else quoted(name), name) for name in names]
 
 
@@ -159,7 +159,7 @@ def _flagged(shards: Shards | None) -> bool:
 
 def event_times(bound: BoundEventPattern, *, keep_null_time: bool) -> exp.Select:
     """The PARTITION BY columns, ``emit_time`` and NOW: one row per time at which a partition has an event of any type."""
-    keys = [quoted(_key_column(bound, i)) for i in range(len(bound.keys))]
+    keys = [*map(quoted, bound.key_columns)]
     columns = [named(text, key.name) for text, key in zip(keys, bound.keys, strict=True)]
     columns += [named(quoted(EVENT_TIME), EMIT_TIME)]
     if bound.window is not None:
@@ -177,7 +177,7 @@ def event_rows(
     columns += [
         named(checked(text, bound.time, bound.window, keep_null_time=keep_null_time), name) for text, name in masks
     ]
-    columns += [named(key.text, _key_column(bound, i)) for i, key in enumerate(bound.keys) if key.column is None]
+    columns += [named(key.text, bound.key_columns[i]) for i, key in enumerate(bound.keys) if key.column is None]
     columns += [named(text, f"__cep_o{i}") for i, (text, _) in enumerate(bound.order)]
     if bound.window is not None and bound.window.events is None:
         columns += [named(bound.window.time, TIME), named(bound.window.deadline, DEADLINE)]
@@ -205,9 +205,9 @@ def _scan_tests(bound: BoundEventPattern, keep_null_time: bool) -> list[str]:
 def _windowed(
     bound: BoundEventPattern, events: exp.Select, shards: Shards | None, every_event: bool = False
 ) -> exp.Select:
-    partition = [quoted(_key_column(bound, i)) for i in range(len(bound.keys))]
+    partition = [*map(quoted, bound.key_columns)]
     classes = [quoted(column) for column in bound.equivalences]
-    order = [f"{quoted(f'__cep_o{i}')}{direction}" for i, (_, direction) in enumerate(bound.order)]
+    order = _order(bound)
     if every_event and classes:
         return by_class(events, partition, classes, order, (RANK, MOMENT))
     partition += classes
@@ -235,10 +235,14 @@ def _windowed(
     return select([exp.Star(), row_number], select([exp.Star()], ranked).where(raw(any_bit)))
 
 
+def _order(bound: BoundEventPattern) -> list[str]:
+    return [f"{quoted(f'__cep_o{i}')}{direction}" for i, (_, direction) in enumerate(bound.order)]
+
+
 def _by_keys(bound: BoundEventPattern, events: exp.Select, starts: Sequence[str]) -> exp.Select:
     """The events that take part, partition after partition, each in order. DISTRIBUTE BY is no hint, which a setting lets Spark ignore."""
     keys = [quoted(name) for name in starts]
-    order = [f"{quoted(f'__cep_o{i}')}{direction}" for i, (_, direction) in enumerate(bound.order)]
+    order = _order(bound)
     rows = select([exp.Star()], _taking_part(bound, events)).sort_by(*map(raw, [*keys, *order]))
     rows.set("distribute", exp.Distribute(expressions=list(map(raw, keys))))
     return rows
@@ -280,10 +284,6 @@ def _within(bound: BoundEventPattern) -> WithinTime | WithinEvents | None:
     return WithinTime(TIME, DEADLINE) if bound.window.amount is None else WithinTime(TIME, length=bound.window.amount)
 
 
-def _key_column(bound: BoundEventPattern, i: int) -> str:
-    return bound.keys[i].column or f"__cep_k{i}"
-
-
 def outputs_of(bound: BoundEventPattern, shown: Shown, shards: Shards | None) -> list[tuple[Output, DataType]]:
     """The result's columns with their user-visible types; at least one."""
     if bound.matches == "compressed":
@@ -296,7 +296,7 @@ def outputs_of(bound: BoundEventPattern, shown: Shown, shards: Shards | None) ->
 
 
 def _key_outputs(bound: BoundEventPattern) -> list[tuple[Output, DataType]]:
-    return [(Output(key.name, FirstEvent(_key_column(bound, i))), key.data_type) for i, key in enumerate(bound.keys)]
+    return [(Output(key.name, FirstEvent(bound.key_columns[i])), key.data_type) for i, key in enumerate(bound.keys)]
 
 
 def _time_outputs(bound: BoundEventPattern) -> list[tuple[Output, DataType]]:

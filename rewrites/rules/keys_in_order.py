@@ -21,7 +21,7 @@ from pyspark.sql.types import (
     TimestampType,
 )
 
-from rewrites.bind.event_pattern import BoundEventPattern, type_in
+from rewrites.bind.event_pattern import BoundEventPattern
 
 NAME = "keys_in_order"
 
@@ -33,7 +33,7 @@ def keys_in_order(bound: BoundEventPattern) -> tuple[str, ...]:
     if bound.strategy not in ("any", "next"):
         return ()
     types = {field.name: field.dataType for field in bound.relation.schema}
-    keys = {key.column or f"__cep_k{i}": key.data_type for i, key in enumerate(bound.keys)}
+    keys = {column: key.data_type for column, key in zip(bound.key_columns, bound.keys, strict=True)}
     keys |= {column: types[column] for column in bound.equivalences}
     plain = keys and all(_is_plain(kind) for kind in keys.values())
     return tuple(keys) if plain and _is_read(bound) else ()
@@ -55,7 +55,5 @@ def _is_plain(kind: DataType) -> bool:
 
 def _is_read(bound: BoundEventPattern) -> bool:
     """Whether Spark reads the events from files or a cache, with no exchange of its own."""
-    if bound.relation.resources is None:
-        return False
-    where = f" WHERE {type_in(bound.type_column, bound.types)}" if bound.types and bound.type_column else ""
-    return bound.relation.resources(bound.relation.scope(f"SELECT * FROM {bound.relation.text}\n{where}")).cheap
+    resources, rows = bound.relation.resources, f"SELECT * FROM {bound.relation.text}\n"
+    return resources is not None and resources(bound.relation.scope(rows)).cheap

@@ -164,6 +164,9 @@ def _event_lines(bound: BoundEventPattern, spec: EventPatternSpec, shards: Shard
     partition = [key.text for key in bound.keys] + [f"[{column}]" for column in bound.equivalences]
     partition += [f"{key.text} (inferred)" for key in bound.inferred]
     yield from _table("partition", [", ".join(partition)] if partition else [])
+    yield from _table(
+        "keys", ["in order: workers see where a partition begins, no window numbers its rows"] if bound.starts else []
+    )
     yield from _table("partitions", _key_filters(bound))
     yield from _table("time line", _time_line(shards, bool(partition)))
     yield from _table("order", [", ".join(f"{text}{direction}" for text, direction in bound.order)])

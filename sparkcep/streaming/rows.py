@@ -14,6 +14,7 @@ import polars as pl
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from sparkcep.engines.changes import changes, frame, plain
 from sparkcep.engines.ranks import ranks
 from sparkcep.engines.turn import taken
 from sparkcep.spec.aggregate import AggregateSpec
@@ -74,7 +75,7 @@ def _partition_numbers(spec: StreamSpec, old: pa.Table, new: pa.Table) -> NDArra
 def places(among: pa.Table, rows: pa.Table) -> NDArray[np.int64]:
     """For each of ``rows`` the equal one ``among`` distinct ones; -1: there is none."""
     names = rows.column_names
-    if len(names) == 1 and _plain(among.column(0)) and _plain(rows.column(0)):
+    if len(names) == 1 and plain(among.column(0)) and plain(rows.column(0)):
         there, values = among.column(0).to_numpy(), rows.column(0).to_numpy()
         order = np.argsort(there, kind="stable")
         at = order[np.minimum(np.searchsorted(there, values, sorter=order), len(there) - 1)]
@@ -83,11 +84,6 @@ def places(among: pa.Table, rows: pa.Table) -> NDArray[np.int64]:
     joined = frame(rows, names).join(numbered, on=names, how="left", nulls_equal=True, maintain_order="left")
     found: NDArray[np.int64] = joined["number"].cast(pl.Int64).fill_null(-1).to_numpy()
     return found
-
-
-def _plain(column: pa.ChunkedArray) -> bool:
-    """Whether numpy compares its values as Spark does."""
-    return pa.types.is_integer(column.type) and not column.null_count
 
 
 def in_order(spec: StreamSpec, rows: pa.Table) -> pa.Table:
@@ -109,7 +105,7 @@ def _order(spec: StreamSpec, rows: pa.Table, keys: tuple[str, ...]) -> NDArray[n
         last.append(COPY)
     names = [*keys, *(column.column for column in spec.order), *last]
     descending = [False] * len(keys) + [column.descending for column in spec.order] + [False] * len(last)
-    if rows.num_rows <= FEW and all(_plain(rows.column(name)) for name in names):
+    if rows.num_rows <= FEW and all(plain(rows.column(name)) for name in names):
         values = [rows.column(name).to_numpy() for name in names]
         return np.lexsort([~one if down else one for one, down in zip(values, descending, strict=True)][::-1])
     order = (pl.arg_sort_by if len(names) > 1 else _arg_sort)(
@@ -123,7 +119,7 @@ def _order(spec: StreamSpec, rows: pa.Table, keys: tuple[str, ...]) -> NDArray[n
 
 def partition_starts(spec: StreamSpec, rows: pa.Table) -> NDArray[np.int64]:
     """The first row of each partition of arranged ``rows``, and the number of rows."""
-    new = _changes(rows, list(spec.keys))
+    new = changes(rows, list(spec.keys))
     new[:1] = True
     return np.append(np.flatnonzero(new), rows.num_rows).astype(np.int64)
 
@@ -131,7 +127,7 @@ def partition_starts(spec: StreamSpec, rows: pa.Table) -> NDArray[np.int64]:
 def with_copies(spec: StreamSpec, rows: pa.Table) -> pa.Table:
     """``rows``, arranged, of which equal ones are numbered in COPY: 0, 1, …. FINAL rows have their number."""
     names = [*spec.keys, *(column.column for column in spec.order), spec.identity]
-    same = ~_changes(rows, names) & ~are(FINAL, rows)
+    same = ~changes(rows, names) & ~are(FINAL, rows)
     if not same.any():
         return rows
     at = np.arange(rows.num_rows)
@@ -160,34 +156,9 @@ def with_partitions(spec: StreamSpec, rows: pa.Table, starts: NDArray[np.int64])
         return rows
     if getattr(spec.of, "strategy", None) == "strict_contiguity":
         rows = rows.append_column(PLACE, pa.array(_places_of_all(spec, rows)))
-    rank = ranks(first == 1, _changes(rows, [column.column for column in spec.order]))
+    rank = ranks(first == 1, changes(rows, [column.column for column in spec.order]))
     return rows.append_column(spec.of.rank, pa.array(rank))
-
-
-def frame(rows: pa.Table, names: list[str]) -> pl.DataFrame:
-    """The columns ``names`` for Polars."""
-    found = pl.from_arrow(rows.select(list(dict.fromkeys(names))))
-    assert isinstance(found, pl.DataFrame)
-    return found
 
 
 def _arg_sort(names: list[str], *, descending: list[bool], nulls_last: list[bool]) -> pl.Expr:
     return pl.col(names[0]).arg_sort(descending=descending[0], nulls_last=nulls_last[0])
-
-
-def _changes(rows: pa.Table, names: list[str]) -> NDArray[np.bool_]:
-    """Where a row differs from the one before it in any of the columns; the first row differs."""
-    found = np.zeros(rows.num_rows, np.bool_)
-    others = []
-    for name in dict.fromkeys(names):
-        column = rows.column(name)
-        if _plain(column):
-            values = column.to_numpy()
-            found[1:] |= values[1:] != values[:-1]
-        else:
-            others.append(name)
-    if others and rows.num_rows:
-        columns = (pl.col(name).ne_missing(pl.col(name).shift(1)) for name in others)
-        found |= frame(rows, others).select(pl.any_horizontal(*columns).alias("new"))["new"].to_numpy()
-    found[:1] = True
-    return found

@@ -45,6 +45,8 @@ def keyed(spark: SparkSession) -> Iterator[None]:
 def test_the_same_matches(spark: SparkSession) -> None:
     """Without the window; in batches of some rows too, as partitions then span them."""
     assert not any("ROW_NUMBER" in sparkcep.rewrite(query, spark) for query in APPLIES.values())
+    explained = [row[0] for row in spark.sql(f"EXPLAIN PATTERN {APPLIES['keys']}").collect()]
+    assert any(line.startswith("keys ") for line in explained)
     with setting(spark, "spark.sql.execution.arrow.maxRecordsPerBatch", "3"):
         found = answers(spark, APPLIES)
     with setting(spark, "sparkcep.rules.disable", NAME):
