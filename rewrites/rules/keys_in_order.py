@@ -1,7 +1,7 @@
 """keys_in_order: rows of equal keys follow each other, so the worker sees where a partition begins; no window function tells it.
 
 ``ROW_NUMBER() OVER (PARTITION BY user ORDER BY ts)`` → the same exchange and sort by ``user`` and ``ts``. Spark's window copies each partition into a
-buffer before it numbers the rows, a tenth of what such a query takes (``benchmarks/keys_in_order.py``).
+buffer before it numbers the rows, 5 to 15 % of what such a query takes (``benchmarks/keys_in_order.py``).
 
 Applies to keys whose equality is that of their bytes (not DOUBLE, no collations), where nothing else needs a window: ranks follow from the time
 (``engines.ranks``). And only to an input that is read from a file or a cache: another one may come with a partitioning by the same keys, which a
