@@ -20,7 +20,6 @@ import pyarrow.compute as pc
 from sparkcep.engines.derived import last_gap, sent_time
 from sparkcep.engines.engine import Run, evaluation
 from sparkcep.engines.parts import LONG, LongPartition, Parts, compile
-from sparkcep.engines.starts import PartitionStarts
 from sparkcep.errors import CepError
 from sparkcep.spec import (
     AggregateSpec,
@@ -45,6 +44,10 @@ class MatchTableFunction:
     spec_json: ClassVar[str] = ""
 
     def __init__(self) -> None:
+        from sparkcep.engines.starts import (
+            PartitionStarts,
+        )  # of workers: it imports Polars, and a driver ships this file
+
         answer_at_once()
         self._spec, self._run = _evaluation(self.spec_json)
         self._partition = OpenPartition(self._spec)
