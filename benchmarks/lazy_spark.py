@@ -76,11 +76,13 @@ def run(spark: Any, text: str) -> Callable[[], Any]:
 
 
 def in_turns(forms: dict[str, Callable[[], Any]], runs: int) -> tuple[dict[str, float], dict[str, Any]]:
-    """The median seconds of each, behind a first run that is not counted, and what they found."""
+    """The median seconds of each, and what they found. A run that counts follows one of the same form that does not: so none pays for what another
+    one leaves behind (shuffle files, garbage)."""
     seconds: dict[str, list[float]] = {name: [] for name in forms}
     found = {name: form() for name, form in forms.items()}
     for _ in range(runs):
         for name, form in forms.items():
+            form()
             began = time.perf_counter()
             form()
             seconds[name].append(time.perf_counter() - began)

@@ -135,7 +135,9 @@ class ClassicDescribe:
                 size = int(str(plan.stats().sizeInBytes()))
             except (Py4JJavaError, PySparkException):  # a constant that overflows, say: the query itself will tell
                 return Resources(cores, partitions, None, cheap=False)
-        return Resources(cores, partitions, size if size < UNKNOWN_SIZE else None, _cheap(plan))
+        return Resources(
+            cores, partitions, size if size < UNKNOWN_SIZE else None, _cheap(plan) and plan.deterministic()
+        )
 
     def rows(self, query: str) -> list[dict[str, Any]]:
         """The rows of a small query, which is run; a NULL is left out."""

@@ -37,6 +37,15 @@ class Inferred:
 
 
 @dataclass(frozen=True, slots=True)
+class Induced:
+    """``test``: what an event of ``variable`` must satisfy for the conjunct ``text`` to hold with any others."""
+
+    variable: str
+    test: str
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
 class BoundEventPattern:
     """A MATCH PATTERN clause ready to be emitted.
 
@@ -48,6 +57,7 @@ class BoundEventPattern:
     ``types``: the event types of the pattern; empty if ANY takes all.
     ``measures``: aggregates over the matches, if wanted instead of the matches; ``emit_changes``: a row each time they change. ``key_filters``:
     filters on partitions, found by a rule. ``starts``: the columns whose change begins a partition, where a rule has Spark sort by them.
+    ``induced``: tests of candidate events beside ``tests``, found by a rule; ``bounded``: the input with the columns that they compare with.
     """
 
     relation: Relation
@@ -76,6 +86,8 @@ class BoundEventPattern:
     emit_changes: Span | None = None
     key_filters: tuple[str, ...] = ()
     starts: tuple[str, ...] = ()
+    induced: tuple[Induced, ...] = ()
+    bounded: str = ""
 
     @property
     def key_columns(self) -> tuple[str, ...]:
@@ -316,6 +328,14 @@ def type_in(type_column: str, types: tuple[str, ...]) -> str:
     """``type = 'A'`` or ``type IN ('A', 'B')``."""
     literals = ", ".join(string(name) for name in types)
     return f"{quoted(type_column)} = {literals}" if len(types) == 1 else f"{quoted(type_column)} IN ({literals})"
+
+
+def events_of(bound: BoundEventPattern, columns: str, source: str = "") -> str:
+    """``columns`` of the events that the pattern's types may take, from the clause's input, or from ``source`` with the same columns."""
+    tests = [*bound.key_filters]
+    tests += [type_in(bound.type_column, bound.types)] if bound.types and bound.type_column else []
+    where = f" WHERE {' AND '.join(f'({test})' for test in tests)}" if tests else ""
+    return f"SELECT {columns} FROM {source or bound.relation.text}\n{where}"
 
 
 def _null(data_type: DataType) -> str:

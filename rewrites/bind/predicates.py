@@ -179,6 +179,12 @@ def guarded(text: str, test: str) -> str:
     return f"CASE WHEN {test} THEN {text} END"
 
 
+def unguarded(text: str, test: str | None) -> str:
+    """``text`` without its guard, if it has that of ``test``."""
+    before, behind = guarded("\0", test or "true").split("\0")
+    return text.removeprefix(before).removesuffix(behind) if text.startswith(before) else text
+
+
 Seat = tuple[str, ir.Place | None]
 """An event of a match: a variable, and for a closure which of its events."""
 

@@ -49,7 +49,7 @@ class Resources(Protocol):
     """What Spark knows before it runs a query, for choices that do not change the answer.
 
     ``cores``: the tasks that run concurrently. ``shuffle_partitions``: the tasks of a shuffle in this session. ``size``: bytes of the query's input,
-    None if unknown. ``cheap``: running the query twice costs little.
+    None if unknown. ``cheap``: running the query twice costs little, and gives the same rows.
     """
 
     @property

@@ -18,7 +18,14 @@ from rewrites.pushdown import aggregate_pushdown
 from rewrites.pushdown.aggregate_pushdown import EmittedClause, Pushdown, PushdownSession
 from rewrites.pushdown.measures import measured, used_by_measures
 from rewrites.pushdown.several_patterns import check_patterns, several_patterns
-from rewrites.rules import inferred_equalities, key_filters, keys_in_order, prune_fields, time_shards
+from rewrites.rules import (
+    induced_predicates,
+    inferred_equalities,
+    key_filters,
+    keys_in_order,
+    prune_fields,
+    time_shards,
+)
 from rewrites.rules.prune_fields import Shown
 from rewrites.rules.time_shards import Shards
 from rewrites.settings import Evaluation, frequencies, hinted
@@ -85,6 +92,13 @@ def _key_filters(plan: _Plan, context: _Context) -> _Plan:
     return replace(plan, bound=replace(plan.bound, key_filters=filters))
 
 
+def _induced_predicates(plan: _Plan, context: _Context) -> _Plan:
+    """Events beyond the bounds that others set are not sent; EXPLAIN ANALYZE PATTERN counts them."""
+    if context.options.analyze:
+        return plan
+    return replace(plan, bound=induced_predicates.induced_predicates(plan.bound))
+
+
 def _inferred_equalities(plan: _Plan, context: _Context) -> _Plan:
     """Equalities that WHERE implies partition the events; not those that have versions (EVENT KEY), which may differ in them, nor those
     that are numbered (SEQUENCE NUMBER), of which each must come."""
@@ -121,6 +135,7 @@ def _prune_fields(plan: _Plan, context: _Context) -> _Plan:
 
 RULES: tuple[tuple[str, Callable[[_Plan, _Context], _Plan]], ...] = (
     (key_filters.NAME, _key_filters),
+    (induced_predicates.NAME, _induced_predicates),
     (inferred_equalities.NAME, _inferred_equalities),
     (time_shards.NAME, _time_shards),
     (keys_in_order.NAME, _keys_in_order),

@@ -27,7 +27,7 @@ from rewrites.bind.within import DEADLINE, TIME
 from rewrites.dialect import span_of
 from rewrites.emit.buffers import buffer_output
 from rewrites.emit.classes import by_class, of_class
-from rewrites.emit.flat_events import always_taken, flat_columns, structs
+from rewrites.emit.flat_events import flat_columns, structs
 from rewrites.emit.masks import ROW_NUMBER, checked, mask_columns
 from rewrites.emit.neighbours import APART, Line, is_contiguous, neighbours
 from rewrites.emit.shards import OWN, in_line, offered, own, partitioning, sharded
@@ -37,7 +37,7 @@ from rewrites.rules.time_shards import Shards
 from rewrites.sql.builder import match_call, named, over, quoted, raw, select, text_of
 from rewrites.sql.source import Source, replaced
 from rewrites.sql.transport import carried_schema, decoded_columns, encoded
-from sparkcep.pattern.event import Element, elements
+from sparkcep.pattern.event import Element, always_taken, elements
 from sparkcep.spec.event import (
     BufferStruct,
     EventPatternSpec,
@@ -182,12 +182,12 @@ def event_rows(
     if bound.window is not None and bound.window.events is None:
         columns += [named(bound.window.time, TIME), named(bound.window.deadline, DEADLINE)]
     columns += [named(text, name) for text, name in bound.columns.items()]
-    query = select(columns, bound.relation.text)
+    query = select(columns, bound.bounded or bound.relation.text)
     tests = [] if every_event else _scan_tests(bound, keep_null_time)
     if every_event and not keep_null_time:
         tests.append(f"({bound.time}) IS NOT NULL")
     for test in (*bound.key_filters, *tests):
-        query = query.where(raw(test))
+        query = query.where(raw(f"({test})"))
     return query
 
 
@@ -265,8 +265,14 @@ def _counts_events(bound: BoundEventPattern) -> bool:
 
 def _masks(bound: BoundEventPattern) -> list[tuple[str, str]]:
     """One bit per variable, plus one under contiguity (see ``neighbours``)."""
-    tests = [bound.tests[variable] for variable in bound.variables]
+    tests = [_test(bound, variable) for variable in bound.variables]
     return mask_columns([*tests, "FALSE"] if is_contiguous(bound) else tests, start="FALSE")
+
+
+def _test(bound: BoundEventPattern, variable: str) -> str | None:
+    """Which events a variable can take."""
+    tests = [bound.tests[variable], *(one.test for one in bound.induced if one.variable == variable)]
+    return " AND ".join(test for test in tests if test is not None) or None
 
 
 def _mask_with_start(name: str, i: int, shards: Shards | None, marked: int | None) -> str:

@@ -12,7 +12,7 @@ from rewrites.bind.event_pattern import BoundEventPattern
 from rewrites.bind.stream import IDENTITY, Streamed
 from rewrites.bind.within import TIME
 from rewrites.emit.event_pattern import event_pattern_spec, event_rows, needed, outputs_of, over_matches, read
-from rewrites.emit.flat_events import always_taken, flat_columns, structs
+from rewrites.emit.flat_events import flat_columns, structs
 from rewrites.emit.neighbours import is_contiguous
 from rewrites.emit.projected import projected, sent, whole_rows
 from rewrites.emit.stream import (
@@ -31,7 +31,7 @@ from rewrites.settings import Follows, StreamSettings
 from rewrites.sql.builder import named, quoted, raw, select, text_of
 from rewrites.sql.source import Source
 from sparkcep.errors import CepUnsupportedError
-from sparkcep.pattern.event import Element, Seq, elements
+from sparkcep.pattern.event import Element, Seq, always_taken, elements
 from sparkcep.spec.event import EventPatternSpec, EventStruct, LastEvent, Output
 from sparkcep.spec.projection import ProjectedSpec
 

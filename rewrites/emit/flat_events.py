@@ -12,17 +12,7 @@ from pyspark.sql.types import DataType, StructType
 from sqlglot import exp
 
 from rewrites.sql.builder import ALIAS, named, quoted, string
-from sparkcep.pattern.event import And, Element, EventItem, Seq
 from sparkcep.spec.event import EventStruct, Output, flat_name
-
-
-def always_taken(pattern: EventItem) -> frozenset[str]:
-    """The variables that take one event in every match."""
-    if isinstance(pattern, Element):
-        return frozenset([pattern.variable] if pattern.low and not pattern.kleene else [])
-    if isinstance(pattern, And | Seq):
-        return frozenset().union(*map(always_taken, pattern.items))
-    return frozenset()
 
 
 def flat_columns(outputs: Iterable[tuple[Output, DataType]]) -> Iterator[tuple[str, DataType]]:

@@ -15,12 +15,11 @@ from rewrites.bind.conditions import Columns
 from rewrites.bind.event_pattern import BoundEventPattern
 from rewrites.dialect import Navigation, column_path, span_of
 from rewrites.emit.event_pattern import RANK
-from rewrites.emit.flat_events import always_taken
 from rewrites.pushdown.event_expressions import event_value, written_over
 from rewrites.pushdown.partials import ELEMENT, AggregateCall, Combines, EventExpression
 from rewrites.sql.builder import quoted
 from rewrites.sql.source import Edit, Source
-from sparkcep.pattern.event import elements
+from sparkcep.pattern.event import always_taken, elements
 
 _FUNCTIONS = {exp.Count: "count", exp.Sum: "sum", exp.Avg: "avg", exp.Min: "min", exp.Max: "max"}
 _REFUSED = (exp.Query, exp.Exists, exp.Window, exp.Filter, exp.Lambda, exp.UDTF, exp.Explode, exp.WithinGroup, exp.Star)

@@ -17,7 +17,7 @@ from itertools import combinations
 
 from rewrites.bind.conditions import Columns
 from rewrites.bind.event_pattern import BoundEventPattern, Inferred
-from rewrites.bind.predicates import guarded
+from rewrites.bind.predicates import guarded, unguarded
 from rewrites.sql.builder import quoted
 from sparkcep.pattern.event import Element, Or, elements, walk
 from sparkcep.spec.event import Predicate
@@ -126,5 +126,4 @@ def _columns(key: Class, bound: BoundEventPattern, columns: Columns) -> tuple[st
 def _row_text(column: str, test: str | None, columns: Mapping[str, str]) -> str:
     """The expression over the event, without the guard by the variable's own test."""
     text = next((text for text, name in columns.items() if name == column), quoted(column))
-    before, behind = guarded("\0", test or "true").split("\0")
-    return text.removeprefix(before).removesuffix(behind) if text.startswith(before) else text
+    return unguarded(text, test)

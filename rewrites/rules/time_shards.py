@@ -28,7 +28,7 @@ from pyspark.sql.types import (
     YearMonthIntervalType,
 )
 
-from rewrites.bind.event_pattern import BoundEventPattern, type_in
+from rewrites.bind.event_pattern import BoundEventPattern, events_of
 from rewrites.settings import Evaluation
 from sparkcep.errors import CepAnalysisError, Span
 from sparkcep.pattern.event import And, Element, EventItem, Not, Or, Seq, elements
@@ -165,19 +165,12 @@ def _room(bound: BoundEventPattern) -> _Room | None:
     assert bound.window is not None
     if bound.relation.resources is None:
         return None
-    found = bound.relation.resources(bound.relation.scope(_times(bound, [f"{bound.window.time} AS `__cep_time`"])))
+    found = bound.relation.resources(bound.relation.scope(events_of(bound, f"{bound.window.time} AS `__cep_time`")))
     many = found.size // TASK_BYTES if found.size is not None else 0
     tasks = max(min(max(2 * found.cores, many), found.shuffle_partitions), 1)
     twice = found.cheap and found.size is not None and found.size >= MEASURED_BYTES
     small = found.size is not None and found.size <= tasks * UNORDERED_BYTES
     return _Room(found.cores, 1 if found.cores == 1 and many <= 1 else tasks, twice, small)
-
-
-def _times(bound: BoundEventPattern, columns: list[str]) -> str:
-    """``columns`` of the events that the pattern's types may take."""
-    tests = [type_in(bound.type_column, bound.types)] if bound.types and bound.type_column else []
-    where = f" WHERE {' AND '.join(tests)}" if tests else ""
-    return f"SELECT {', '.join(columns)} FROM {bound.relation.text}\n{where}"
 
 
 def _measured_length(
@@ -199,7 +192,7 @@ def _measured_length(
         f"GREATEST({least[0]}, LEAST({static}, {span} {divided} {room.cores}L{more}), {span} {divided} {count}{more})"
     )
     text = f"1/{shards} of the time line (or {WINDOWS} × WITHIN, where that feeds {room.cores} cores; or {least[1]})"
-    return f"({_times(bound, [chosen])})", text
+    return f"({events_of(bound, chosen)})", text
 
 
 def _is_double(bound: BoundEventPattern) -> bool:

@@ -174,6 +174,10 @@ def _event_lines(bound: BoundEventPattern, spec: EventPatternSpec, shards: Shard
     yield from _table("window", [_window(bound, spec)])
     tests = [f"{name}: Spark, on each event: {test or 'every event'}" for name, test in bound.tests.items()]
     tests += [
+        f"{names}: Spark, on each event, by the least and greatest of the others: {text}"
+        for text, names in _induced(bound)
+    ]
+    tests += [
         f"engine, as soon as its variables are bound ({_class(predicate)}): {predicate.text}"
         for predicate in spec.predicates
     ]
@@ -181,6 +185,12 @@ def _event_lines(bound: BoundEventPattern, spec: EventPatternSpec, shards: Shard
     yield from _table("conditions", tests)
     bound_in_turn = pattern == str(spec.pattern) and spec.strategy == "any"
     yield from _table(BINDING, [_binding(spec)] if bound_in_turn else [])
+
+
+def _induced(bound: BoundEventPattern) -> Iterator[tuple[str, str]]:
+    """The conjuncts that bound events, and the variables of those."""
+    for text in dict.fromkeys(one.text for one in bound.induced):
+        yield text, ", ".join(dict.fromkeys(one.variable for one in bound.induced if one.text == text))
 
 
 def _automaton_lines(bound: BoundAutomaton, spec: AutomatonSpec) -> Iterator[str]:

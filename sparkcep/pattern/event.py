@@ -115,6 +115,15 @@ def elements(node: EventItem, *, negated: bool | None = None) -> tuple[Element, 
     return tuple(element for element, below in _elements(node, False) if negated is None or below is negated)
 
 
+def always_taken(node: EventItem, *, closures: bool = False) -> frozenset[str]:
+    """The variables that take one event in every match; with ``closures`` also those that take one or more."""
+    if isinstance(node, Element):
+        return frozenset([node.variable] if node.low and (closures or not node.kleene) else [])
+    if isinstance(node, And | Seq):
+        return frozenset().union(*(always_taken(item, closures=closures) for item in node.items))
+    return frozenset()
+
+
 def looks_ahead(node: EventItem) -> bool:
     """Whether events behind a match may forbid it: in some reading a NOT is followed by no event. (``?`` and ``*`` may take none.
     True also where that is the case only if no event at all is taken, which is no match.)"""
