@@ -18,7 +18,7 @@ from rewrites.bind.row_pattern import Key, bind_keys, order_item, plain_column
 from rewrites.bind.within import Window, bind_window
 from rewrites.dialect import column_path
 from rewrites.dialect.clause import Equivalence, Expr, MatchPatternClause, Measure
-from rewrites.sql.builder import quoted, string
+from rewrites.sql.builder import conjunction, quoted, string
 from rewrites.sql.source import Source
 from sparkcep.errors import CepAnalysisError, Span
 from sparkcep.pattern import event as pattern
@@ -334,7 +334,7 @@ def events_of(bound: BoundEventPattern, columns: str, source: str = "") -> str:
     """``columns`` of the events that the pattern's types may take, from the clause's input, or from ``source`` with the same columns."""
     tests = [*bound.key_filters]
     tests += [type_in(bound.type_column, bound.types)] if bound.types and bound.type_column else []
-    where = f" WHERE {' AND '.join(f'({test})' for test in tests)}" if tests else ""
+    where = f" WHERE {conjunction(tests)}" if tests else ""
     return f"SELECT {columns} FROM {source or bound.relation.text}\n{where}"
 
 

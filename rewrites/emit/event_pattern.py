@@ -34,7 +34,7 @@ from rewrites.emit.shards import OWN, in_line, offered, own, partitioning, shard
 from rewrites.rules.keys_in_order import ranked_by_time
 from rewrites.rules.prune_fields import Shown
 from rewrites.rules.time_shards import Shards
-from rewrites.sql.builder import match_call, named, over, quoted, raw, select, text_of
+from rewrites.sql.builder import conjunction, match_call, named, over, quoted, raw, select, text_of
 from rewrites.sql.source import Source, replaced
 from rewrites.sql.transport import carried_schema, decoded_columns, encoded
 from sparkcep.pattern.event import Element, always_taken, elements
@@ -186,9 +186,8 @@ def event_rows(
     tests = [] if every_event else _scan_tests(bound, keep_null_time)
     if every_event and not keep_null_time:
         tests.append(f"({bound.time}) IS NOT NULL")
-    for test in (*bound.key_filters, *tests):
-        query = query.where(raw(f"({test})"))
-    return query
+    tests = [*bound.key_filters, *tests]
+    return query.where(raw(conjunction(tests))) if tests else query
 
 
 def _scan_tests(bound: BoundEventPattern, keep_null_time: bool) -> list[str]:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from sqlglot import exp
 
 from sparkcep.spec import AnalyzeSpec, MatchSpec, to_json
@@ -42,6 +44,11 @@ def select(columns: list[exp.Expression], source: str | exp.Expression) -> exp.S
     """``SELECT columns FROM source``; a source given as text is one of the user's table references."""
     table = raw(f"{source}\n") if isinstance(source, str) else subquery(source)
     return exp.select(*columns).from_(table)
+
+
+def conjunction(tests: Iterable[str]) -> str:
+    """The tests, ANDed. No parenthesis at the start: behind a table with the name STREAM Spark takes ``WHERE (…)`` for a table function."""
+    return " AND ".join(["TRUE", *(f"({test})" for test in tests)])
 
 
 def over(function: str, partition: list[str], order: list[str]) -> str:
