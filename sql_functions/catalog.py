@@ -21,6 +21,7 @@ from sparkcep.spec import MatchSpec
 from sparkcep.spec.expression import Constant, SparkFunction
 from sparkcep.spec.stream import StreamSpec
 from sql_functions.expressions import column_trees, expression_tree
+from sql_functions.java import java_class
 
 Describe = Callable[[str], StructType]
 
@@ -53,7 +54,7 @@ def _cheap(plan: Any) -> bool:
 
 def dataset_of_plan(context: Any) -> Callable[[Any, Any], Any]:
     """Spark's function from a session and a logical plan to a Dataset; each look-up of it costs seven calls into the JVM."""
-    return context._jvm.org.apache.spark.sql.classic.Dataset.ofRows  # type: ignore[no-any-return]
+    return java_class(context, "org.apache.spark.sql.classic.Dataset").ofRows  # type: ignore[no-any-return]
 
 
 def spark_exception(error: Py4JJavaError) -> PySparkException:
@@ -66,15 +67,15 @@ def spark_exception(error: Py4JJavaError) -> PySparkException:
 
 @dataclass(frozen=True, slots=True)
 class ClassicDescribe:
-    """What a classic session knows of queries; ``parse`` turns text into a logical plan, with the statement's parameters bound.
+    """What a classic session knows of queries of one statement; ``parse`` turns text into a logical plan, with the statement's parameters bound.
 
-    ``last``: the query analysed last, with its Dataset, for callers that ask several things about it.
+    ``known``: the queries analysed so far, with their Datasets: several things are asked about some of them.
     """
 
     of_rows: Callable[[Any, Any], Any]
     jsession: Any
     parse: Callable[[str], Any]
-    last: dict[str, Any] = field(default_factory=dict)
+    known: dict[str, Any] = field(default_factory=dict)
 
     def __call__(self, query: str) -> StructType:
         """The output columns."""
@@ -142,22 +143,24 @@ class ClassicDescribe:
     def rows(self, query: str) -> list[dict[str, Any]]:
         """The rows of a small query, which is run; a NULL is left out."""
         with quiet:
-            return [json.loads(row) for row in self._dataset(query).toJSON().collectAsList()]
+            return [json.loads(row) for row in self._analysed(query).toJSON().collectAsList()]
 
     def files(self, table: str) -> frozenset[str]:
         """The files that a table is read from; none where it is not one of files. No job runs."""
         with quiet:
-            return frozenset(self._dataset(f"SELECT * FROM {table}").inputFiles())
+            return frozenset(self._analysed(f"SELECT * FROM {table}").inputFiles())
 
     def _dataset(self, query: str) -> Any:
         """The analysed query. PySpark leaves exceptions that it has no class for (a collation's name, a bare lambda) to Py4J."""
-        if query not in self.last:
-            self.last.clear()
-            try:
-                self.last[query] = self.of_rows(self.jsession, self.parse(query))
-            except Py4JJavaError as error:
-                raise spark_exception(error) from None
-        return self.last[query]
+        if query not in self.known:
+            self.known[query] = self._analysed(query)
+        return self.known[query]
+
+    def _analysed(self, query: str) -> Any:
+        try:
+            return self.of_rows(self.jsession, self.parse(query))
+        except Py4JJavaError as error:
+            raise spark_exception(error) from None
 
 
 def classic_describe(of_rows: Callable[[Any, Any], Any], jsession: Any, parse: Callable[[str], Any]) -> ClassicDescribe:

@@ -24,6 +24,7 @@ from pyspark.util import PythonEvalType
 from sparkcep.errors import CepAnalysisError, CepError
 from sparkcep.spec import from_json
 from sql_functions.expand_function import AnalyzedExpandFunction, closures, expand_function, expanded_type
+from sql_functions.java import java_class
 
 FUNCTION_NAME = "cep_match"
 EXPAND_NAME = "cep_expand"
@@ -39,7 +40,7 @@ Builders = tuple[tuple[str, Any], ...]
 
 def register_builtin(context: Any, builders: Builders) -> None:
     """Add table functions to Spark's builtin ones: sessions created afterwards have them. ``context``: SparkContext."""
-    registry = getattr(context._jvm.org.apache.spark.sql.catalyst.analysis, "TableFunctionRegistry$")
+    registry = java_class(context, "org.apache.spark.sql.catalyst.analysis.TableFunctionRegistry$")
     for name, builder in builders:
         _register(context, getattr(registry, "MODULE$").builtin(), (name,), builder)
 
@@ -93,12 +94,9 @@ class _Builder:
     def _make_udtf(self, spec_json: str) -> Any:
         from sql_functions.match_function import table_function
 
-        jvm = self._context._jvm
         spec: Any = from_json(spec_json)
-        schema = jvm.org.apache.spark.sql.types.DataType.fromJson(spec.schema)
         function = _wrap_function(self._context, table_function(spec_json))
-        make = jvm.org.apache.spark.sql.execution.python.UserDefinedPythonTableFunction
-        return make(FUNCTION_NAME, function, schema, PythonEvalType.SQL_ARROW_UDTF, True)
+        return _java_udtf(self._context, FUNCTION_NAME, function, spec.schema, PythonEvalType.SQL_ARROW_UDTF)
 
     class Java:
         implements = ["scala.Function1"]
@@ -121,15 +119,19 @@ class _ExpandBuilder:
         return udtf.builder(arguments, _find_parser(self._context, udtf))
 
     def _make_udtf(self, buffer_type: str) -> Any:
-        jvm = self._context._jvm
         columns = expanded_type(_parse_datatype_json_string(buffer_type))
-        schema = jvm.org.apache.spark.sql.types.DataType.fromJson(columns.json())
         function = _wrap_function(self._context, expand_function(closures(columns)))
-        make = jvm.org.apache.spark.sql.execution.python.UserDefinedPythonTableFunction
-        return make(EXPAND_NAME, function, schema, PythonEvalType.SQL_TABLE_UDF, True)
+        return _java_udtf(self._context, EXPAND_NAME, function, columns.json(), PythonEvalType.SQL_TABLE_UDF)
 
     class Java:
         implements = ["scala.Function1"]
+
+
+def _java_udtf(context: Any, name: str, function: Any, schema: str, kind: int) -> Any:
+    """Spark's UDTF; ``schema``: of its columns, as JSON; ``kind``: a PythonEvalType."""
+    columns = java_class(context, "org.apache.spark.sql.types.DataType").fromJson(schema)
+    make = java_class(context, "org.apache.spark.sql.execution.python.UserDefinedPythonTableFunction")
+    return make(name, function, columns, kind, True)
 
 
 def _find_parser(context: Any, udtf: Any) -> Any:
@@ -137,7 +139,7 @@ def _find_parser(context: Any, udtf: Any) -> Any:
     methods = [method for method in udtf.getClass().getMethods() if method.getName() == "builder"]
     if methods[0].getParameterTypes()[1].getSimpleName() == "Function0":
         return _NoParser()
-    return context._jvm.org.apache.spark.sql.catalyst.parser.CatalystSqlParser
+    return java_class(context, "org.apache.spark.sql.catalyst.parser.CatalystSqlParser")
 
 
 class _NoParser:
@@ -166,7 +168,10 @@ def table_functions(context: Any, fail: Fail) -> Builders:
 
 
 def _register(context: Any, registry: Any, path: tuple[str, ...], builder: Any) -> None:
-    jvm = context._jvm
-    name, *qualifiers = path
-    identifier = jvm.org.apache.spark.sql.catalyst.FunctionIdentifier(name, *map(jvm.scala.Option.apply, qualifiers))
-    registry.registerFunction(identifier, builder, "built-in")
+    registry.registerFunction(function_identifier(context, *path), builder, "built-in")
+
+
+def function_identifier(context: Any, name: str, *qualifiers: str) -> Any:
+    """Spark's name of a function; ``qualifiers``: schema and catalog."""
+    identifier = java_class(context, "org.apache.spark.sql.catalyst.FunctionIdentifier")
+    return identifier(name, *map(java_class(context, "scala.Option").apply, qualifiers))

@@ -40,7 +40,8 @@ from sparkcep.errors import CepAnalysisError, CepError, CepUnsupportedError
 from sparkcep.pattern.event import EventPattern
 from sparkcep.spec import to_json
 from sparkcep.spec.aggregate import AggregateFunctionSpec
-from sql_functions.register import Fail
+from sql_functions.java import java_class
+from sql_functions.register import Fail, function_identifier
 
 FUNCTIONS = ("count", "sum", "avg", "min", "max")
 PREFIX, COLLECTED_PREFIX = "aseq_", "cep_aseq_"
@@ -52,28 +53,24 @@ Parse = Callable[[str], EventPattern]
 
 def register_aggregates(context: Any, registry: Any, parse: Parse, fail: Fail) -> None:
     """Add the functions to a FunctionRegistry. ``parse``: pattern text → pattern; CepError if A-Seq cannot count it."""
-    jvm = context._jvm
     for function in FUNCTIONS:
         for prefix in (PREFIX, COLLECTED_PREFIX):
             builder = _Builder(context, function, prefix == COLLECTED_PREFIX, parse, fail)
             name = f"{prefix}{function}"
             try:
-                registry.registerFunction(
-                    jvm.org.apache.spark.sql.catalyst.FunctionIdentifier(name), builder, "built-in"
-                )
+                registry.registerFunction(function_identifier(context, name), builder, "built-in")
             except (
                 Py4JJavaError
             ) as error:  # Spark 4.3 requires the full name; earlier versions look functions up by the bare one
                 if "fully qualified" not in str(error):
                     raise
-                path = map(jvm.scala.Option.apply, ("builtin", "system"))
-                identifier = jvm.org.apache.spark.sql.catalyst.FunctionIdentifier(name, *path)
+                identifier = function_identifier(context, name, "builtin", "system")
                 registry.registerFunction(identifier, builder, "built-in")
 
 
 def builtin_functions(context: Any) -> Any:
     """The registry with which later sessions start."""
-    registry = getattr(context._jvm.org.apache.spark.sql.catalyst.analysis, "FunctionRegistry$")
+    registry = java_class(context, "org.apache.spark.sql.catalyst.analysis.FunctionRegistry$")
     return getattr(registry, "MODULE$").builtin()
 
 
@@ -225,7 +222,7 @@ class _Builder:
         return value if value is None or isinstance(value, int | float) else str(value.toString())
 
     def _sequence(self, items: list[Any]) -> Any:
-        return self._context._jvm.org.apache.spark.api.python.PythonUtils.toSeq(items)
+        return java_class(self._context, "org.apache.spark.api.python.PythonUtils").toSeq(items)
 
     class Java:
         implements = ["scala.Function1"]

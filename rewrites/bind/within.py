@@ -11,9 +11,11 @@ from dataclasses import dataclass, replace
 from pyspark.sql.types import (
     DataType,
     DateType,
+    DayTimeIntervalType,
     DecimalType,
     DoubleType,
     FloatType,
+    IntegerType,
     IntegralType,
     NumericType,
     TimestampNTZType,
@@ -77,7 +79,8 @@ def bind_window(
         window = replace(
             window, amount=amount, deadline=f"{window.time} + {amount}L"
         )  # addition of an interval costs five times as much
-    relation.types_of([(window.deadline, within.span)])
+    else:
+        relation.types_of([(window.deadline, within.span)])
     return window
 
 
@@ -114,9 +117,20 @@ def _length(within: Within, relation: Relation, source: Source) -> tuple[str, Da
     """The length as SQL and its type; ``12 hours`` is short for ``INTERVAL 12 hours``."""
     assert within.length is not None
     text = source.text(within.length.span)
+    known = _plain_type(within.length.node)
     if _is_short_interval(within, text):
         text = f"INTERVAL {text}"
-    return f"({text})", relation.types_of([(text, within.span)])[0]
+    return f"({text})", known or relation.types_of([(text, within.span)])[0]
+
+
+def _plain_type(length: exp.Expression) -> DataType | None:
+    """The type of a literal that leaves nothing to ask: an INT, or an interval below a day."""
+    amount = fixed_amount(length)
+    if amount is None:
+        return None
+    if isinstance(length.unnest(), exp.Interval):
+        return DayTimeIntervalType()
+    return IntegerType() if amount < 1 << 31 else None
 
 
 def _never_positive(length: exp.Expression) -> bool:

@@ -117,7 +117,8 @@ def _shards(bound: BoundEventPattern, evaluation: Evaluation, place: Span) -> Sh
         raise _NotCut("WITHIN a number of events counts along the whole line")
     if bound.strategy != "any" or bound.matches != "all":
         raise _NotCut("only ALL MATCHES under SKIP TILL ANY MATCH are independent of what lies further back")
-    window = _constant(bound, bound.window.length, bound.window.length_type)
+    amount = bound.window.amount
+    window = _constant(bound, bound.window.length, bound.window.length_type) if amount is None else f"{amount}L"
     if window is None:
         raise _NotCut("WITHIN is not the same length for all events")
     whole = not _is_double(bound)

@@ -32,6 +32,7 @@ from sparkcep.session.statement import concerns, not_parsed, spark_sql, without_
 from sparkcep.session.workers import point_workers, preload_workers
 from sparkcep.streaming.function import FUNCTION_NAME, StreamBuilder
 from sql_functions.catalog import ClassicDescribe, classic_describe, dataset_of_plan, quiet
+from sql_functions.java import java_class
 from sql_functions.register import register_builtin, register_in_session, table_functions
 from sql_functions.register_aggregates import builtin_functions, register_aggregates
 
@@ -102,7 +103,7 @@ class PatternParser:
     def __init__(self, injection: _Injection, jsession: Any, delegate: Any) -> None:
         self.active = True
         self.injection = injection
-        self._session = injection.context._jvm.java.lang.ref.WeakReference(jsession)
+        self._session = java_class(injection.context, "java.lang.ref.WeakReference")(jsession)
         self._delegate = delegate
         self._settings: Any = None
 
@@ -113,9 +114,14 @@ class PatternParser:
         return self._parse(text, self._delegate.parseQuery, self._delegate.parseQuery)
 
     def parsePlanWithParameters(self, text: str, parameters: Any) -> Any:  # noqa: N802
-        named = lru_cache(lambda: _named_parameters(self.injection.context._jvm, parameters))
         parse = self._delegate.parsePlanWithParameters
-        return self._parse(text, lambda sql: parse(sql, parameters), lambda sql: parse(sql, named()))
+        rewritten = lru_cache(lambda: self._with_parameters(parameters))
+        return self._parse(text, lambda sql: parse(sql, parameters), lambda sql: rewritten()(sql))
+
+    def _with_parameters(self, parameters: Any) -> Parse:
+        """The parser of rewritten SQL. Where there are no values Spark need not look for their markers, for which it parses everything once more."""
+        named = _named_parameters(self.injection.context, parameters)
+        return self.parse_plain if named is None else lambda sql: self._delegate.parsePlanWithParameters(sql, named)
 
     def _parse(self, text: str, parse: Parse, parse_rewritten: Parse) -> Any:
         try:
@@ -240,7 +246,7 @@ _INJECTIONS: WeakValueDictionary[tuple[str, int], _Injection] = WeakValueDiction
 
 
 def _identity(context: Any, java_object: Any) -> tuple[str, int]:
-    return context.applicationId, context._jvm.System.identityHashCode(java_object)
+    return context.applicationId, java_class(context, "java.lang.System").identityHashCode(java_object)
 
 
 def _injection(context: Any, extensions: Any) -> _Injection:
@@ -273,19 +279,21 @@ def _start_callbacks(gateway: Any) -> None:
     ensure_callback_server_started(gateway)
 
 
-def _named_parameters(jvm: Any, parameters: Any) -> Any:
-    """Positional parameters as the named ones that ``rewrite`` substitutes for them; others unchanged."""
-    values = _positional_values(parameters)
+def _named_parameters(context: Any, parameters: Any) -> Any:
+    """Positional parameters as the named ones that ``rewrite`` substitutes for them; others unchanged; None: there are none."""
+    kind = parameters.getClass().getSimpleName()
+    if kind != "HybridParameterContext" and parameters.params().isEmpty():
+        return None
+    values = _positional_values(kind, parameters)
     if not values:
         return parameters
     names = {positional_name(i): value for i, value in enumerate(values)}
-    parser = jvm.org.apache.spark.sql.catalyst.parser
-    return parser.NamedParameterContext(jvm.org.apache.spark.api.python.PythonUtils.toScalaMap(names))
+    named = java_class(context, "org.apache.spark.sql.catalyst.parser.NamedParameterContext")
+    return named(java_class(context, "org.apache.spark.api.python.PythonUtils").toScalaMap(names))
 
 
-def _positional_values(parameters: Any) -> list[Any]:
+def _positional_values(kind: str, parameters: Any) -> list[Any]:
     """The values of positional parameters; EXECUTE IMMEDIATE sends values and names, and names are empty for positional ones."""
-    kind = parameters.getClass().getSimpleName()
     if kind == "PositionalParameterContext":
         return _items(parameters.params())
     if kind == "HybridParameterContext" and not any(_items(parameters.paramNames())):
@@ -304,7 +312,6 @@ def _java_error(context: Any, error: CepError) -> Py4JJavaError:
     A Thrift server sends stack traces to its clients; this one would only show the bridge to Python, so it is removed.
     """
     remember(error)
-    jvm = context._jvm
-    java = jvm.java.lang.IllegalArgumentException(str(error))
-    java.setStackTrace(context._gateway.new_array(jvm.java.lang.StackTraceElement, 0))
+    java = java_class(context, "java.lang.IllegalArgumentException")(str(error))
+    java.setStackTrace(context._gateway.new_array(java_class(context, "java.lang.StackTraceElement"), 0))
     return Py4JJavaError(str(error), java)

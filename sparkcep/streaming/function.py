@@ -12,6 +12,7 @@ from typing import Any
 from pyspark.sql import SparkSession
 
 from sparkcep.errors import CepAnalysisError, CepError
+from sql_functions.java import java_class
 
 FUNCTION_NAME = "cep_stream"
 
@@ -38,8 +39,8 @@ class StreamBuilder:
         spec_json, query = (str(arguments.apply(i).value().toString()) for i in range(2))
         from sparkcep.streaming.query import stream  # with all that it needs, which few sessions do
 
-        jvm = self._context._jvm
-        spark = SparkSession(self._context, jvm.org.apache.spark.sql.classic.SparkSession.active())
+        session = java_class(self._context, "org.apache.spark.sql.classic.SparkSession")
+        spark = SparkSession(self._context, session.active())
         return stream(spark, spec_json, query)._jdf.queryExecution().logical()
 
     class Java:
