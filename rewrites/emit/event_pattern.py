@@ -34,7 +34,7 @@ from rewrites.emit.shards import OWN, in_line, offered, own, partitioning, shard
 from rewrites.rules.keys_in_order import ranked_by_time
 from rewrites.rules.prune_fields import Shown
 from rewrites.rules.time_shards import Shards
-from rewrites.sql.builder import conjunction, match_call, named, over, quoted, raw, select, text_of
+from rewrites.sql.builder import conjunction, match_call, named, over, quoted, raw, select, string, text_of
 from rewrites.sql.source import Source, replaced
 from rewrites.sql.transport import carried_schema, decoded_columns, encoded
 from sparkcep.pattern.event import Element, always_taken, elements
@@ -112,9 +112,30 @@ def all_matches(
     """The engine's matches, before the filters that Spark applies."""
     columns = needed(bound, spec)
     rows = engine_input(bound, columns, keep_null_time=keep_null_time, shards=shards, starts=spec.starts)
-    events = {o.name: tuple(f for f, _ in o.source.fields) for o in spec.outputs if isinstance(o.source, EventStruct)}
-    outputs = outputs_of(bound, Shown(events, frozenset(output.name for output in spec.outputs)), shards)
+    outputs = _typed_outputs(bound, spec, shards)
     return structs(decoded_columns(match_call(rows, spec, function), flat_columns(outputs)), spec.outputs)
+
+
+def one_match(bound: BoundEventPattern, spec: EventPatternSpec, shards: Shards | None) -> str:
+    """A match of NULLs in the place of the clause, in parentheses: what reads the matches has the same types over it, and Spark knows them sooner."""
+    outputs = [one for one in _typed_outputs(bound, spec, shards) if one[0].name != OWN]
+    return f"({text_of(exp.select(*(named(_null(kind), output.name) for output, kind in outputs)))})"
+
+
+def _null(kind: DataType) -> str:
+    if isinstance(kind, ArrayType):
+        return f"ARRAY({_null(kind.elementType)})"
+    if isinstance(kind, StructType):
+        return f"NAMED_STRUCT({', '.join(f'{string(field.name)}, {_null(field.dataType)}' for field in kind)})"
+    return f"CAST(NULL AS {kind.simpleString()})"
+
+
+def _typed_outputs(
+    bound: BoundEventPattern, spec: EventPatternSpec, shards: Shards | None
+) -> list[tuple[Output, DataType]]:
+    """The columns of the spec."""
+    events = {o.name: tuple(f for f, _ in o.source.fields) for o in spec.outputs if isinstance(o.source, EventStruct)}
+    return outputs_of(bound, Shown(events, frozenset(output.name for output in spec.outputs)), shards)
 
 
 def engine_input(

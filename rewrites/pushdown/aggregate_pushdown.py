@@ -20,6 +20,7 @@ from rewrites.bind.event_pattern import BoundEventPattern
 from rewrites.dialect.blocks import Block, find_block
 from rewrites.dialect.clause import MatchPatternClause
 from rewrites.emit.aggregates import aggregate_query, aggregate_spec
+from rewrites.emit.event_pattern import one_match
 from rewrites.pushdown.partials import Partials
 from rewrites.pushdown.reader import AggregateReader, NotPushed
 from rewrites.rules.time_shards import Shards
@@ -91,9 +92,10 @@ def _pushdown(block: Block, part: EmittedClause, source: Source, session: Pushdo
     edits = list(_block_edits(block, reader, part.bound))
     if not edits:
         raise NotPushed("")
-    written = _described(block, source.with_edit(site.span, part.query), part)
+    typed = source.with_edit(site.span, one_match(part.bound, part.spec, part.shards))
+    written = _described(block, typed, part)
     edits += _names(block, edits, written)
-    reader.require_scalar_functions(source.with_edit(site.span, part.query).text(block.rows))
+    reader.require_scalar_functions(typed.text(block.rows))
     part = with_columns(part, reader)
     spec, query = partials_query(part, partials, session)
     edited = source.with_edit(site.span, query)
@@ -169,7 +171,7 @@ def _described(block: Block, source: Source, part: EmittedClause) -> StructType:
 
 def column_types(schema: StructType) -> list[tuple[str, str]]:
     """Names and types of columns."""
-    return [(column.name, column.dataType.json()) for column in schema]
+    return [(column.name, column.dataType.simpleString()) for column in schema]
 
 
 def _names(block: Block, edits: list[Edit], written: StructType) -> Iterator[Edit]:

@@ -168,7 +168,11 @@ def _pushed(part: EmittedClause, source: Source, session: PushdownSession, schem
     reader.require_scalar_functions(part.query)
     part = with_columns(part, reader)
     spec, rows = partials_query(part, partials, session)
-    query = _query(part, texts, rows, source)
-    if column_types(part.bound.relation.describe(f"SELECT * FROM {query}")) != column_types(schema):
+    try:
+        query = _query(part, texts, rows, source)
+        found = part.bound.relation.describe(f"SELECT * FROM {query}")
+    except PySparkException:
+        raise NotPushed("Spark does not accept the measures over partial aggregates") from None
+    if column_types(found) != column_types(schema):
         raise NotPushed("Spark gives the aggregates different types there")
     return Pushdown(spec, part.bound, query, ())
