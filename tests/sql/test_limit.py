@@ -8,7 +8,7 @@ from pyspark.sql import SparkSession
 
 EVENTS = "(SELECT id AS ts, IF(id % 2 = 0, 'A', 'B') AS type FROM range(3000))"
 MATCHES = f"""SELECT a.ts AS a, d.ts AS d FROM {EVENTS} MATCH PATTERN (
-  /*+ CEP_MAX_PARTIAL_MATCHES(8000000) */ SEQ(A a, B b, A c, B d) ORDER BY ts)"""
+  /*+ CEP_MAX_PARTIAL_MATCHES(1000000) */ SEQ(A a, B b, A c, B d) ORDER BY ts)"""
 """About 10^11 matches; a run that goes on past its limit of partial matches fails."""
 
 
