@@ -53,7 +53,7 @@ def _cheap(plan: Any) -> bool:
 
 
 def dataset_of_plan(context: Any) -> Callable[[Any, Any], Any]:
-    """Spark's function from a session and a logical plan to a Dataset; each look-up of it costs seven calls into the JVM."""
+    """Spark's function from a session and a logical plan to a Dataset."""
     return java_class(context, "org.apache.spark.sql.classic.Dataset").ofRows  # type: ignore[no-any-return]
 
 

@@ -18,7 +18,7 @@ from rewrites.bind.row_pattern import Key, bind_keys, order_item, plain_column
 from rewrites.bind.within import Window, bind_window
 from rewrites.dialect import column_path
 from rewrites.dialect.clause import Equivalence, Expr, MatchPatternClause, Measure
-from rewrites.sql.builder import conjunction, quoted, string
+from rewrites.sql.builder import conjunction, null_of, quoted, string
 from rewrites.sql.source import Source
 from sparkcep.errors import CepAnalysisError, Span
 from sparkcep.pattern import event as pattern
@@ -229,9 +229,8 @@ class _Where:
 
     def _matches(self) -> str:
         """An empty relation with the columns of the result: a struct for each variable."""
-        fields = ", ".join(f"{string(f.name)}, {_null(f.dataType)}" for f in self.relation.schema)
-        columns = [f"{_null(data_type)} AS {quoted(name)}" for name, data_type in self.beside.items()]
-        columns += [f"named_struct({fields}) AS {quoted(name)}" for name in self.variables.primary]
+        columns = [f"{null_of(data_type)} AS {quoted(name)}" for name, data_type in self.beside.items()]
+        columns += [f"{null_of(self.relation.schema)} AS {quoted(name)}" for name in self.variables.primary]
         return f"(SELECT {', '.join(columns)})"
 
     def _literal(self, item: Equivalence) -> str:
@@ -336,10 +335,6 @@ def events_of(bound: BoundEventPattern, columns: str, source: str = "") -> str:
     tests += [type_in(bound.type_column, bound.types)] if bound.types and bound.type_column else []
     where = f" WHERE {conjunction(tests)}" if tests else ""
     return f"SELECT {columns} FROM {source or bound.relation.text}\n{where}"
-
-
-def _null(data_type: DataType) -> str:
-    return f"CAST(NULL AS {data_type.simpleString()})"
 
 
 def _require_boolean(data_type: DataType, span: Span) -> None:

@@ -14,7 +14,8 @@ from sqlglot import exp
 from rewrites.bind.event_pattern import BoundEventPattern
 from rewrites.bind.match_aggregates import EMIT_TIME
 from rewrites.emit.classes import CLASS
-from rewrites.emit.event_pattern import EVENT_TIME, MOMENT, engine_input, ranks
+from rewrites.emit.event_outputs import EVENT_TIME
+from rewrites.emit.event_pattern import MOMENT, engine_input, ranks
 from rewrites.rules.time_shards import Shards
 from rewrites.sql.builder import match_call, named, quoted, text_of
 from rewrites.sql.transport import carried_schema, decoded

@@ -14,7 +14,7 @@ from sqlglot import exp
 from rewrites.bind.automaton import BoundAutomaton
 from rewrites.bind.within import DEADLINE, TIME
 from rewrites.emit.masks import ROW_NUMBER, checked, mask_columns
-from rewrites.sql.builder import conjunction, match_call, named, over, quoted, raw, select, string, text_of
+from rewrites.sql.builder import filtered, match_call, named, over, quoted, raw, select, string, text_of
 from rewrites.sql.transport import carried_schema, decoded_columns, encoded
 from sparkcep.spec.automaton import (
     AutomatonSpec,
@@ -100,10 +100,8 @@ def events(bound: BoundAutomaton, keep_null_time: bool, more: Sequence[exp.Expre
     if bound.window is not None and bound.window.amount is None:
         columns += [named(bound.window.time, TIME), named(bound.window.deadline, DEADLINE), named(bound.ends, ENDS)]
     columns += [named(text, name) for text, name in bound.columns.items()]
-    query = select(columns, bound.relation.text).where(
-        *([raw(conjunction(bound.key_filters))] if bound.key_filters else [])
-    )
-    return query if keep_null_time else query.where(raw(f"({bound.time}) IS NOT NULL"))
+    tests = [] if keep_null_time else [f"({bound.time}) IS NOT NULL"]
+    return filtered(select(columns, bound.relation.text), [*bound.key_filters, *tests])
 
 
 def _key_column(bound: BoundAutomaton, i: int) -> str:

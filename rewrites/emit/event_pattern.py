@@ -7,16 +7,8 @@ matches.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
-from pyspark.sql.types import (
-    ArrayType,
-    BooleanType,
-    DataType,
-    IntegerType,
-    StructField,
-    StructType,
-)
 from sqlglot import exp
 
 from rewrites.bind.event_pattern import BoundEventPattern, read_by, type_in
@@ -25,8 +17,8 @@ from rewrites.bind.names import Variables, reference
 from rewrites.bind.relation import HIDDEN
 from rewrites.bind.within import DEADLINE, TIME
 from rewrites.dialect import span_of
-from rewrites.emit.buffers import buffer_output
 from rewrites.emit.classes import by_class, of_class
+from rewrites.emit.event_outputs import EVENT_TIME, RANK, flagged, outputs_of, typed_outputs
 from rewrites.emit.flat_events import flat_columns, structs
 from rewrites.emit.masks import ROW_NUMBER, checked, mask_columns
 from rewrites.emit.neighbours import APART, Line, is_contiguous, neighbours
@@ -34,26 +26,21 @@ from rewrites.emit.shards import OWN, in_line, offered, own, partitioning, shard
 from rewrites.rules.keys_in_order import ranked_by_time
 from rewrites.rules.prune_fields import Shown
 from rewrites.rules.time_shards import Shards
-from rewrites.sql.builder import conjunction, match_call, named, over, quoted, raw, select, string, text_of
+from rewrites.sql.builder import filtered, match_call, named, over, quoted, raw, select, text_of
 from rewrites.sql.source import Source, replaced
 from rewrites.sql.transport import carried_schema, decoded_columns, encoded
-from sparkcep.pattern.event import Element, always_taken, elements
 from sparkcep.spec.event import (
     BufferStruct,
     EventPatternSpec,
     EventStruct,
-    FirstEvent,
-    LastEvent,
     Output,
     WithinEvents,
     WithinTime,
 )
 from sparkcep.spec.row import MASK_BITS
 
-RANK = "__cep_rank"
-MOMENT, UNTIL, NOW = "__cep_moment", "__cep_until", "__cep_now"
-"""EMIT CHANGES: the number of an event's time in its partition, when a match expires, and the time in the window's unit."""
-EVENT_TIME = "__cep_o0"
+MOMENT, NOW = "__cep_moment", "__cep_now"
+"""EMIT CHANGES: the number of an event's time in its partition, and the time in the window's unit."""
 
 
 def event_pattern_spec(bound: BoundEventPattern, shown: Shown, shards: Shards | None = None) -> EventPatternSpec:
@@ -94,7 +81,7 @@ def event_pattern_query(
     rows = all_matches(bound, spec, function, keep_null_time=keep_null_time, shards=shards)
     shown = [output.name for output in spec.outputs if output.name != OWN]
     query = exp.select(*(raw(quoted(name)) for name in shown)).from_(rows)
-    if _flagged(shards):
+    if flagged(shards):
         query = query.where(raw(quoted(OWN)))
     for conjunct in bound.residual:
         query = query.where(raw(f"({over_matches(conjunct.node, bound, source)})"))
@@ -112,30 +99,8 @@ def all_matches(
     """The engine's matches, before the filters that Spark applies."""
     columns = needed(bound, spec)
     rows = engine_input(bound, columns, keep_null_time=keep_null_time, shards=shards, starts=spec.starts)
-    outputs = _typed_outputs(bound, spec, shards)
+    outputs = typed_outputs(bound, spec, shards)
     return structs(decoded_columns(match_call(rows, spec, function), flat_columns(outputs)), spec.outputs)
-
-
-def one_match(bound: BoundEventPattern, spec: EventPatternSpec, shards: Shards | None) -> str:
-    """A match of NULLs in the place of the clause, in parentheses: what reads the matches has the same types over it, and Spark knows them sooner."""
-    outputs = [one for one in _typed_outputs(bound, spec, shards) if one[0].name != OWN]
-    return f"({text_of(exp.select(*(named(_null(kind), output.name) for output, kind in outputs)))})"
-
-
-def _null(kind: DataType) -> str:
-    if isinstance(kind, ArrayType):
-        return f"ARRAY({_null(kind.elementType)})"
-    if isinstance(kind, StructType):
-        return f"NAMED_STRUCT({', '.join(f'{string(field.name)}, {_null(field.dataType)}' for field in kind)})"
-    return f"CAST(NULL AS {kind.simpleString()})"
-
-
-def _typed_outputs(
-    bound: BoundEventPattern, spec: EventPatternSpec, shards: Shards | None
-) -> list[tuple[Output, DataType]]:
-    """The columns of the spec."""
-    events = {o.name: tuple(f for f, _ in o.source.fields) for o in spec.outputs if isinstance(o.source, EventStruct)}
-    return outputs_of(bound, Shown(events, frozenset(output.name for output in spec.outputs)), shards)
 
 
 def engine_input(
@@ -173,11 +138,6 @@ def read(bound: BoundEventPattern, names: list[str]) -> list[exp.Expression]:
     return [named(encoded(quoted(name), types[name]) if name in types else quoted(name), name) for name in names]
 
 
-def _flagged(shards: Shards | None) -> bool:
-    """Whether a flag in the matches tells which shard they belong to."""
-    return shards is not None and shards.leaders is None
-
-
 def event_times(bound: BoundEventPattern, *, keep_null_time: bool) -> exp.Select:
     """The PARTITION BY columns, ``emit_time`` and NOW: one row per time at which a partition has an event of any type."""
     keys = [*map(quoted, bound.key_columns)]
@@ -207,8 +167,7 @@ def event_rows(
     tests = [] if every_event else _scan_tests(bound, keep_null_time)
     if every_event and not keep_null_time:
         tests.append(f"({bound.time}) IS NOT NULL")
-    tests = [*bound.key_filters, *tests]
-    return query.where(raw(conjunction(tests))) if tests else query
+    return filtered(query, [*bound.key_filters, *tests])
 
 
 def _scan_tests(bound: BoundEventPattern, keep_null_time: bool) -> list[str]:
@@ -308,52 +267,6 @@ def _within(bound: BoundEventPattern) -> WithinTime | WithinEvents | None:
     if bound.window.events is not None:
         return WithinEvents(bound.window.events)
     return WithinTime(TIME, DEADLINE) if bound.window.amount is None else WithinTime(TIME, length=bound.window.amount)
-
-
-def outputs_of(bound: BoundEventPattern, shown: Shown, shards: Shards | None) -> list[tuple[Output, DataType]]:
-    """The result's columns with their user-visible types; at least one."""
-    if bound.matches == "compressed":
-        return [*_key_outputs(bound), _time_outputs(bound)[1], buffer_output(bound)]
-    places = [*_key_outputs(bound), *_time_outputs(bound), *_expiry(bound)]
-    outputs = [one for one in places if shown.columns is None or one[0].name in shown.columns]
-    outputs += _event_outputs(bound, shown.events)
-    outputs = outputs or places[:1]
-    return [*outputs, (Output(OWN, FirstEvent(OWN)), BooleanType())] if _flagged(shards) else outputs
-
-
-def _key_outputs(bound: BoundEventPattern) -> list[tuple[Output, DataType]]:
-    return [(Output(key.name, FirstEvent(bound.key_columns[i])), key.data_type) for i, key in enumerate(bound.keys)]
-
-
-def _time_outputs(bound: BoundEventPattern) -> list[tuple[Output, DataType]]:
-    column = bound.time_column or "__cep_o0"
-    sources = (Output("match_start", FirstEvent(column)), Output("match_end", LastEvent(column)))
-    return [(output, bound.time_type) for output in sources]
-
-
-def _expiry(bound: BoundEventPattern) -> list[tuple[Output, DataType]]:
-    """For EMIT CHANGES: the time, or the rank, at which a match expires."""
-    if bound.emit_changes is None or bound.window is None:
-        return []
-    if bound.window.events is not None:
-        return [(Output(UNTIL, FirstEvent(RANK)), IntegerType())]
-    (data_type,) = bound.relation.types_of([(bound.window.deadline, bound.emit_changes)])
-    return [(Output(UNTIL, FirstEvent(DEADLINE)), data_type)]
-
-
-def _event_outputs(bound: BoundEventPattern, fields: Mapping[str, tuple[str, ...]]) -> list[tuple[Output, DataType]]:
-    found = [element for element in elements(bound.pattern, negated=False) if element.variable in fields]
-    always = always_taken(bound.pattern)
-    return [_event_output(e, bound, fields[e.variable], flat=e.variable in always) for e in found]
-
-
-def _event_output(
-    element: Element, bound: BoundEventPattern, names: tuple[str, ...], *, flat: bool
-) -> tuple[Output, DataType]:
-    data_type: DataType = StructType([StructField(name, bound.relation.schema[name].dataType) for name in names])
-    if element.kleene:
-        data_type = ArrayType(data_type)
-    return Output(element.variable, EventStruct(element.variable, tuple((n, n) for n in names), flat)), data_type
 
 
 def needed(bound: BoundEventPattern, spec: EventPatternSpec) -> list[str]:

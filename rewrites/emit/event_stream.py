@@ -11,7 +11,8 @@ from sqlglot import exp
 from rewrites.bind.event_pattern import BoundEventPattern
 from rewrites.bind.stream import IDENTITY, Streamed
 from rewrites.bind.within import TIME
-from rewrites.emit.event_pattern import event_pattern_spec, event_rows, needed, outputs_of, over_matches, read
+from rewrites.emit.event_outputs import outputs_of
+from rewrites.emit.event_pattern import event_pattern_spec, event_rows, needed, over_matches, read
 from rewrites.emit.flat_events import flat_columns, structs
 from rewrites.emit.neighbours import is_contiguous
 from rewrites.emit.projected import projected, sent, whole_rows

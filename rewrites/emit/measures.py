@@ -14,7 +14,8 @@ from sqlglot import exp
 
 from rewrites.bind.event_pattern import BoundEventPattern
 from rewrites.bind.match_aggregates import EMIT_TIME
-from rewrites.emit.event_pattern import NOW, UNTIL, event_times
+from rewrites.emit.event_outputs import UNTIL
+from rewrites.emit.event_pattern import NOW, event_times
 from rewrites.emit.shards import OWN
 from rewrites.sql.builder import named, over, quoted, raw, select, text_of
 from sparkcep.spec import EventPatternSpec

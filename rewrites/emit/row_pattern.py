@@ -14,7 +14,7 @@ from sqlglot import exp
 from rewrites.bind.row_pattern import BoundRowPattern, boolean_conditions
 from rewrites.emit.folds import folded
 from rewrites.emit.masks import ROW_NUMBER, mask_columns
-from rewrites.sql.builder import conjunction, match_call, named, over, quoted, raw, select, subquery, text_of
+from rewrites.sql.builder import filtered, match_call, named, over, quoted, raw, select, subquery, text_of
 from rewrites.sql.transport import carried_schema, decoded_columns, encoded
 from sparkcep.spec.expression import Call, SparkFunction
 from sparkcep.spec.row import Condition, CurrentRow, MatchNumber, Output, RowPatternSpec
@@ -94,9 +94,7 @@ def input_rows(bound: BoundRowPattern, more: list[exp.Expression]) -> exp.Select
 
 def _input(columns: list[exp.Expression], bound: BoundRowPattern) -> exp.Select:
     """The rows of the partitions that the key filters select."""
-    return select(columns, bound.relation.text).where(
-        *([raw(conjunction(bound.key_filters))] if bound.key_filters else [])
-    )
+    return filtered(select(columns, bound.relation.text), bound.key_filters)
 
 
 def _windowed_above(bound: BoundRowPattern, early: exp.Select) -> exp.Select:

@@ -20,7 +20,7 @@ from rewrites.bind.event_pattern import BoundEventPattern
 from rewrites.dialect.blocks import Block, find_block
 from rewrites.dialect.clause import MatchPatternClause
 from rewrites.emit.aggregates import aggregate_query, aggregate_spec
-from rewrites.emit.event_pattern import one_match
+from rewrites.emit.event_outputs import one_match
 from rewrites.pushdown.partials import Partials
 from rewrites.pushdown.reader import AggregateReader, NotPushed
 from rewrites.rules.time_shards import Shards

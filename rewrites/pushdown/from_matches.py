@@ -15,7 +15,7 @@ from sqlglot import exp
 from rewrites.bind.operands import EXACT_DIGITS
 from rewrites.dialect import span_of
 from rewrites.dialect.nodes import KleeneRef
-from rewrites.emit.event_pattern import RANK
+from rewrites.emit.event_outputs import RANK
 from rewrites.pushdown.partials import ELEMENT, AggregateCall, checked_bigint, decimal_average
 from rewrites.sql.builder import quoted
 from rewrites.sql.source import Source, replaced

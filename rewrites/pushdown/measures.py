@@ -16,6 +16,7 @@ from rewrites.bind.event_pattern import BoundEventPattern
 from rewrites.bind.names import Variables, references
 from rewrites.bind.relation import spark_message
 from rewrites.dialect.clause import Measure
+from rewrites.emit.event_outputs import one_match
 from rewrites.emit.measures import PRESENT, alive_matches, changes_query, measures_query
 from rewrites.pushdown.aggregate_pushdown import (
     EmittedClause,
@@ -165,7 +166,7 @@ def _pushed(part: EmittedClause, source: Source, session: PushdownSession, schem
     for measure in part.bound.measures:
         edits = list(reader.edits(measure.expr.node, set()))
         texts.append((source.splice(measure.expr.span, edits), measure.name.value))
-    reader.require_scalar_functions(part.query)
+    reader.require_scalar_functions(one_match(part.bound, part.spec, part.shards))
     part = with_columns(part, reader)
     spec, rows = partials_query(part, partials, session)
     try:

@@ -28,7 +28,7 @@ from pyspark.sql.types import (
 )
 
 from rewrites.bind.operands import EXACT_DIGITS
-from rewrites.emit.event_pattern import RANK
+from rewrites.emit.event_outputs import RANK
 from rewrites.sql.builder import quoted, string
 from sparkcep.spec.aggregate import MatchAggregate
 

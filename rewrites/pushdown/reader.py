@@ -14,7 +14,7 @@ from sqlglot import exp
 from rewrites.bind.conditions import Columns
 from rewrites.bind.event_pattern import BoundEventPattern
 from rewrites.dialect import Navigation, column_path, span_of
-from rewrites.emit.event_pattern import RANK
+from rewrites.emit.event_outputs import RANK
 from rewrites.pushdown.event_expressions import event_value, written_over
 from rewrites.pushdown.partials import ELEMENT, AggregateCall, Combines, EventExpression
 from rewrites.sql.builder import quoted

@@ -64,11 +64,14 @@ def induced_predicates(bound: BoundEventPattern) -> BoundEventPattern:
     """The clause with the bounds of its variables' events; as it is where the rule does not apply."""
     if bound.relation.streaming or bound.emit_changes is not None or bound.strategy != "any" or bound.matches != "all":
         return bound
-    limits: dict[str, str] = {}
     comparisons = [one for one in _comparisons(bound) if _may_exclude(one, bound)]
-    found = tuple(dict.fromkeys(induced for one in comparisons for induced in _induced(one, bound, limits)))
+    if not comparisons or not _is_cheap(bound):
+        return bound
+    limits: dict[str, str] = {}
+    exact = [one for one in comparisons if one.plain or _are_whole(one.leaves, bound)]
+    found = tuple(dict.fromkeys(induced for one in exact for induced in _induced(one, bound, limits)))
     bounded = replace(bound, induced=found, bounded=_bounded(bound, limits))
-    return bounded if found and _is_cheap(bound) and _is_known(bounded) else bound
+    return bounded if found and _is_known(bounded) else bound
 
 
 def _bounded(bound: BoundEventPattern, limits: dict[str, str]) -> str:
@@ -108,9 +111,10 @@ def _comparisons(bound: BoundEventPattern) -> Iterator[_Comparison]:
         for operator, left, right in _parts(predicate.condition):
             leaves = [*_leaves(left, 1, bound), *_leaves(right, -1, bound)]
             known = [leaf for leaf in leaves if leaf is not None]
-            plain = len(known) == 2 and not any(leaf.addend for leaf in known) and not isinstance(left, Call)
-            plain = plain and not isinstance(right, Call)
-            if len(known) == len(leaves) and (plain or _are_whole(known, bound)):
+            if len(known) == len(leaves):
+                plain = not any(isinstance(side, Call) for side in (left, right)) and not any(
+                    one.addend for one in known
+                )
                 yield _summed(known, operator, plain, predicate.text, bound)
 
 
@@ -151,7 +155,7 @@ def _leaves(node: Expression, sign: int, bound: BoundEventPattern) -> Iterator[_
         yield None
 
 
-def _are_whole(leaves: list[_Leaf], bound: BoundEventPattern) -> bool:
+def _are_whole(leaves: tuple[_Leaf, ...], bound: BoundEventPattern) -> bool:
     """Whether the values are integers, and their sums an error where they overflow."""
     kinds = [bound.relation.schema[leaf.column].dataType for leaf in leaves if leaf.column is not None]
     kinds += bound.relation.types_of([(leaf.text, Span(0, 0)) for leaf in leaves if leaf.column is None])
@@ -178,9 +182,9 @@ def _may_exclude(comparison: _Comparison, bound: BoundEventPattern) -> bool:
 
 
 def _is_selected(leaf: _Leaf, bound: BoundEventPattern) -> bool:
-    """Whether the variable has a condition on the column beside its type."""
-    own = bound.test_steps[leaf.variable][1 if bound.type_column is not None else 0 :]
-    return leaf.column is not None and any(re.search(rf"\b{re.escape(leaf.column)}\b", text, re.I) for _, text in own)
+    """Whether a condition on the variable's event alone reads the column."""
+    test = bound.tests[leaf.variable] or ""
+    return leaf.column is not None and re.search(rf"\b{re.escape(leaf.column)}\b", test, re.I) is not None
 
 
 def _induced(comparison: _Comparison, bound: BoundEventPattern, limits: dict[str, str]) -> Iterator[Induced]:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Sequence
 
+from pyspark.sql.types import ArrayType, DataType, StructType
 from sqlglot import exp
 
 from sparkcep.spec import AnalyzeSpec, MatchSpec, to_json
@@ -46,9 +47,23 @@ def select(columns: list[exp.Expression], source: str | exp.Expression) -> exp.S
     return exp.select(*columns).from_(table)
 
 
-def conjunction(tests: Iterable[str]) -> str:
+def conjunction(tests: Sequence[str]) -> str:
     """The tests, ANDed. No parenthesis at the start: behind a table with the name STREAM Spark takes ``WHERE (…)`` for a table function."""
     return " AND ".join(["TRUE", *(f"({test})" for test in tests)])
+
+
+def filtered(query: exp.Select, tests: Sequence[str]) -> exp.Select:
+    """The rows for which all tests hold."""
+    return query.where(raw(conjunction(tests))) if tests else query
+
+
+def null_of(kind: DataType) -> str:
+    """A NULL of a type, or a STRUCT or an ARRAY of them."""
+    if isinstance(kind, ArrayType):
+        return f"ARRAY({null_of(kind.elementType)})"
+    if isinstance(kind, StructType):
+        return f"NAMED_STRUCT({', '.join(f'{string(field.name)}, {null_of(field.dataType)}' for field in kind)})"
+    return f"CAST(NULL AS {kind.simpleString()})"
 
 
 def over(function: str, partition: list[str], order: list[str]) -> str:

@@ -10,6 +10,8 @@ from typing import Any
 from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
+from sql_functions.java import java_class
+
 
 def register_sources(spark: SparkSession) -> None:
     """Make the formats of this package known to ``spark``: those whose libraries are installed. Idempotent."""
@@ -31,7 +33,7 @@ def active(spark: Any) -> Iterator[None]:
     if not hasattr(spark, "_jsparkSession"):  # Spark Connect: the server's business
         yield
         return
-    sessions = spark._jvm.org.apache.spark.sql.classic.SparkSession
+    sessions = java_class(spark.sparkContext, "org.apache.spark.sql.classic.SparkSession")
     before = sessions.getActiveSession()
     sessions.setActiveSession(spark._jsparkSession)
     try:

@@ -24,6 +24,7 @@ from sparkcep.spec.stream import BUCKET, Followed
 from sparkcep.streaming.listener import observe
 from sparkcep.streaming.monitor import OBSERVATION
 from sparkcep.streaming.packets import CHANGE, PAYLOAD
+from sql_functions.java import java_class
 
 LOGGER = logging.getLogger("sparkcep")
 
@@ -91,7 +92,7 @@ def report(spark: SparkSession, followed: Followed) -> None:
 def _tell(followed: Followed, change: str, body: Mapping[str, Any]) -> None:
     row = followed.pattern, 0, change, followed.clause, json.dumps(body), followed.interface
     try:
-        jvm: Any = SparkContext._active_spark_context._jvm  # type: ignore[union-attr]
-        jvm.org.apache.spark.sql.classic.SparkSession.getDefaultSession().get().sql(rows_sql(followed.table, [row]))
+        sessions = java_class(SparkContext._active_spark_context, "org.apache.spark.sql.classic.SparkSession")
+        sessions.getDefaultSession().get().sql(rows_sql(followed.table, [row]))
     except Exception as error:
         LOGGER.warning("%s was not told of the stream %s: %s", followed.table, body, error)

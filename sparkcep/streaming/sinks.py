@@ -14,6 +14,7 @@ from pyspark.sql.functions import col, struct, to_json
 
 from sparkcep.errors import CepAnalysisError
 from sparkcep.sources.kafka import FORMAT as OUR_KAFKA
+from sql_functions.java import java_class
 
 FILES = ("parquet", "orc", "json", "csv")
 NAMED = ("table", *FILES, "kafka")
@@ -80,7 +81,7 @@ def as_messages(frame: DataFrame) -> DataFrame:
 
 def _kafka(frame: DataFrame) -> str:
     """Spark's own connector where it is there, else ours."""
-    loadable = frame.sparkSession._jvm.org.apache.spark.util.Utils.classIsLoadable
+    loadable = java_class(frame.sparkSession.sparkContext, "org.apache.spark.util.Utils").classIsLoadable
     return "kafka" if loadable(SPARKS_KAFKA) else OUR_KAFKA
 
 
