@@ -36,12 +36,14 @@ SETTINGS = {
     "spark.sql.streaming.pollingDelay": "100ms",
     "spark.sql.streaming.stateStore.rocksdb.changelogCheckpointing.enabled": "true",
     "sparkcep.stream.buckets": "2",
-    "spark.driver.extraJavaOptions": "-XX:CompileThresholdScaling=0.2",
+    "spark.driver.memory": "2g",
+    "spark.driver.extraJavaOptions": "-XX:CompileThresholdScaling=0.2 -Xms1500m -Xmn1000m",
 }
 """Without generated code, which takes longer to compile than such tables to read; sessions in processes of their own have it.
 Streams write few files: each of Hadoop's is one more process, and by default Spark writes a second one beside it, and a micro-batch all its state.
 Those that wait list their folder every 10 ms by default, in the time of those that work.
-Code is compiled after a fifth of the usual calls: of what Spark does with a statement, much is done a few hundred times in all tests."""
+Code is compiled after a fifth of the usual calls: of what Spark does with a statement, much is done a few hundred times in all tests. A statement leaves
+tens of megabytes of garbage: in a large heap it is collected a fifth as often."""
 GENERATED = {"spark.sql.codegen.wholeStage": "true", "spark.sql.codegen.factoryMode": "FALLBACK"}
 """With generated code, for questions about many rows."""
 CLAUSE = "SELECT k, d FROM {} MATCH_RECOGNIZE (PARTITION BY k ORDER BY ts MEASURES b.x - a.x AS d PATTERN (a b) WITHIN INTERVAL 1 HOUR DEFINE b AS x > PREV(x))"

@@ -5,7 +5,6 @@ from __future__ import annotations
 import csv
 import os
 import re
-import shutil
 import signal
 import subprocess
 import sys
@@ -49,12 +48,6 @@ class Cluster:
 
 
 @pytest.fixture
-def packages(wheel: Path, tmp_path: Path) -> Path:
-    """The distribution's wheel, under the name that Spark wants."""
-    return Path(shutil.copy(wheel, tmp_path / "sparkcep.zip"))
-
-
-@pytest.fixture
 def bare_python(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """An interpreter with the libraries of this one but without sparkcep (whose editable install is a .pth file, which is read only in its own
     folder)."""
@@ -68,10 +61,11 @@ def bare_python(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return python
 
 
-@pytest.fixture(scope="module")
-def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
-    """A master and two workers of one core each, on 127.0.0.1. The last test of the module loses one of them."""
-    folder = tmp_path_factory.mktemp("cluster")
+@pytest.fixture
+def cluster(tmp_path: Path) -> Iterator[Cluster]:
+    """A master and two workers of one core each, on 127.0.0.1."""
+    folder = tmp_path / "cluster"
+    folder.mkdir()
     with ExitStack() as stack:
         master = _start(stack, folder / "master", f"{DEPLOY}.master.Master", "--port", "0")
         url = _wait_for(folder / "master", r"Starting Spark master at (spark://\S+)", master)
@@ -113,56 +107,33 @@ def _wait_for(folder: Path, pattern: str, process: subprocess.Popen[bytes]) -> s
     raise AssertionError((folder / "log").read_text()[-3000:])
 
 
-def test_workers_find_kernels_in_the_archive(cluster: Cluster, bare_python: Path, tmp_path: Path) -> None:
-    """``sparkcep precompile --archive``: the workers compile nothing."""
-    archive = tmp_path / "sparkcep.zip"
-    command = [sys.executable, "-c", "from sparkcep.cli import main; main()"]
+def test_examples_on_a_cluster_that_loses_a_worker(cluster: Cluster, bare_python: Path, tmp_path: Path) -> None:
+    """The commands of docs/clients.md: both examples return their rows, the first although a worker dies with its shuffle files; workers compile
+    nothing, as ``sparkcep precompile --archive`` has sent them the kernels."""
     environment = _environment(bare_python)
-    subprocess.run(
-        [*command, "precompile", "--archive", str(archive)], cwd=ROOT, env=environment, check=True, timeout=300
-    )
+    archive = tmp_path / "sparkcep.zip"
+    precompile = [
+        sys.executable,
+        "-c",
+        "from sparkcep.cli import main; main()",
+        "precompile",
+        "--archive",
+        str(archive),
+    ]
+    subprocess.run(precompile, cwd=ROOT, env=environment, check=True, timeout=300)
     sent = {name for name in zipfile.ZipFile(archive).namelist() if name.endswith((".nbi", ".nbc"))}
-    query = "SELECT * FROM VALUES (1, 'A'), (2, 'B') AS e(ts, kind) MATCH_RECOGNIZE (ORDER BY ts MEASURES LAST(b.ts) AS last PATTERN (a b) DEFINE b AS b.ts > a.ts)"
-    conf = [f"--conf={name}={value}" for name, value in ({"spark.submit.pyFiles": archive} | SETTINGS).items()]
-    done = subprocess.run(
-        [*command, "sql", "--master", cluster.master, *conf, "-e", query],
-        cwd=tmp_path,
-        env=environment | {"PYTHONPATH": str(ROOT)},
-        capture_output=True,
-        text=True,
-        timeout=200,
-        check=False,
-    )
-    assert done.returncode == 0, done.stderr[-4000:]
-    assert _tables(done.stdout) == [[["2"]]]
-    (unpacked,) = _unpacked(cluster)
-    found = {str(file.relative_to(unpacked)) for file in unpacked.rglob("*.nb?")}
-    assert found == sent
-
-
-def test_examples_on_a_cluster_that_loses_a_worker(
-    cluster: Cluster, packages: Path, bare_python: Path, tmp_path: Path
-) -> None:
-    """The command of docs/clients.md: both examples return their rows, the first although a worker dies with its shuffle files."""
-    before = _unpacked(cluster)
     script = tmp_path / "script.sql"
     texts = [EXAMPLES / "setup" / "flights.sql", *(EXAMPLES / f"{name}.sql" for name in NAMES)]
     script.write_text(f"SET data={EXAMPLES / 'data'};\n" + "\n".join(path.read_text() for path in texts))
-    conf = [f"--conf={name}={value}" for name, value in ({"spark.submit.pyFiles": packages} | SETTINGS).items()]
+    conf = [f"--conf={name}={value}" for name, value in ({"spark.submit.pyFiles": archive} | SETTINGS).items()]
     program = [sys.executable, "-m", "tests.cluster.program", str(cluster.workers[0])]
     command = [*program, "sql", "--master", cluster.master, *conf, "-f", str(script)]
-    environment = _environment(bare_python)
     done = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True, timeout=400, check=False)
     assert done.returncode == 0, done.stderr[-4000:]
     assert re.search(rf"one worker lost after \d+ of {SLICES} tasks", done.stdout), done.stdout
     assert _tables(done.stdout)[-2:] == [_expected(name) for name in NAMES]
-    (unpacked,) = _unpacked(cluster) - before
-    assert list(unpacked.rglob("*.nbi")), "the workers kept their compiled kernels there"
-
-
-def _unpacked(cluster: Cluster) -> set[Path]:
-    """What workers have unpacked of sparkcep, a folder for each file that was sent."""
-    return {folder for folder in cluster.cache.glob("*") if len(folder.name) == 16}
+    (unpacked,) = (folder for folder in cluster.cache.glob("*") if len(folder.name) == 16)
+    assert {str(file.relative_to(unpacked)) for file in unpacked.rglob("*.nb?")} == sent
 
 
 def _environment(python: Path) -> dict[str, str]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import re
+import shutil
 import subprocess
 import sys
 import zipfile
@@ -53,3 +54,17 @@ def test_a_query_from_the_wheel(wheel: Path, tmp_path: Path) -> None:
     assert (answer["passed"], answer["failed"]) == (["MATCH PATTERN"], {})
     assert answer["sparkcep"] == sparkcep.__version__
     assert Path(answer["file"]).is_relative_to(target)
+
+
+KERNEL = "import sql_functions, sparkcep; from sparkcep.engines.aseq.change_kernels import reach; reach.compile(); print(sparkcep.__file__)"
+
+
+def test_workers_keep_the_kernels_of_a_wheel_that_is_sent(wheel: Path, tmp_path: Path) -> None:
+    """What is sent as one file is unpacked, and its kernels are cached there."""
+    archive, cache = shutil.copy(wheel, tmp_path / "sparkcep.zip"), tmp_path / "cache"
+    environment = {"PATH": os.environ["PATH"], "PYTHONPATH": archive, "XDG_CACHE_HOME": str(cache)}
+    command = [sys.executable, "-c", KERNEL]
+    done = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True, check=True)
+    folder = Path(done.stdout.strip()).parents[1]
+    assert folder.parent == cache / "sparkcep"
+    assert list(folder.rglob("change_kernels.reach*.nbi"))

@@ -13,9 +13,11 @@ from pathlib import Path
 
 from pyhive import hive
 
+from tests.spark_setup import SETTINGS
+
 ROOT = Path(__file__).resolve().parents[2]
 COMMAND = [sys.executable, "-c", "from sparkcep.cli import main; main()", "thriftserver"]
-QUIET = {"spark.log.level": "ERROR", "spark.sql.shuffle.partitions": "2", "spark.default.parallelism": "2"}
+QUIET = SETTINGS | {"spark.log.level": "ERROR"}
 START_SECONDS = 180
 
 

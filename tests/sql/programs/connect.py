@@ -14,15 +14,11 @@ from sparkcep.errors import CepAnalysisError, CepSyntaxError, CepUnsupportedErro
 from sparkcep.progress import Progress, follow, following
 from sparkcep.streaming.monitor import StreamMonitor
 from sparkcep.streaming.state_store import PROVIDER, ROCKSDB
+from tests.spark_setup import SETTINGS
 
 folder = tempfile.mkdtemp()
-spark = (
-    SparkSession.builder.remote("local[2]")
-    .config("spark.sql.shuffle.partitions", "2")
-    .config("spark.ui.enabled", "false")
-    .config("spark.connect.progress.reportInterval", "20ms")
-    .getOrCreate()
-)
+settings = SETTINGS | {"spark.connect.progress.reportInterval": "20ms"}
+spark = SparkSession.builder.remote("local[2]").config(map=settings).getOrCreate()
 assert sparkcep.install(spark) is spark
 sparkcep.install(spark)
 spark.sql(
