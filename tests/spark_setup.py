@@ -39,7 +39,7 @@ SETTINGS = {
     "spark.driver.memory": "2g",
     "spark.driver.extraJavaOptions": "-XX:CompileThresholdScaling=0.2 -Xms1500m -Xmn1000m",
 }
-"""Without generated code, which takes longer to compile than such tables to read; sessions in processes of their own have it.
+"""Without generated code, which takes longer to compile than such tables to read; of the sessions in processes of their own, those of the command line, the notebook and the cluster have it.
 Streams write few files: each of Hadoop's is one more process, and by default Spark writes a second one beside it, and a micro-batch all its state.
 Those that wait list their folder every 10 ms by default, in the time of those that work.
 Code is compiled after a fifth of the usual calls: of what Spark does with a statement, much is done a few hundred times in all tests. A statement leaves

@@ -12,7 +12,7 @@ from benchmarks.stream_kill import QUERIES, make, play, rows
 def test_killed_in_a_turn_and_after_the_sink(spark: SparkSession, tmp_path: Path) -> None:
     """One query: a Python worker is killed in a bucket's turn, and the driver after it has written another micro-batch."""
     make(tmp_path / "in", files=3, rows=60, keys=6)
-    points = "worker:0,after:1"
+    points = "worker:0,after:2"
     starts = play(tmp_path / "run", tmp_path / "in", "rows", "overwrite", points)
     assert starts == 2
     assert {mark.suffix for mark in tmp_path.glob("run/killed.*")} == {".worker", ".after"}
