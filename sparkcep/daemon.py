@@ -9,11 +9,11 @@ first used).
 from __future__ import annotations
 
 import gc
+import os
 import sys
 from contextlib import suppress
 from importlib import import_module
-
-from pyspark import daemon
+from importlib.machinery import PathFinder
 
 MODULES = (
     "pyspark.worker",
@@ -26,6 +26,19 @@ MODULES = (
 """Of workers that run functions. What the other workers of PySpark do (they plan data sources) needs none of it."""
 
 
+def prefer_folders() -> None:
+    """Let PySpark be imported from the folder in which it is installed.
+
+    On a worker's path Spark puts the archive first that lies in this folder, and Python compiles each module that it imports from an archive anew:
+    0.7 s for PySpark's own.
+    """
+    folders = [entry for entry in sys.path if not entry.endswith((".zip", ".jar"))]
+    found = [PathFinder.find_spec(name, folders) for name in ("pyspark", "py4j")]
+    if all(spec is not None and spec.origin is not None for spec in found):
+        home = os.path.join(os.path.dirname(os.path.realpath(found[0].origin)), "")  # type: ignore[arg-type, union-attr]
+        sys.path[:] = [entry for entry in sys.path if not os.path.realpath(entry).startswith(home)]
+
+
 def load() -> None:
     """Import what is there; a Python that lacks some of it fails in the worker, which says what it lacks."""
     for name in MODULES:
@@ -36,6 +49,7 @@ def load() -> None:
 
 
 if __name__ == "__main__":
+    prefer_folders()
     if sys.argv[1:] == ["pyspark.worker"]:
         load()
-    daemon.manager()
+    import_module("pyspark.daemon").manager()

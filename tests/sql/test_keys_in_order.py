@@ -69,3 +69,19 @@ def test_without_hints(spark: SparkSession) -> None:
     with setting(spark, "spark.sql.optimizer.disableHints", "true"):
         assert answers(spark, queries) == found
         assert "REPARTITION" not in sparkcep.rewrite(line, spark)
+
+
+def test_a_view_keeps_its_hints(spark: SparkSession) -> None:
+    """It is read with the settings that it was made with, whatever the session has by then."""
+    line = (
+        "SELECT a.ts AS s, b.ts AS e FROM scattered MATCH PATTERN (SEQ(A a, B b) ORDER BY ts WHERE a.x < b.x WITHIN 5)"
+    )
+    spark.sql(f"CREATE TABLE scattered USING parquet AS SELECT * FROM ({EVENTS.format(4000)}) DISTRIBUTE BY hash(ts)")
+    assert "REPARTITION" in sparkcep.rewrite(line, spark)
+    spark.sql(f"CREATE VIEW pairs AS {line}")
+    found = answers(spark, {"pairs": "SELECT * FROM pairs"})
+    assert found == answers(spark, {"pairs": line})
+    with setting(spark, "spark.sql.optimizer.disableHints", "true"):
+        assert answers(spark, {"pairs": "SELECT * FROM pairs"}) == found
+    spark.sql("DROP VIEW pairs")
+    spark.sql("DROP TABLE scattered")

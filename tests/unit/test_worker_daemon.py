@@ -8,8 +8,10 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
+import pyspark
 import pytest
 
+from sparkcep.daemon import prefer_folders
 from sparkcep.session import workers
 from sparkcep.session.workers import DAEMON, MODULE, preload_workers
 
@@ -72,3 +74,16 @@ def test_nothing_that_is_imported_starts_a_pool_of_threads() -> None:
         "jemalloc_bg_thd",
         "polars-ooc-clea",
     } | {Path(sys.executable).name}
+
+
+def test_pyspark_is_imported_from_its_folder(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Spark puts archives of it first; what others have put there stays."""
+    archives = [str(archive) for archive in Path(pyspark.__path__[0], "python", "lib").glob("*.zip")]
+    assert len(archives) == 2
+    others = ["", "theirs.zip", *sys.path]
+    monkeypatch.setattr(sys, "path", [*archives, *others])
+    prefer_folders()
+    assert sys.path == others
+    monkeypatch.setattr(sys, "path", archives)
+    prefer_folders()
+    assert sys.path == archives
