@@ -12,18 +12,28 @@ from pyspark.sql import SparkSession
 from xdist.scheduler import LoadFileScheduling
 
 import sparkcep
+from tests.shared_jvm import SharedJvm
 from tests.spark_setup import SETTINGS, options
 
 if (JAVA := options()) not in os.environ.get("JAVA_TOOL_OPTIONS", ""):
     os.environ["JAVA_TOOL_OPTIONS"] = f"{JAVA} {os.environ.get('JAVA_TOOL_OPTIONS', '')}".strip()
 
-SHARED = ("tests/thrift", "tests/cluster")
-"""Folders whose files share a worker, and with it a server, or a wheel."""
+PROGRAMS = (
+    "tests/sql/test_processes.py",
+    "tests/sql/test_notebook.py",
+    "tests/sql/test_stream_run.py",
+    "tests/sql/test_progress.py",
+    "tests/thrift/test_stream.py",
+    "tests/unit/test_cli.py",
+)
+"""Files whose programs run in one JVM."""
+SHARED = dict.fromkeys(PROGRAMS, "programs") | {"tests/thrift": "thrift", "tests/cluster": "cluster"}
+"""Folders and files that share a worker, and with it a server, a wheel or a JVM."""
 SLOW = (
     "tests/sql/test_sessions.py",  # asks what a JVM keeps: of one that has run other tests, their threads keep more
-    "tests/sql/test_processes.py",
-    *SHARED,
-    "tests/sql/test_notebook.py",
+    *PROGRAMS,
+    "tests/thrift",
+    "tests/cluster",
     "tests/sql/test_stream",
     "tests/sql/test_examples.py",
     "tests/sql/test_docs.py",
@@ -44,7 +54,7 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> LoadFileSche
 
 class _ByFile(LoadFileScheduling):
     def _split_scope(self, nodeid: str) -> str:
-        shared = next((folder for folder in SHARED if nodeid.startswith(folder)), None)
+        shared = next((name for path, name in SHARED.items() if nodeid.startswith(path)), None)
         return shared or str(super()._split_scope(nodeid))
 
 
@@ -57,3 +67,18 @@ def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
     local.setWriteChecksum(False)  # a file of its own beside each file, made by a process of its own
     yield session
     session.stop()
+
+
+@pytest.fixture(scope="session")
+def jvm(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SharedJvm]:
+    """The JVM of programs that run one after the other."""
+    shared = SharedJvm(tmp_path_factory.mktemp("jvm"))
+    yield shared
+    shared.stop()
+
+
+@pytest.fixture
+def program(jvm: SharedJvm) -> Iterator[dict[str, str]]:
+    """The environment of a program that runs in this JVM."""
+    with jvm.lent() as environment:
+        yield environment

@@ -16,7 +16,8 @@ from pathlib import Path
 import pyspark
 import pytest
 
-from tests.sql.test_processes import ROOT, needs_connect, run
+from tests.shared_jvm import ROOT, environment
+from tests.sql.test_processes import needs_connect, run
 
 SUBMIT = Path(pyspark.__file__).parent / "bin" / "spark-submit"
 SERVER = "org.apache.spark.sql.connect.service.SparkConnectServer"
@@ -67,7 +68,7 @@ def test_packages_that_the_server_lacks(server: Server, tmp_path: Path) -> None:
             for file in (ROOT / name).rglob("*.py"):
                 archive.write(file, file.relative_to(ROOT))
     arguments = map(str, (server.url, packages, server.libraries, sysconfig.get_path("purelib")))
-    explained, bare, libraries, answer = run("connect_server.py", *arguments, cwd=tmp_path)
+    explained, bare, libraries, answer = run("connect_server.py", environment(), tmp_path, *arguments)
     assert explained == "True"
     python = server.libraries.parents[2] / "bin" / "python"
     lacking = f"CEP_UNSUPPORTED_SERVER_PACKAGES the Python of the Spark Connect server ({python}) has no "

@@ -15,7 +15,7 @@ EXAMPLES = Path(__file__).resolve().parents[2] / "sql_examples"
 
 
 @pytest.mark.filterwarnings("ignore")
-def test_flights_notebook() -> None:
+def test_flights_notebook(program: dict[str, str]) -> None:
     import nbformat
     from nbclient import NotebookClient
 
@@ -23,7 +23,7 @@ def test_flights_notebook() -> None:
     client = NotebookClient(
         notebook, timeout=600, kernel_name="python3", resources={"metadata": {"path": str(EXAMPLES)}}
     )
-    client.execute()  # raises CellExecutionError at the first error
+    client.execute(env=program)  # raises CellExecutionError at the first error
     shown = [output["data"] for cell in notebook.cells for output in cell.get("outputs", []) if "data" in output]
     pages = [data.get("text/html", "") for data in shown]
     assert sum("<figure" in page for page in pages) == 2

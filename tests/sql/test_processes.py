@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import importlib.util
 import json
-import os
 import subprocess
 import sys
 from pathlib import Path
@@ -12,25 +11,22 @@ from pathlib import Path
 import pytest
 
 PROGRAMS = Path(__file__).parent / "programs"
-ROOT = Path(__file__).resolve().parents[2]
 CONNECT_NEEDS = ("grpc", "grpc_status", "pandas", "zstandard")
 needs_connect = pytest.mark.skipif(
     any(importlib.util.find_spec(name) is None for name in CONNECT_NEEDS), reason="pip install 'sparkcep[connect]'"
 )
 
 
-def run(program: str, *arguments: str, cwd: Path | None = None) -> list[str]:
+def run(name: str, environment: dict[str, str], folder: Path, *arguments: str) -> list[str]:
     """The lines that a program prints; its errors are shown where it fails."""
-    environment = {name: value for name, value in os.environ.items() if not name.startswith("SPARK_")}
-    environment |= {"PYTHONPATH": str(ROOT), "PYTHONWARNINGS": "ignore", "PYSPARK_PYTHON": sys.executable}
-    command = [sys.executable, str(PROGRAMS / program), *arguments]
-    done = subprocess.run(command, capture_output=True, text=True, cwd=cwd or ROOT, env=environment, check=False)
+    command = [sys.executable, str(PROGRAMS / name), *arguments]
+    done = subprocess.run(command, capture_output=True, text=True, cwd=folder, env=environment, check=False)
     assert done.returncode == 0, done.stderr[-6000:]
     return done.stdout.strip().splitlines()
 
 
-def test_a_session_that_exists(tmp_path: Path) -> None:
-    first, second = (json.loads(line) for line in run("existing_session.py", cwd=tmp_path))
+def test_a_session_that_exists(program: dict[str, str], tmp_path: Path) -> None:
+    first, second = (json.loads(line) for line in run("existing_session.py", program, tmp_path))
     answer = [[3]]
     assert first["before"] == first["error"]
     for name in ("before_clause", "older_session", "uninstalled", "new_after_uninstall"):
@@ -50,5 +46,5 @@ def test_a_session_that_exists(tmp_path: Path) -> None:
 
 
 @needs_connect
-def test_spark_connect(tmp_path: Path) -> None:
-    assert run("connect.py", cwd=tmp_path)[-1] == "connect ok"
+def test_spark_connect(program: dict[str, str], tmp_path: Path) -> None:
+    assert run("connect.py", program, tmp_path)[-1] == "connect ok"

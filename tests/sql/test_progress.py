@@ -16,6 +16,7 @@ from pyspark.sql import SparkSession
 
 import sparkcep.progress.follow as follow
 from sparkcep.progress import Progress, following
+from tests.shared_jvm import SharedJvm
 
 ENDLESS = """SELECT count(*) FROM (SELECT id AS ts, 'k' AS k, CAST(id % 7 AS INT) AS x FROM RANGE(30000)) MATCH PATTERN (
     /*+ CEP_MAX_PARTIAL_MATCHES(1000000000000) */ SEQ(ANY a, ANY b, ANY c) PARTITION BY k ORDER BY ts WHERE a.x + b.x + c.x = 1000)"""
@@ -72,13 +73,13 @@ print(spark.sql("SELECT 6 * 7").first()[0])
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="/proc")
-def test_ctrl_c_ends_the_work_and_not_the_session() -> None:
+def test_ctrl_c_ends_the_work_and_not_the_session(jvm: SharedJvm, program: dict[str, str]) -> None:
     command = [sys.executable, "-c", PROGRAM]
     process = subprocess.Popen(
-        command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
+        command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, env=program
     )
     try:
-        worker = _busy_worker(process)
+        worker = _busy_worker(process, jvm.pid)
         process.send_signal(signal.SIGINT)
         began = time.monotonic()
         while _seconds(worker) is not None and time.monotonic() < began + 10:
@@ -90,16 +91,14 @@ def test_ctrl_c_ends_the_work_and_not_the_session() -> None:
         assert "Traceback" not in said
     finally:
         process.kill()
-        for child in _below(process.pid):
-            os.kill(child, signal.SIGKILL)
 
 
-def _busy_worker(process: subprocess.Popen[str]) -> int:
-    """The Python worker that has computed for some seconds."""
+def _busy_worker(process: subprocess.Popen[str], jvm: int) -> int:
+    """The Python worker of the JVM that has computed for some seconds."""
     deadline = time.monotonic() + 120
     while process.poll() is None and time.monotonic() < deadline:
         time.sleep(0.2)
-        for child in _below(process.pid):
+        for child in _below(jvm):
             if "sparkcep.daemon" in _text(child, "cmdline") and (_seconds(child) or 0) > 4:
                 return child
     process.kill()

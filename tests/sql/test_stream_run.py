@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import re
 import signal
 import subprocess
@@ -25,7 +24,6 @@ from sparkcep.streaming.monitor import MicroBatch, follow
 from sparkcep.streaming.sinks import Sink, as_messages, sink, start, trigger
 
 COMMAND = [sys.executable, "-c", "from sparkcep.cli import main; main()", "stream", "run"]
-ROOT = Path(__file__).resolve().parents[2]
 SECONDS = 240
 SCRIPT = """SET spark.sql.session.timeZone = UTC;
 SET sparkcep.stream.buckets = 1;
@@ -55,15 +53,14 @@ def script(folder: Path, table: str, source: str | None = None, within: int = 9)
     return path
 
 
-def test_stopped_it_goes_on_where_it_stopped(session: SparkSession, tmp_path: Path) -> None:
+def test_stopped_it_goes_on_where_it_stopped(session: SparkSession, program: dict[str, str], tmp_path: Path) -> None:
     """SIGTERM between two micro-batches, with matches open; the next run, in this session, finds the rest, and nothing twice."""
     session.conf.set("spark.sql.shuffle.partitions", "1")
     add(tmp_path, ("A", 1), ("B", 2), ("A", 8), ("Z", 10))
     file, out, check = script(tmp_path, "kept"), str(tmp_path / "out"), str(tmp_path / "check")
     command = [*COMMAND, str(file), "--checkpoint", check, "--sink", f"parquet:{out}", "--master", "local[1]"]
-    environment = os.environ | {"PYTHONPATH": str(ROOT), "PYSPARK_PYTHON": sys.executable}
     with (tmp_path / "errors").open("w") as errors:
-        process = subprocess.Popen(command, stderr=errors, stdout=subprocess.DEVNULL, cwd=tmp_path, env=environment)
+        process = subprocess.Popen(command, stderr=errors, stdout=subprocess.DEVNULL, cwd=tmp_path, env=program)
     try:
         said = wait_for(process, tmp_path / "errors", r"micro-batch +1: .*")
         process.send_signal(signal.SIGTERM)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import re
 import signal
 import subprocess
@@ -13,24 +12,12 @@ from pathlib import Path
 
 from pyhive import hive
 
+from tests.shared_jvm import environment
 from tests.spark_setup import SETTINGS
 
-ROOT = Path(__file__).resolve().parents[2]
 COMMAND = [sys.executable, "-c", "from sparkcep.cli import main; main()", "thriftserver"]
 QUIET = SETTINGS | {"spark.log.level": "ERROR"}
 START_SECONDS = 180
-
-
-def environment() -> dict[str, str]:
-    """The tests' environment for a child: this source tree, this interpreter, PySpark's programs."""
-    inherited = {name: value for name, value in os.environ.items() if not name.startswith(("SPARK_", "HIVE_"))}
-    path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
-    return inherited | {
-        "PYTHONPATH": str(ROOT),
-        "PYTHONWARNINGS": "ignore",
-        "PYSPARK_PYTHON": sys.executable,
-        "PATH": path,
-    }
 
 
 class Server:

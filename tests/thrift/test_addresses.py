@@ -9,7 +9,8 @@ import pytest
 
 from sparkcep.errors import CepUnsupportedError
 from sparkcep.thriftserver import is_loopback, require_authentication, server_settings
-from tests.thrift.server import COMMAND, environment
+from tests.shared_jvm import environment
+from tests.thrift.server import COMMAND
 
 OPEN = [("127.0.0.1", "NONE"), ("::1", "NONE"), ("localhost", ""), ("0.0.0.0", "LDAP"), ("10.0.0.7", "kerberos")]
 REFUSED = [("0.0.0.0", "NONE"), ("::", ""), ("10.0.0.7", "NOSASL"), ("db.example", "none"), ("", "NONE")]

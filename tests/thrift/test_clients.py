@@ -14,8 +14,9 @@ import pytest
 import sqlalchemy
 from pyhive import exc
 
+from tests.shared_jvm import environment
 from tests.thrift.conftest import CLAUSE
-from tests.thrift.server import Server, environment, rows
+from tests.thrift.server import Server, rows
 
 QUERY = f"SELECT v.ts AS viewed, COUNT(*) AS buys FROM {CLAUSE} WHERE user_id = %s GROUP BY v.ts ORDER BY viewed"
 ANSWER = [(0, 8), (3, 6), (6, 4), (9, 2)]

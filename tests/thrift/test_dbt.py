@@ -15,7 +15,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.thrift.server import ROOT, Server, rows
+from tests.shared_jvm import ROOT
+from tests.thrift.server import Server, rows
 
 PROJECT = ROOT / "sql_examples" / "dbt"
 EXPECTED = ROOT / "sql_examples" / "expected"

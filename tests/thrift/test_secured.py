@@ -15,9 +15,10 @@ import thrift_sasl
 from pyhive import exc, hive
 from thrift.transport import TSSLSocket, TTransport
 
+from tests.shared_jvm import environment
 from tests.thrift.conftest import BOUGHT
 from tests.thrift.directory import directory
-from tests.thrift.server import Server, Servers, environment, rows
+from tests.thrift.server import Server, Servers, rows
 
 PASSWORD, KEYSTORE_PASSWORD = "correct-horse", "battery-staple"
 PAIRS = "SELECT COUNT(*) AS pairs, MAX(paid) AS most FROM shop.pairs WHERE user_id = 3"

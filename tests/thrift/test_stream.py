@@ -8,16 +8,14 @@ from pathlib import Path
 
 import pytest
 
-from tests.thrift.server import ROOT, environment
+from tests.shared_jvm import ROOT
 
 pytest.importorskip("confluent_kafka")
 
 
-def test_the_example_with_kafka(tmp_path: Path) -> None:
+def test_the_example_with_kafka(program: dict[str, str], tmp_path: Path) -> None:
     command = [sys.executable, str(ROOT / "sql_examples" / "kafka.py")]
-    done = subprocess.run(
-        command, cwd=tmp_path, env=environment(), capture_output=True, text=True, timeout=300, check=False
-    )
+    done = subprocess.run(command, cwd=tmp_path, env=program, capture_output=True, text=True, timeout=300, check=False)
     assert done.returncode == 0, done.stderr[-4000:]
     cells = [line.split("   ") for line in done.stdout.splitlines() if line.lstrip().startswith("card ")]
     found = [[cell.strip() for cell in line if cell.strip()] for line in cells][1:]

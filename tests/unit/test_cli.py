@@ -11,10 +11,10 @@ QUERY = f"SELECT a.ts AS a, b.ts AS b FROM {EVENTS} MATCH PATTERN (SEQ(A a, B b)
 
 
 @pytest.mark.spark
-def test_statements_and_their_tables_up_to_an_error_without_a_trace(tmp_path):
+def test_statements_and_their_tables_up_to_an_error_without_a_trace(program, tmp_path):
     script = tmp_path / "script.sql"
     script.write_text(f"CREATE TEMP VIEW e AS SELECT 1;\n{QUERY};\n{QUERY.replace('B b', 'B b,')};\nSELECT 'never'")
-    done = run("-f", str(script))
+    done = run("-f", str(script), environment=program)
     assert done.returncode == 1
     lines = [line.split() for line in done.stdout.splitlines()]
     assert ["1", "2"] in lines
@@ -32,8 +32,9 @@ def test_wrong_use():
     assert "-e or a file with -f" in done.stderr
 
 
-def run(*arguments):
-    return subprocess.run([*COMMAND, *arguments], capture_output=True, text=True, timeout=180, check=False)
+def run(*arguments, environment=None):
+    command = [*COMMAND, *arguments]
+    return subprocess.run(command, capture_output=True, text=True, timeout=180, env=environment, check=False)
 
 
 def test_the_session_function_and_its_package_have_one_name():
