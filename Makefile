@@ -19,7 +19,8 @@ demo: java $(INSTALLED)
 stream: java $(INSTALLED)
 	$(BIN)/python sql_examples/stream.py
 
-test: java $(CLASSES) lint
+test: java $(INSTALLED)
+	@$(MAKE) --no-print-directory --jobs=2 $(CLASSES) lint
 	$(BIN)/python -m pytest -n 2 --dist loadfile --no-loadscope-reorder --durations=20
 
 quick: $(INSTALLED) lint

@@ -32,6 +32,7 @@ SHARED = dict.fromkeys(PROGRAMS, "programs") | {"tests/thrift": "thrift", "tests
 SLOW = (
     "tests/sql/test_sessions.py",  # asks what a JVM keeps: of one that has run other tests, their threads keep more
     *PROGRAMS,
+    "tests/thrift/test_superset.py",  # with the server that the next files have: the last of them restarts it
     "tests/thrift",
     "tests/cluster",
     "tests/sql/test_stream",

@@ -20,7 +20,7 @@ from sparkcep.errors import CepUnsupportedError
 from sparkcep.spec import AnalyzeSpec, MatchSpec
 from sparkcep.spec.aggregate import AggregateSpec
 from sparkcep.spec.automaton import AutomatonSpec
-from sparkcep.spec.event import EventPatternSpec, WithinTime
+from sparkcep.spec.event import EventPatternSpec, WithinEvents, WithinTime
 from sparkcep.spec.row import RowPatternSpec
 from sparkcep.spec.stream import OrderColumn, StreamSpec
 
@@ -30,17 +30,21 @@ PLACE = "__cep_part_place"
 """The number of a row in its partition."""
 _TIME = "__cep_whole_time"
 _BEGIN, _END = -(1 << 63), (1 << 63) - 1
+_MOST_EVENTS = 1 << 62
+"""A window of more is one of as many: a partition has fewer rows."""
 
 
 @dataclass(frozen=True, slots=True)
 class Parts:
     """How the parts of a clause's partitions are decided: ``decide``, and for the last one ``closing``. ``time``: the column whose whole numbers
-    close windows. ``finish``: the rows that only the end of a partition tells, from what its turns carry; None: each part has its own."""
+    close windows, which the engine reads as a column of its own (``numbers``). ``finish``: the rows that only the end of a partition tells, from what
+    its turns carry; None: each part has its own."""
 
     spec: MatchSpec
     decide: Decide
     closing: Decide
     time: str | None
+    numbers: bool = False
     finish: Callable[[pa.Table | None], Iterator[pa.Table]] | None = None
 
     def suits(self, schema: pa.Schema) -> bool:
@@ -66,6 +70,9 @@ def compile(spec: MatchSpec | AnalyzeSpec) -> Parts | None:
     if isinstance(spec, AutomatonSpec) and spec.within is not None:
         time, order = spec.within.time, _TIME
         of = replace(spec, within=replace(spec.within, time=_TIME))
+    if isinstance(spec, EventPatternSpec) and isinstance(spec.within, WithinEvents):
+        time, order = spec.rank, _TIME
+        of = replace(spec, within=WithinTime(_TIME, length=min(spec.within.count, _MOST_EVENTS)))
     if of is None:
         return None
     turns = StreamSpec(of, (), (OrderColumn(order),), order, PLACE, "{}")
@@ -74,7 +81,7 @@ def compile(spec: MatchSpec | AnalyzeSpec) -> Parts | None:
     except CepUnsupportedError:
         return None
     closing = stream.compile(turns, closing=True) if isinstance(spec, RowPatternSpec) else decide
-    return Parts(spec, decide, closing, time, finish)
+    return Parts(spec, decide, closing, time, order == _TIME, finish)
 
 
 def _is_whole(spec: MatchSpec) -> bool:
@@ -167,6 +174,6 @@ class LongPartition:
         mask = rows.column(name).to_numpy().copy()
         mask[0] |= 1
         rows = rows.set_column(rows.column_names.index(name), name, pa.array(mask))
-        if isinstance(self._parts.spec, AutomatonSpec) and self._parts.time is not None:
+        if self._parts.numbers and self._parts.time is not None:
             rows = rows.append_column(_TIME, whole_numbers(rows.column(self._parts.time)))
         return with_derived(self._parts.spec, rows)

@@ -12,11 +12,13 @@ import pyarrow as pa
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
+from sparkcep.engines.derived import with_derived
 from sparkcep.engines.engine import evaluation
 from sparkcep.engines.parts import LongPartition, Parts, compile
 from sparkcep.errors import CepAnalysisError, CepError, CepLimitError, CepUnsupportedError
 from sparkcep.spec import MatchSpec
 from sparkcep.spec.aggregate import MatchAggregate
+from sparkcep.spec.event import WithinEvents
 from tests.adapters import event_tables
 from tests.automata import automaton_spec
 from tests.corpus import EventCase
@@ -39,6 +41,9 @@ def test_event_patterns(data: st.DataObject, case: Any, within: int) -> None:
     table = test_event_streams._table(case, {})
     assume(table is not None)
     spec: Any = test_event_streams._spec(case, data.draw(OUTPUTS)).of
+    if data.draw(st.booleans()):
+        spec = replace(spec, within=WithinEvents(within))
+        table = with_derived(spec, table)  # Spark sends the ranks
     _check(data, spec, table)
 
 
