@@ -9,11 +9,11 @@ first used).
 from __future__ import annotations
 
 import gc
-import os
 import sys
 from contextlib import suppress
 from importlib import import_module
 from importlib.machinery import PathFinder
+from pathlib import Path
 
 MODULES = (
     "pyspark.worker",
@@ -27,16 +27,23 @@ MODULES = (
 
 
 def prefer_folders() -> None:
-    """Let PySpark be imported from the folder in which it is installed.
+    """Let PySpark, and py4j, be imported from folders, as far as the folder is that of this very PySpark (pip's, or that of a distribution).
 
-    On a worker's path Spark puts the archive first that lies in this folder, and Python compiles each module that it imports from an archive anew:
-    0.7 s for PySpark's own.
+    On a worker's path Spark puts their archives first, and Python compiles each module that it imports from an archive anew: 0.7 s for PySpark's own.
     """
     folders = [entry for entry in sys.path if not entry.endswith((".zip", ".jar"))]
-    found = [PathFinder.find_spec(name, folders) for name in ("pyspark", "py4j")]
-    if all(spec is not None and spec.origin is not None for spec in found):
-        home = os.path.join(os.path.dirname(os.path.realpath(found[0].origin)), "")  # type: ignore[arg-type, union-attr]
-        sys.path[:] = [entry for entry in sys.path if not os.path.realpath(entry).startswith(home)]
+    found = PathFinder.find_spec("pyspark", folders)
+    if found is None or found.origin is None:
+        return
+    home = Path(found.origin).resolve().parent
+    libraries = (home / "python" / "lib", home.parent / "lib")
+
+    def is_needed(entry: str) -> bool:
+        path = Path(entry).resolve()
+        name = path.name.partition("-")[0].partition(".")[0]
+        return path.suffix != ".zip" or path.parent not in libraries or PathFinder.find_spec(name, folders) is None
+
+    sys.path[:] = filter(is_needed, sys.path)
 
 
 def load() -> None:

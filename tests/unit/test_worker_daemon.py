@@ -8,7 +8,6 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
-import pyspark
 import pytest
 
 from sparkcep.daemon import prefer_folders
@@ -76,14 +75,23 @@ def test_nothing_that_is_imported_starts_a_pool_of_threads() -> None:
     } | {Path(sys.executable).name}
 
 
-def test_pyspark_is_imported_from_its_folder(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Spark puts archives of it first; what others have put there stays."""
-    archives = [str(archive) for archive in Path(pyspark.__path__[0], "python", "lib").glob("*.zip")]
-    assert len(archives) == 2
-    others = ["", "theirs.zip", *sys.path]
+@pytest.mark.parametrize("library", ["site/pyspark/python/lib", "spark/python/lib"])
+def test_pyspark_is_imported_from_its_folder(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, library: str) -> None:
+    """Spark puts archives first, as pip and as a distribution has them; those of another PySpark stay, and what has no folder."""
+    archives = [str(tmp_path / library / name) for name in ("pyspark.zip", "py4j-0.10.9.9-src.zip")]
+    (tmp_path / "spark/python/pyspark").mkdir(parents=True)
+    (tmp_path / "site/pyspark").mkdir(parents=True)
+    for package in ("spark/python", "site"):
+        (tmp_path / package / "pyspark" / "__init__.py").touch()
+    folder = str(tmp_path / ("site" if library.startswith("site") else "spark/python"))
+    others = ["", str(tmp_path / "theirs/lib/pyspark.zip"), folder]
     monkeypatch.setattr(sys, "path", [*archives, *others])
     prefer_folders()
-    assert sys.path == others
+    assert sys.path == [archives[1], *others]
+    (tmp_path / "site" / "py4j.py").touch()
+    monkeypatch.setattr(sys, "path", [*archives, *others, str(tmp_path / "site")])
+    prefer_folders()
+    assert sys.path == [*others, str(tmp_path / "site")]
     monkeypatch.setattr(sys, "path", archives)
     prefer_folders()
     assert sys.path == archives
