@@ -141,7 +141,7 @@ class LongPartition:
         if border <= known and not last:
             self._least *= 2  # all rows that wait are of one time
             return
-        self._waiting, self._waiting_rows, self._waiting_bytes = [], 0, 0
+        self._kept, self._waiting, self._waiting_rows, self._waiting_bytes = None, [], 0, 0  # they are in ``rows``
         final, tail = rows.slice(0, border), rows.slice(border)
         old = np.arange(border) < known
         turn = Turn(
@@ -155,7 +155,7 @@ class LongPartition:
         if answer.covered is not None:
             self._covered = np.array([np.count_nonzero(keep[: answer.covered[0]])])
         self._carried, self._since = answer.carried, until
-        self._kept = final.filter(pa.array(keep))
+        self._kept = final if keep.all() else final.filter(pa.array(keep))
         if tail.num_rows:
             self._waiting, self._waiting_rows, self._waiting_bytes = [tail], tail.num_rows, tail.nbytes
 
