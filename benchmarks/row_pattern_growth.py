@@ -56,6 +56,7 @@ _TYPED = "SELECT {what} FROM (SELECT *, CASE ts % 3 WHEN 0 THEN 'a' WHEN 1 THEN 
 _PATTERN = "MATCH PATTERN (SEQ(a x, b y, c z) PARTITION BY key ORDER BY ts {} WHERE x.price > y.price AND y.price > z.price WITHIN 10{})"
 MEMORY = QUERIES | {
     "any match": _TYPED.format(what="x.price, z.ts") + _PATTERN.format("", ""),
+    "any match, events": _TYPED.format(what="x.price, z.ts") + _PATTERN.format("", " EVENTS"),
     "next match": _TYPED.format(what="x.price, z.ts") + _PATTERN.format("SKIP TILL NEXT MATCH", ""),
     "count": _TYPED.format(what="*")
     + "MATCH PATTERN (SEQ(a x, b y, c z) PARTITION BY key ORDER BY ts WITHIN 10 MEASURES COUNT(*) AS n)",

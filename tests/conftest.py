@@ -22,7 +22,6 @@ PROGRAMS = (
     "tests/sql/test_processes.py",
     "tests/sql/test_notebook.py",
     "tests/sql/test_stream_run.py",
-    "tests/sql/test_progress.py",
     "tests/thrift/test_stream.py",
     "tests/unit/test_cli.py",
 )

@@ -33,7 +33,7 @@ def environment() -> dict[str, str]:
 
 
 class SharedJvm:
-    """``pid``: the process below which the workers of the programs are."""
+    """It has one program at a time."""
 
     def __init__(self, folder: Path) -> None:
         conf = SparkConf(loadDefaults=False)
@@ -46,7 +46,6 @@ class SharedJvm:
         finally:
             os.environ.clear()
             os.environ.update(before)
-        self.pid = int(self._gateway.proc.pid)
         analysis = self._gateway.jvm.org.apache.spark.sql.catalyst.analysis
         builtin = [getattr(getattr(analysis, name), "MODULE$").builtin() for name in REGISTRIES]
         self._functions = [(registry, registry.listFunction()) for registry in builtin]

@@ -16,7 +16,6 @@ from pyspark.sql import SparkSession
 
 import sparkcep.progress.follow as follow
 from sparkcep.progress import Progress, following
-from tests.shared_jvm import SharedJvm
 
 ENDLESS = """SELECT count(*) FROM (SELECT id AS ts, 'k' AS k, CAST(id % 7 AS INT) AS x FROM RANGE(30000)) MATCH PATTERN (
     /*+ CEP_MAX_PARTIAL_MATCHES(1000000000000) */ SEQ(ANY a, ANY b, ANY c) PARTITION BY k ORDER BY ts WHERE a.x + b.x + c.x = 1000)"""
@@ -73,13 +72,13 @@ print(spark.sql("SELECT 6 * 7").first()[0])
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="/proc")
-def test_ctrl_c_ends_the_work_and_not_the_session(jvm: SharedJvm, program: dict[str, str]) -> None:
+def test_ctrl_c_ends_the_work_and_not_the_session() -> None:
     command = [sys.executable, "-c", PROGRAM]
     process = subprocess.Popen(
-        command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, env=program
+        command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
     )
     try:
-        worker = _busy_worker(process, jvm.pid)
+        worker = _busy_worker(process)
         process.send_signal(signal.SIGINT)
         began = time.monotonic()
         while _seconds(worker) is not None and time.monotonic() < began + 10:
@@ -91,14 +90,16 @@ def test_ctrl_c_ends_the_work_and_not_the_session(jvm: SharedJvm, program: dict[
         assert "Traceback" not in said
     finally:
         process.kill()
+        for child in _below(process.pid):
+            os.kill(child, signal.SIGKILL)
 
 
-def _busy_worker(process: subprocess.Popen[str], jvm: int) -> int:
-    """The Python worker of the JVM that has computed for some seconds."""
+def _busy_worker(process: subprocess.Popen[str]) -> int:
+    """The Python worker that has computed for some seconds."""
     deadline = time.monotonic() + 120
     while process.poll() is None and time.monotonic() < deadline:
         time.sleep(0.2)
-        for child in _below(jvm):
+        for child in _below(process.pid):
             if "sparkcep.daemon" in _text(child, "cmdline") and (_seconds(child) or 0) > 4:
                 return child
     process.kill()
