@@ -37,14 +37,14 @@ _MOST_EVENTS = 1 << 62
 @dataclass(frozen=True, slots=True)
 class Parts:
     """How the parts of a clause's partitions are decided: ``decide``, and for the last one ``closing``. ``time``: the column whose whole numbers
-    close windows, which the engine reads as a column of its own (``numbers``). ``finish``: the rows that only the end of a partition tells, from what
+    close windows, which the engine reads as a column of its own (``own_time``). ``finish``: the rows that only the end of a partition tells, from what
     its turns carry; None: each part has its own."""
 
     spec: MatchSpec
     decide: Decide
     closing: Decide
     time: str | None
-    numbers: bool = False
+    own_time: bool = False
     finish: Callable[[pa.Table | None], Iterator[pa.Table]] | None = None
 
     def suits(self, schema: pa.Schema) -> bool:
@@ -174,6 +174,6 @@ class LongPartition:
         mask = rows.column(name).to_numpy().copy()
         mask[0] |= 1
         rows = rows.set_column(rows.column_names.index(name), name, pa.array(mask))
-        if self._parts.numbers and self._parts.time is not None:
+        if self._parts.own_time and self._parts.time is not None:
             rows = rows.append_column(_TIME, whole_numbers(rows.column(self._parts.time)))
         return with_derived(self._parts.spec, rows)
