@@ -37,8 +37,8 @@ _MOST_EVENTS = 1 << 62
 @dataclass(frozen=True, slots=True)
 class Parts:
     """How the parts of a clause's partitions are decided: ``decide``, and for the last one ``closing``. ``time``: the column whose whole numbers
-    close windows, which the engine reads as a column of its own (``own_time``). ``finish``: the rows that only the end of a partition tells, from what
-    its turns carry; None: each part has its own."""
+    close windows; ``own_time``: the engine reads them as a column of their own. ``finish``: the rows that only the end of a partition tells, from
+    what its turns carry; None: each part has its own."""
 
     spec: MatchSpec
     decide: Decide
