@@ -1,5 +1,5 @@
-"""A JVM for programs that run one after the other, each with a Python, and a SparkContext, of its own: a JVM that is new spends two thirds of a short
-program's time on Spark's classes. PySpark has variables for it: a program that finds them starts no JVM."""
+"""A JVM for programs that run one after the other, each with a Python, and a SparkContext, of its own: a short program takes
+twice as long in a JVM that is new. PySpark has variables for it: a program that finds them starts no JVM."""
 
 from __future__ import annotations
 

@@ -3,7 +3,7 @@
 * FILE is an archive of the classes that Spark loads, which halves the time of a start. To make it a session runs a clause over a table and over a
   stream; when it ends, the JVM writes what it has loaded. A JVM that finds other jars than these ignores the archive.
 * The Pythons that Spark starts import PySpark from its folder: on their path Spark puts an archive of it first, each of whose modules is compiled
-  anew, 0.7 s for each of a hundred such Pythons. (Those that run functions do so wherever sparkcep starts them, see ``sparkcep.daemon``.)
+  anew, which takes 0.7 s. (Those that run functions do so wherever sparkcep starts them, see ``sparkcep.daemon``.)
 """
 
 from __future__ import annotations

@@ -12,13 +12,11 @@ import pyarrow as pa
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from sparkcep.engines.derived import with_derived
 from sparkcep.engines.engine import evaluation
 from sparkcep.engines.parts import LongPartition, Parts, compile
 from sparkcep.errors import CepAnalysisError, CepError, CepLimitError, CepUnsupportedError
 from sparkcep.spec import MatchSpec
 from sparkcep.spec.aggregate import MatchAggregate
-from sparkcep.spec.event import WithinEvents
 from tests.adapters import event_tables
 from tests.automata import automaton_spec
 from tests.corpus import EventCase
@@ -41,10 +39,20 @@ def test_event_patterns(data: st.DataObject, case: Any, within: int) -> None:
     table = test_event_streams._table(case, {})
     assume(table is not None)
     spec: Any = test_event_streams._spec(case, data.draw(OUTPUTS)).of
-    if data.draw(st.booleans()):
-        spec = replace(spec, within=WithinEvents(within))
-        table = with_derived(spec, table)  # Spark sends the ranks
     _check(data, spec, table)
+
+
+@draws(200)
+@given(st.data(), drawn_cases(over_closures=True), st.integers(1, 4))
+def test_windows_of_events(data: st.DataObject, case: Any, count: int) -> None:
+    strategy = data.draw(st.sampled_from(["any", "any", "next", "partition_contiguity"]))
+    case = replace(case, within=None, within_events=count, order=("ts",), strategy=strategy)
+    tables = event_tables(case)
+    assume(tables)
+    table = pa.concat_tables(tables)
+    spec: Any = test_event_streams._spec(case, data.draw(OUTPUTS)).of
+    outputs = tuple(output for output in spec.outputs if output not in test_event_streams.HIDDEN)
+    _check(data, replace(spec, outputs=outputs), table)
 
 
 @draws(100)
