@@ -8,6 +8,7 @@ printed, the priority is low, and the process ends if another one is compiling a
 from __future__ import annotations
 
 import argparse
+import atexit
 import os
 import time
 from collections.abc import Iterator
@@ -18,18 +19,19 @@ from multiprocessing import get_context
 from sparkcep.engines.kernel_cache import lock, note_complete
 
 GROUPS = (
-    ("sparkcep.engines.automaton.run_kernels",),
-    (
-        "sparkcep.engines.nfa_b.advance_kernels",
-        "sparkcep.engines.nfa_b.backtrack_kernels",
-        "sparkcep.engines.nfa_b.resume_kernels",
-        "sparkcep.engines.nfa_b.match_kernels",
-    ),
     (
         "sparkcep.engines.aseq.kernels",
         "sparkcep.engines.aseq.change_kernels",
         "sparkcep.engines.aseq.open_change_kernels",
         "sparkcep.engines.aseq.neighbour_kernels",
+    ),
+    ("sparkcep.engines.automaton.run_kernels",),
+    ("sparkcep.engines.aseq.counting_kernels", "sparkcep.engines.aseq.selection_kernels"),
+    (
+        "sparkcep.engines.nfa_b.advance_kernels",
+        "sparkcep.engines.nfa_b.backtrack_kernels",
+        "sparkcep.engines.nfa_b.resume_kernels",
+        "sparkcep.engines.nfa_b.match_kernels",
     ),
     ("sparkcep.engines.row_match.search_kernels", "sparkcep.engines.row_match.window_kernels"),
     (
@@ -39,7 +41,6 @@ GROUPS = (
         "sparkcep.engines.row_pattern.path_kernels",
         "sparkcep.engines.row_pattern.reach_kernels",
     ),
-    ("sparkcep.engines.aseq.counting_kernels", "sparkcep.engines.aseq.selection_kernels"),
     ("sparkcep.engines.event_pattern.candidates.range_kernels",),
 )
 """The modules that have kernels; in a group those that share functions, which each process compiles once. The longest group first."""
@@ -68,9 +69,14 @@ def compile_all(jobs: int) -> Iterator[Times]:
     if jobs == 1:
         yield from map(compile_group, GROUPS)
         return
-    with ProcessPoolExecutor(jobs, get_context("spawn")) as pool:
+    with ProcessPoolExecutor(jobs, get_context("spawn"), initializer=_at_once) as pool:
         for done in as_completed([pool.submit(compile_group, group) for group in GROUPS]):
             yield done.result()
+
+
+def _at_once() -> None:
+    """This process ends without taking numba and LLVM to pieces."""
+    atexit.register(os._exit, 0)
 
 
 def main() -> None:
