@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
@@ -131,10 +132,6 @@ def test_totals_without_a_window(data: st.DataObject, drawn: tuple[EventCase, Ma
     assume(case.events and not any(one.open_ended for one in _sequences(case)))
     every = _expected(case, lambda: match_events(event_query(case), case.events))
     spec, table = _totals_spec(case, [source]), _table(case)
-    if wanted[0] in ("min", "max"):
-        with pytest.raises(CepUnsupportedError, match=r"MIN, MAX and .* in MEASURES without WITHIN"):
-            compile(spec)
-        return
     decide, bucket, totals = compile(spec), Bucket(), {}
     for arrival in data.draw(arrivals(table["ts"].to_pylist()), label="arrivals"):
         turn = step(spec, decide, bucket, _rows(table, arrival), arrival.until)
@@ -183,6 +180,33 @@ def test_several_patterns_and_sums_of_doubles() -> None:
                 totals[row["pattern"], row["key0"]] = row["a0"], row["a1"]
         answers.append(totals)
     assert answers[0] == answers[1] == {("ab", 1): (6, 6.0), ("ab", 2): (6, 24.0), ("abc", 1): (10, 10.0)}
+
+
+@pytest.mark.parametrize("size", [1, 7])
+@pytest.mark.parametrize("of", [int, "{:03}".format, lambda x: x / 7 if x else float("nan"), lambda x: x > 20])
+@pytest.mark.parametrize("pattern", ["SEQ(A a, B+ b, C c)", "SEQ(A a, OR(SEQ(B b, A x), A y), NOT C c, B z)"])
+def test_best_values_without_a_window(pattern: str, of: Callable[[int], Any], size: int) -> None:
+    """Matches that begin in one turn and end in another have the least and greatest values that they have in one turn, of any type."""
+    random = np.random.default_rng(size)
+    kinds, keys = random.choice(["A", "B", "C"], 120, p=[0.3, 0.5, 0.2]).tolist(), random.integers(0, 3, 120).tolist()
+    rows = tuple({"id": i, "type": kinds[i], "ts": i // 2, "x": 0, "k": keys[i]} for i in range(120))
+    case = EventCase("best", pattern, rows, partition=("k",))
+    sources = [MatchAggregate(function, name, "x") for function in ("min", "max") for name in "ab"]
+    spec, table = _totals_spec(case, [*sources, MatchAggregate("count")]), _table(case)
+    values = pa.array([None if x < 3 else of(x - 3) for x in random.integers(0, 40, 120).tolist()])
+    table = table.set_column(table.column_names.index("x"), "x", values)
+    answers = []
+    for least in (size, 60):
+        bucket, decide, totals = Bucket(), compile(spec), {}
+        for first in range(0, 60, least):
+            at = [i for i in range(120) if first <= i // 2 < first + least]
+            turn = step(spec, decide, bucket, [table.take(at)], first + least)
+            bucket = turn.bucket
+            for row in (row for part in turn.found for row in part.to_pylist()):
+                totals[row["key0"]] = [repr(row[f"a{i}"]) for i in range(5)]
+        answers.append(totals)
+    assert len(answers[1]) == 3
+    assert answers[0] == answers[1]
 
 
 def test_a_sum_of_no_values_is_null() -> None:

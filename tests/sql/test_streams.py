@@ -184,7 +184,7 @@ TOTALS = {
     "one": """SELECT * FROM {} MATCH PATTERN (SEQ(A a, B b) PARTITION BY k ORDER BY ts WHERE [x] WITHIN INTERVAL 40 SECONDS
         MEASURES COUNT(*) AS n, AVG(CAST(b.x AS DECIMAL(5, 1))) AS mean, MAX(a.ts) AS last, CAST(SUM(a.x) AS DECIMAL(38, 0)) AS wide)""",
     "counters": """SELECT * FROM {} MATCH PATTERN (SEQ(A a, NOT D d, B b) PARTITION BY k ORDER BY ts WHERE [x]
-        MEASURES COUNT(*) AS n, AVG(b.x) AS mean, SUM(b.x) AS s)""",
+        MEASURES COUNT(*) AS n, AVG(b.x) AS mean, SUM(10 % (b.x + 1)) AS s, MIN(a.ts) AS since, MAX(CAST(b.ts AS STRING)) AS last)""",
     "several": """SELECT * FROM {} MATCH PATTERNS (p AS SEQ(A a, B+ b, NOT C c), q AS SEQ(A a, D d) PARTITION BY k, x % 2 AS odd ORDER BY ts
         WITHIN INTERVAL 20 SECONDS MEASURES COUNT(*) AS n, SUM(b.x + 0.5D) AS s, COUNT(b.*) AS bs)""",
 }
@@ -275,7 +275,7 @@ REFUSED = [
         "CEP_ANALYSIS_STREAM_WITHIN",
     ),
     (
-        "SELECT * FROM moving «MATCH PATTERN» (SEQ(A a, B b) ORDER BY ts MEASURES MAX(a.x) AS n)",
+        "SELECT * FROM moving «MATCH PATTERN» (SEQ(NOT A a, B b) ORDER BY ts MEASURES MAX(b.x) AS n)",
         "CEP_UNSUPPORTED_STREAM",
     ),
 ]

@@ -10,6 +10,7 @@ from collections.abc import Sequence as Items
 from math import prod
 
 import numpy as np
+import pyarrow as pa
 from numpy.typing import NDArray
 
 from sparkcep.engines.aseq import exact, semiring
@@ -88,6 +89,10 @@ class Passes:
     def column(self, name: str) -> Column:
         """An input column; converted once."""
         return self._work.column(name)
+
+    def order(self, name: str) -> tuple[Ints, pa.Array]:
+        """Its rows' ranks, and its values in order; once."""
+        return self._work.order(name)
 
     def _from_remainders(self, weighing: Weighing) -> list[int | None]:
         """Chinese remainder theorem: the sum is counted modulo each prime; the sum in doubles proves that it is small enough."""

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from sparkcep.engines.aseq import values
 from sparkcep.engines.aseq.passes import Passes, Weighing
 from sparkcep.engines.aseq.semiring import MAX
-from sparkcep.engines.aseq.values import Ints
+from sparkcep.engines.aseq.values import Ints, reversed_keys
 from sparkcep.errors import CepDataError
 from sparkcep.spec.aggregate import MatchAggregate
 
@@ -107,10 +107,9 @@ def overflow(source: MatchAggregate, kind: str, hint: str) -> CepDataError:
 
 
 def _extreme(passes: Passes, source: MatchAggregate, parts: Ints, empty: NDArray[np.bool_]) -> pa.Array:
-    _, distinct = passes.column(source.column or "").order()
+    variable, column = source.variable or "", source.column or ""
+    _, distinct = passes.order(column)
     least = source.function == "min"
-    keys = passes.integers(Weighing("least" if least else "greatest", source.variable or "", source.column or ""))[
-        parts
-    ]
-    places = keys if least else len(distinct) - 1 - keys
+    keys = passes.integers(Weighing("least" if least else "greatest", variable, column))[parts]
+    places = keys if least else reversed_keys(keys, len(distinct))
     return distinct.take(pa.array(np.where(empty, 0, places), mask=empty))

@@ -1,11 +1,13 @@
 """MEASURES without WITHIN over a stream: prefix counters as state, and no event at all (A-Seq section 3.1, Dynamic Prefix Counting).
 
 For each partition and each sequence of the pattern the bucket keeps the numbers of its prefixes that have been matched so far, once for every way of
-weighting matches. A turn goes on from them with the new events; what the last counter gains is what the turn has found.
+weighting matches. A turn goes on from them with the new events; what the last counter gains is what the turn has found. For a least or greatest value
+a counter is the best one of any match of its prefix, and kept as that value: ranks are those of one turn.
 """
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterator
 from dataclasses import dataclass
 
@@ -23,13 +25,15 @@ from sparkcep.engines.aseq.plan import plan as plan_of
 from sparkcep.engines.aseq.sequences import Sequence
 from sparkcep.engines.aseq.stream_rows import first_of_group
 from sparkcep.engines.aseq.totals import PLACE, PRESENT, with_presence
-from sparkcep.engines.aseq.values import Ints
+from sparkcep.engines.aseq.values import Column, Ints, reversed_keys
 from sparkcep.engines.aseq.work import Weighing, Work
 from sparkcep.engines.turn import Answer, Turn, partitions
 from sparkcep.errors import CepUnsupportedError
 from sparkcep.spec.aggregate import AggregateSpec, MatchAggregate
 
 COUNTERS = "__cep_counters"
+BEST = "__cep_best_"
+"""The prefix of the columns with the best values of an input column."""
 _HINT = "Write WITHIN INTERVAL …, or set sparkcep.stream.retention."
 
 
@@ -44,10 +48,8 @@ class Compiled:
 def compile(plan: Plan, keys: tuple[str, ...]) -> Compiled:
     """Raises CepUnsupportedError, by name, for what counters alone do not tell."""
     sequences = [sequence for _, every in plan.patterns for sequence in every]
-    functions = {one.source.function for one in plan.spec.outputs if isinstance(one.source, MatchAggregate)}
     for refused, what in (
         (any(sequence.open_ended for sequence in sequences), "NOT before or behind a match"),
-        (bool(functions & {"min", "max"}), "MIN, MAX and expressions that may fail in MEASURES"),
         (bool(plan.spec.neighbours), "MEASURES with conditions between the events of a closure"),
     ):
         if refused:
@@ -64,7 +66,7 @@ def decide(compiled: Compiled, turn: Turn) -> Answer:
     work = ResumedWork(read(rows, spec), spec.variables, tuple(every for _, every in compiled.plan.patterns))
     known = _known(keys, states, compiled.keys)
     if states is not None and (known >= 0).any():
-        work.resume(_matrix(states), known)
+        work.resume(states, known)
     found = []
     for number, (name, own) in enumerate(compiled.plan.patterns):
         passes = _Passes(work.table, spec.variables, own, work, number)
@@ -72,57 +74,94 @@ def decide(compiled: Compiled, turn: Turn) -> Answer:
             work.numbers(number, weighing, mode)
         part = aggregates(spec, passes, name)
         found.append(part.filter(pc.greater(part.column(PRESENT), 0)))
-    kept = _with(states, keys, known, work.counters())
+    kept = _with(states, keys, known, work.states())
     nothing = np.zeros(turn.rows.num_rows, np.bool_)
     parts = tuple(part for part in found if part.num_rows)
     return Answer(parts, nothing, turn.begin, turn.numbers, None, carried=kept)
 
 
 class ResumedWork(Work):
-    """``Work`` that counts on from counters [partitions, all] and gives what the last ones gain; a pass per pattern."""
+    """``Work`` that counts on from counters and gives what the last ones gain; a pass per pattern."""
 
     def __init__(self, table: Table, variables: tuple[str, ...], patterns: tuple[tuple[Sequence, ...], ...]) -> None:
         super().__init__(table, variables, patterns, tuple((number,) for number in range(len(patterns))))
-        self._before: tuple[Ints, Ints] | None = None
+        self._before: pa.Table | None = None
+        self._known = np.zeros(len(table.starts), np.bool_)
+        self._best_before: dict[str, Ints] = {}
         self._after: list[Ints] = []
-        self._used = 0
+        self._best_after: defaultdict[str, list[Ints]] = defaultdict(list)
 
-    def resume(self, counters: Ints, rows: Ints) -> None:
-        """``rows`` [partitions]: where in ``counters`` a partition's are; -1: nowhere, it is new."""
-        self._before = counters, rows
+    def resume(self, states: pa.Table, rows: Ints) -> None:
+        """``rows`` [partitions]: where in ``states`` a partition's are; -1: nowhere, it is new."""
+        self._known = rows >= 0
+        self._before = states.take(pa.array(rows[self._known]))
 
-    def counters(self) -> Ints:
-        """Those of all passes, in the order in which they were made, which is always the same."""
-        return np.concatenate(self._after, axis=1)
+    def states(self) -> dict[str, pa.Array]:
+        """COUNTERS [partitions][all]; and for each column with a least or greatest value BEST. Those of all passes, in the order in which they were
+        made, which is always the same."""
+        found = {COUNTERS: _lists(np.concatenate(self._after, axis=1))}
+        for name, parts in self._best_after.items():
+            keys = np.concatenate(parts, axis=1)
+            found[BEST + name] = _lists(keys, self.order(name)[1])
+        return found
 
     def _run(self, group: tuple[int, ...], weighing: Weighing, mode: int) -> NDArray:
-        floats = mode == semiring.FLOAT
-        out = np.zeros(len(self.table.starts), np.float64 if floats else np.int64)
+        floats, least = mode == semiring.FLOAT, mode == semiring.LEAST
+        out = np.full(len(self.table.starts), semiring.MAX if least else 0, np.float64 if floats else np.int64)
         for one in self.marked(group[0], weighing.variable):
             coded = self.code(one.sequence)
-            states = self._states(len(coded.gaps) + 1, floats=floats)
+            states = self._begun(len(coded.gaps) + 1, mode)
+            if least:
+                self._take_best(weighing, states[:, one.position :])
             before = states[:, -1].copy()
             if len(coded.part):
                 weights = self.weights(weighing, mode)[coded.row] if one.position else np.zeros(1, out.dtype)
                 rows = coded.code, coded.first, coded.part
                 kernels.resumed(mode, *rows, semiring.words(weights), coded.gaps, one.position, semiring.words(states))
-            out += states[:, -1] - before
-            if not floats:
-                out[states[:, -1] == semiring.MAX] = semiring.MAX
+            if least:
+                out = np.minimum(out, states[:, -1])
+                self._best_after[weighing.column].append(self._straight(weighing, states[:, one.position :]))
+            else:
+                out += states[:, -1] - before
+                if not floats:
+                    out[states[:, -1] == semiring.MAX] = semiring.MAX
             self._after.append(states.view(np.int64))
         return out[np.newaxis]
 
-    def _states(self, width: int, *, floats: bool) -> NDArray:
+    def _begun(self, width: int, mode: int) -> NDArray:
         """The next ``width`` counters of each partition; those of a new one are of the empty prefix only."""
-        kind = np.float64 if floats else np.int64
-        states = np.zeros((len(self.table.starts), width), kind)
-        states[:, 0] = 1
+        least = mode == semiring.LEAST
+        kind = np.float64 if mode == semiring.FLOAT else np.int64
+        states = np.full((len(self.table.starts), width), semiring.MAX if least else 0, kind)
+        states[:, 0] = 0 if least else 1
         if self._before is not None:
-            counters, rows = self._before
-            known = rows >= 0
-            states[known] = np.ascontiguousarray(counters[rows[known], self._used : self._used + width]).view(kind)
-        self._used += width
+            used = sum(one.shape[1] for one in self._after)
+            counters = _matrix(self._before.column(COUNTERS))
+            states[self._known] = np.ascontiguousarray(counters[:, used : used + width]).view(kind)
         return states
+
+    def _take_best(self, weighing: Weighing, states: Ints) -> None:
+        """The best values so far as this turn's keys."""
+        self.order(weighing.column)
+        if self._before is not None:
+            used = sum(one.shape[1] for one in self._best_after[weighing.column])
+            best = self._best_before[weighing.column][:, used : used + states.shape[1]]
+            states[self._known] = self._straight(weighing, best)
+
+    def _straight(self, weighing: Weighing, keys: Ints) -> Ints:
+        """Keys of either direction as ranks, and ranks as such keys."""
+        return keys if weighing.weight == "least" else reversed_keys(keys, len(self.order(weighing.column)[1]))
+
+    def _ranked(self, name: str) -> tuple[Ints, pa.Array]:
+        """Among the rows' values and the best ones so far."""
+        rows = self.column(name)
+        if self._before is None:
+            return rows.order()
+        best = self._before.column(BEST + name).combine_chunks()
+        keys, distinct = Column.of(pa.concat_arrays([rows.values, best.flatten()])).order()
+        count = len(rows.values)
+        self._best_before[name] = keys[count:].reshape(len(best), -1)
+        return keys[:count], distinct
 
 
 class _Passes(Passes):
@@ -146,6 +185,8 @@ def _ways(spec: AggregateSpec, passes: Passes) -> Iterator[tuple[Weighing, int]]
         elif source.function == "sum":
             yield Weighing("positive", variable, column), semiring.SATURATING
             yield Weighing("negative", variable, column), semiring.SATURATING
+        elif source.function != "count":
+            yield Weighing("least" if source.function == "min" else "greatest", variable, column), semiring.LEAST
 
 
 def _known(keys: pa.Table, states: pa.Table | None, names: tuple[str, ...]) -> Ints:
@@ -158,10 +199,9 @@ def _known(keys: pa.Table, states: pa.Table | None, names: tuple[str, ...]) -> I
     return np.where(first < states.num_rows, first, -1)
 
 
-def _with(states: pa.Table | None, keys: pa.Table, known: Ints, counters: Ints) -> pa.Table:
+def _with(states: pa.Table | None, keys: pa.Table, known: Ints, counters: dict[str, pa.Array]) -> pa.Table:
     """``states`` with the ``counters`` of the partitions ``keys``."""
-    values = pa.FixedSizeListArray.from_arrays(pa.array(counters.reshape(-1)), counters.shape[1])
-    now = pa.table({name: keys.column(name) for name in keys.column_names} | {COUNTERS: values})
+    now = pa.table({name: keys.column(name) for name in keys.column_names} | counters)
     if states is None:
         return now
     others = np.ones(states.num_rows, np.bool_)
@@ -169,7 +209,14 @@ def _with(states: pa.Table | None, keys: pa.Table, known: Ints, counters: Ints) 
     return pa.concat_tables([states.filter(pa.array(others)), now]).combine_chunks()
 
 
-def _matrix(states: pa.Table) -> Ints:
-    column = states.column(COUNTERS).combine_chunks()
-    counters: Ints = column.flatten().to_numpy().reshape(len(column), -1)
-    return counters
+def _lists(numbers: Ints, values: pa.Array | None = None) -> pa.Array:
+    """A list for each row; with ``values`` those at the places ``numbers``, NULL for MAX."""
+    flat = numbers.reshape(-1)
+    items = pa.array(flat) if values is None else values.take(pa.array(flat, mask=flat == semiring.MAX))
+    return pa.FixedSizeListArray.from_arrays(items, numbers.shape[1])
+
+
+def _matrix(lists: pa.ChunkedArray) -> Ints:
+    column = lists.combine_chunks()
+    numbers: Ints = column.flatten().to_numpy().reshape(len(column), -1)
+    return numbers

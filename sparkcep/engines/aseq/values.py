@@ -39,6 +39,11 @@ class Column:
     values: pa.Array
     valid: NDArray[np.bool_]
 
+    @classmethod
+    def of(cls, values: pa.Array) -> Column:
+        """``values``, of which NULLs are not valid."""
+        return cls(values, values.is_valid().to_numpy(zero_copy_only=False))
+
     @property
     def counted(self) -> Ints:
         """1 where there is a value."""
@@ -90,13 +95,18 @@ class Column:
         return np.where(self.valid, ranks[codes], MAX), encoded.dictionary.take(order)
 
 
+def reversed_keys(keys: Ints, count: int) -> Ints:
+    """Ranks among ``count`` values as those from the greatest on, and back; MAX stays."""
+    return np.where(keys == MAX, MAX, count - 1 - keys)
+
+
 def column(table: pa.Table, name: str) -> Column:
     """A column of ``table``."""
     chunks = table.column(name)
     values = chunks.chunk(0) if chunks.num_chunks == 1 else chunks.combine_chunks()
     if isinstance(values, pa.ChunkedArray):
         values = pa.concat_arrays(values.chunks) if values.num_chunks else pa.array([], values.type)
-    return Column(values, values.is_valid().to_numpy(zero_copy_only=False))
+    return Column.of(values)
 
 
 def sum_type(kind: pa.DataType) -> pa.DataType | None:

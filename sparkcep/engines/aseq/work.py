@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 import numpy as np
+import pyarrow as pa
 from numpy.typing import NDArray
 
 from sparkcep.engines.aseq import counting_kernels, kernels, neighbour_kernels, semiring, values
@@ -20,7 +21,7 @@ from sparkcep.engines.aseq.programs import Counted, compile_program
 from sparkcep.engines.aseq.sequences import EITHER, STRICT, Marked, Sequence, marked
 from sparkcep.engines.aseq.spelling import countable
 from sparkcep.engines.aseq.structures import Compared, Groups, Positions
-from sparkcep.engines.aseq.values import Column
+from sparkcep.engines.aseq.values import Column, Ints, reversed_keys
 from sparkcep.spec.neighbours import Linked
 
 Weight = Literal["one", "counted", "positive", "negative", "value", "least", "greatest"]
@@ -54,6 +55,7 @@ class Work:
     _coded: dict[Sequence, Coded] = field(default_factory=dict)
     _rows: dict[tuple[tuple[str, ...], int], Rows] = field(default_factory=dict)
     _columns: dict[str, Column] = field(default_factory=dict)
+    _orders: dict[str, tuple[Ints, pa.Array]] = field(default_factory=dict)
     _weights: dict[tuple[Weighing, int], NDArray] = field(default_factory=dict)
     _sides: dict[tuple[str, Linked], Sides] = field(default_factory=dict)
     _done: dict[tuple[int, Weighing, int], NDArray] = field(default_factory=dict)
@@ -63,6 +65,12 @@ class Work:
         if name not in self._columns:
             self._columns[name] = values.column(self.table.arrow, name)
         return self._columns[name]
+
+    def order(self, name: str) -> tuple[Ints, pa.Array]:
+        """Per row the rank of its value in an input column, and the values in order (``Column.order``); once."""
+        if name not in self._orders:
+            self._orders[name] = self._ranked(name)
+        return self._orders[name]
 
     def numbers(self, pattern: int, weighing: Weighing, mode: int) -> NDArray:
         """Per partition the sum over the matches of ``pattern`` in the arithmetic ``mode`` (``semiring``)."""
@@ -196,6 +204,9 @@ class Work:
             )
         return self._sides[start, own]
 
+    def _ranked(self, name: str) -> tuple[Ints, pa.Array]:
+        return self.column(name).order()
+
     def _new_weights(self, weighing: Weighing, mode: int) -> NDArray:
         column = self.column(weighing.column)
         match weighing.weight:
@@ -208,9 +219,8 @@ class Work:
                     return column.remainders(mode)
                 numbers = column.integers()
             case "least" | "greatest":
-                keys, distinct = column.order()
-                reverse = np.where(column.valid, len(distinct) - 1 - keys, semiring.MAX)
-                return keys if weighing.weight == "least" else reverse
+                keys, distinct = self.order(weighing.column)
+                return keys if weighing.weight == "least" else reversed_keys(keys, len(distinct))
             case "positive":
                 numbers = np.maximum(column.integers(), 0)
             case _:
