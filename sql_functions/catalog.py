@@ -124,6 +124,10 @@ class ClassicDescribe:
             tree = expression_tree(self.jsession, self._dataset(query).queryExecution().analyzed())
         return tree.value if isinstance(tree, Constant) else None
 
+    def zone(self) -> str:
+        """The session's time zone."""
+        return str(self.jsession.conf().get("spark.sql.session.timeZone"))
+
     def resources(self, query: str) -> Resources:
         """What Spark knows of the query's cost."""
         session = self.jsession
@@ -207,6 +211,10 @@ class ConnectDescribe:
     def streaming(self, query: str) -> bool:
         """Whether rows of the query's result come from a stream."""
         return bool(self.sql(query).isStreaming)
+
+    def zone(self) -> str:
+        """The session's time zone."""
+        return str(self.value("SELECT CURRENT_TIMEZONE()"))
 
     def value(self, query: str) -> Any:
         """The one column of the one row: a constant."""

@@ -30,7 +30,9 @@ from pyspark.sql.types import (
 )
 from sqlglot import exp
 
+from rewrites.bind.relation import Relation
 from rewrites.dialect import span_of
+from rewrites.sql.instants import interval_micros, local_micros
 from sparkcep.spec import expression as ir
 
 _COMPARISONS: dict[type[exp.Expression], ir.Operator] = {
@@ -48,8 +50,6 @@ _AS_THEY_ARE = (BooleanType, DateType, TimestampType, TimestampNTZType, BinaryTy
 _INTEGERS = (ByteType, ShortType, IntegerType, LongType)
 EXACT_DIGITS = 18
 """The unscaled value of a decimal with this many digits fits 64 bits."""
-
-_EPOCH = "TIMESTAMP_SECONDS(0)"
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,9 +75,10 @@ class NotForTheEngine(Exception):
 
 
 class OperandBuilder(ABC):
-    """Syntax tree → Operand; subclasses define the leaves."""
+    """Syntax tree → Operand; subclasses define the leaves, and have the relation that they are of."""
 
     __slots__ = ()
+    relation: Relation
 
     @abstractmethod
     def leaf(self, node: exp.Expression) -> Operand:
@@ -121,10 +122,21 @@ class OperandBuilder(ABC):
         if self.is_leaf(node):
             return self.leaf(node)
         if type(node) in _ARITHMETIC:
-            return _arithmetic(_ARITHMETIC[type(node)], self.value(node.left), self.value(node.right))
+            left, right = self.value(node.left), self.value(node.right)
+            if isinstance(node, exp.Sub) and all(isinstance(one.data_type, TimestampType) for one in (left, right)):
+                return Operand(DayTimeIntervalType(), operator="sub", arguments=(self.since(left), self.since(right)))
+            return _arithmetic(_ARITHMETIC[type(node)], left, right)
         if isinstance(node, exp.Abs):
             return _absolute(self.value(node.this))
         raise NotForTheEngine
+
+    def since(self, operand: Operand) -> Operand:
+        """A TIMESTAMP as microseconds whose differences are Spark's: those of the zone's local times."""
+        if operand.operator is not None or operand.source is not None:
+            raise NotForTheEngine
+        steady = self.relation.has_steady_zone
+        micros = f"UNIX_MICROS({operand.text})" if steady else local_micros(f"CAST({operand.text} AS TIMESTAMP_NTZ)")
+        return Operand(LongType(), operand.at, micros)
 
     def _boolean_leaf(self, node: exp.Expression) -> Operand:
         leaf = self.leaf(node)
@@ -143,8 +155,6 @@ def _comparison(operator: ir.Operator, left: Operand, right: Operand) -> Operand
 
 
 def _arithmetic(operator: ir.Operator, left: Operand, right: Operand) -> Operand:
-    if operator == "sub" and isinstance(left.data_type, TimestampType) and isinstance(right.data_type, TimestampType):
-        return Operand(DayTimeIntervalType(), operator="sub", arguments=(_micros(left), _micros(right)))
     decimal = _decimal_result(operator, left.data_type, right.data_type)
     if decimal is not None:
         arguments = tuple(_cast(side, _decimal(side.data_type)) for side in (left, right))
@@ -257,10 +267,9 @@ def _widens(own: DataType, target: DataType) -> bool:
 
 
 def _micros(operand: Operand) -> Operand:
-    """Timestamps and day-time intervals as microseconds."""
+    """Day-time intervals as microseconds."""
     if operand.operator is not None:
         return operand
     if operand.source is not None:
         raise NotForTheEngine
-    text = operand.text if isinstance(operand.data_type, TimestampType) else f"{_EPOCH} + {operand.text}"
-    return Operand(LongType(), operand.at, f"UNIX_MICROS({text})")
+    return Operand(LongType(), operand.at, interval_micros(operand.text))

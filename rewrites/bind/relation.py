@@ -39,6 +39,11 @@ _NOT_ONE_TABLE = {
 HIDDEN = "__cep_r"
 """How columns of the input begin that no user knows: values of the queries around a clause (``outer_values``)."""
 
+_STEADY_ZONE = re.compile(
+    r"(UTC|GMT|UT)?([+-]\d{1,2}(:?\d\d){0,2})?|Z|Zulu|Universal|Greenwich|UCT|Etc/.+", re.IGNORECASE
+)
+"""Names of time zones whose offset has always been the same."""
+
 _ANSI = "1 + '1'"
 """An expression that is BIGINT in ANSI mode, otherwise DOUBLE."""
 
@@ -68,7 +73,7 @@ class Relation:
 
     ``describe`` sees the CTEs of the statement; ``scope`` adds them to a query that is to run on its own.
     ``expression``: Spark's analysis of a query's one column as a tree (a ``spec.expression.SparkFunction``), where it is in reach.
-    ``resources``: what Spark knows of a query's cost, where it is in reach. ``streaming``: its rows come from a stream.
+    ``resources``: what Spark knows of a query's cost, where it is in reach. ``streaming``: its rows come from a stream. ``zone``: the session's.
     ``columns``: all columns of a query as trees over a relation below it, where that is in reach. ``literal``: SQL of a parameter's value.
     ``feed``: of a stream of changes all columns; ``schema`` lacks those of FEED.
     """
@@ -83,6 +88,7 @@ class Relation:
     literal: Callable[[str], str] | None = None
     feed: StructType | None = None
     columns: Callable[[str, str], dict[str, SparkFunction | Constant]] | None = None
+    zone: Callable[[], str] | None = None
 
     def alone(self, query: str) -> str:
         """``query`` as text that is parsed on its own: with the CTEs that it may name, and with the values of parameters."""
@@ -112,6 +118,11 @@ class Relation:
     def is_ansi(self, span: Span) -> bool:
         """Whether the session is in ANSI mode."""
         return self.types_of([(_ANSI, span)], source="(SELECT 1)") == [LongType()]
+
+    @property
+    def has_steady_zone(self) -> bool:
+        """Whether local times of the session are as far apart as instants are."""
+        return self.zone is not None and _STEADY_ZONE.fullmatch(self.zone()) is not None
 
     def require(self, name: Name) -> str:
         """The input column that a name refers to; an error with a suggestion if there is none."""
@@ -179,7 +190,7 @@ def relation(site: Site, source: Source, describe: Describe, beside: Callable[[s
             span=site.input,
             hint="join the two inputs first and put the clause over the result",
         ) from None
-    known = {name: getattr(describe, name, None) for name in ("expression", "resources", "literal", "columns")}
+    known = {name: getattr(describe, name, None) for name in ("expression", "resources", "literal", "columns", "zone")}
     return Relation(text, schema, scoped, scope, streaming=is_stream(describe, scope(query)), **known)
 
 

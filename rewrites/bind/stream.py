@@ -37,6 +37,7 @@ from rewrites.dialect.nodes import MatchNumber, Navigation
 from rewrites.dialect.tokens import tokenize
 from rewrites.settings import StreamSettings
 from rewrites.sql.builder import quoted, string
+from rewrites.sql.instants import local_micros
 from rewrites.sql.source import Source
 from sparkcep.errors import CepAnalysisError, CepUnsupportedError, Span
 from sparkcep.pattern import event as events
@@ -180,10 +181,7 @@ def _no_event_time(what: str, span: Span, relation: Relation) -> CepAnalysisErro
 
 def _micros(field: StructField, keep_null_time: bool) -> str:
     name = quoted(field.name)
-    local = isinstance(field.dataType, TimestampNTZType)
-    micros = (
-        f"TIMESTAMPDIFF(MICROSECOND, TIMESTAMP_NTZ '1970-01-01 00:00:00', {name})" if local else f"UNIX_MICROS({name})"
-    )
+    micros = local_micros(name) if isinstance(field.dataType, TimestampNTZType) else f"UNIX_MICROS({name})"
     if not keep_null_time:
         return micros
     message = (

@@ -117,11 +117,11 @@ def window_input(
         rows = _having(rows, block.having, scope, source)
     text = f"({rows}) AS {quoted(alias)}({names})"
     schema = StructType([StructField(name, each.dataType) for name, each in columns.fields])
-    expression, resources = (getattr(describe, name, None) for name in ("expression", "resources"))
+    expression, resources, zone = (getattr(describe, name, None) for name in ("expression", "resources", "zone"))
     wrap = partial(in_scope, site=block.site, source=source)
     quantifier = "DISTINCT " if "DISTINCT" in words_in(source.sql, block.lead, upper=True) else ""
     return Below(
-        Relation(text, schema, scope.describe, wrap, expression, resources),
+        Relation(text, schema, scope.describe, wrap, expression, resources, zone=zone),
         alias,
         items,
         frozenset(above),

@@ -25,6 +25,7 @@ from sqlglot import exp
 
 from rewrites.bind.relation import Relation
 from rewrites.dialect.clause import Within
+from rewrites.sql.instants import local_micros
 from rewrites.sql.source import Source
 from sparkcep.errors import CepAnalysisError, CepUnsupportedError, Span
 
@@ -36,8 +37,6 @@ TIME, DEADLINE = "__cep_time", "__cep_deadline"
 
 _MICROS = {"SECOND": 1_000_000, "MINUTE": 60_000_000, "HOUR": 3_600_000_000}
 _DAY = 86_400_000_000
-
-_EPOCH_NTZ = "TIMESTAMP_NTZ '1970-01-01 00:00:00'"
 
 
 @dataclass(frozen=True, slots=True)
@@ -160,8 +159,7 @@ def _time_and_deadline(
         return f"UNIX_MICROS({time})", f"UNIX_MICROS({time} + {length})"
     if isinstance(time_type, TimestampNTZType | DateType):
         local = f"CAST({time} AS TIMESTAMP_NTZ)"
-        since = f"TIMESTAMPDIFF(MICROSECOND, {_EPOCH_NTZ}, "
-        return f"{since}{local})", f"{since}{local} + {length})"
+        return local_micros(local), local_micros(f"{local} + {length}")
     if isinstance(time_type, IntegralType) and isinstance(length_type, IntegralType):
         return f"CAST({time} AS BIGINT)", f"CAST({time} AS BIGINT) + {length}"
     if isinstance(time_type, IntegralType | FloatType | DoubleType):

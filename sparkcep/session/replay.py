@@ -1,8 +1,8 @@
 """A cache of rewrites: a dashboard sends the same text again and again.
 
-A rewrite is a function of the text, the settings, and the schemas that Spark returned. Nothing else enters it, so a cached rewrite is valid as long
-as Spark returns the same schemas: they are checked each time, all in one query, and a difference (a table that changed, a function of another type,
-another session's view of the same name) or an error invalidates it.
+A rewrite is a function of the text, the settings, the time zone, and the schemas that Spark returned. Nothing else enters it, so a cached rewrite is
+valid as long as Spark returns the same schemas: they are checked each time, all in one query, and a difference (a table that changed, a function of
+another type, another session's view of the same name) or an error invalidates it.
 """
 
 from __future__ import annotations
@@ -30,16 +30,20 @@ LONGEST = 1 << 16
 
 @dataclass(frozen=True, slots=True)
 class Kept:
-    """The SQL for a statement, its notices, the queries whose schemas it depends on, with their columns, and what its streams follow."""
+    """The SQL for a statement, its notices, the queries whose schemas it depends on, with their columns, and what its streams follow. ``zone``: the
+    session's time zone, if it depends on that."""
 
     sql: str
     notices: tuple[Notice, ...]
     queries: tuple[str, ...]
     columns: tuple[StructField, ...]
     bindings: tuple[Binding, ...] = ()
+    zone: str | None = None
 
     def holds(self, describe: Describe) -> bool:
-        """Whether Spark still returns the same schemas."""
+        """Whether Spark still returns the same schemas, and the time zone is the same."""
+        if self.zone is not None and self.zone != describe.zone():  # type: ignore[attr-defined]
+            return False
         if not self.queries:
             return True
         try:
@@ -89,6 +93,7 @@ class _Asked:
         self._describe = describe
         self.answers: dict[str, StructType] = {}
         self.all_answered = True
+        self.asked_zone: str | None = None
 
     def __call__(self, query: str) -> StructType:
         try:
@@ -141,6 +146,20 @@ class _Asked:
         return found
 
     @property
+    def zone(self) -> Callable[[], str] | None:
+        """The session's time zone."""
+        ask: Callable[[], str] | None = getattr(self._describe, "zone", None)
+        if ask is None:
+            return None
+        known = ask
+
+        def asked() -> str:
+            self.asked_zone = known()
+            return self.asked_zone
+
+        return asked
+
+    @property
     def value(self) -> Callable[[str], Any] | None:
         """The value of a constant, such as a parameter: another one makes another rewrite."""
         ask: Callable[[str], Any] | None = getattr(self._describe, "value", None)
@@ -165,7 +184,7 @@ def _kept(rewritten: Rewritten, asked: _Asked) -> Kept:
     notices = tuple(notice for clause in rewritten.clauses for notice in clause.notices)
     columns = tuple(column for answer in asked.answers.values() for column in answer)
     bindings = tuple(clause.binding for clause in rewritten.clauses if clause.binding is not None)
-    return Kept(rewritten.sql, notices, tuple(asked.answers), columns, bindings)
+    return Kept(rewritten.sql, notices, tuple(asked.answers), columns, bindings, asked.asked_zone)
 
 
 def _joined(queries: tuple[str, ...]) -> str:

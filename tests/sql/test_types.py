@@ -195,6 +195,55 @@ def test_numbers(spark: SparkSession, case: Case) -> None:
     check(spark, case)
 
 
+GAPS = """SELECT * FROM VALUES (1, 'a', TIMESTAMP '2024-03-09 23:30:00'), (2, 'b', TIMESTAMP '2024-03-10 03:30:00'),
+    (3, 'a', TIMESTAMP '2024-11-02 23:30:00'), (4, 'b', TIMESTAMP '2024-11-03 02:30:00'), (5, 'c', TIMESTAMP '2025-05-22 02:30:00') AS t(id, type, ts)"""
+SUBTRACTED = {
+    "MATCH_RECOGNIZE": """SELECT n, m FROM gaps MATCH_RECOGNIZE (ORDER BY ts MEASURES FIRST(id) AS n, LAST(id) AS m
+        AFTER MATCH SKIP TO NEXT ROW PATTERN (a b) DEFINE b AS ts - a.ts {})""",
+    "PREV": """SELECT n, m FROM gaps MATCH_RECOGNIZE (ORDER BY ts MEASURES FIRST(id) AS n, LAST(id) AS m
+        AFTER MATCH SKIP TO NEXT ROW PATTERN (a b) DEFINE b AS ts - PREV(ts) {})""",
+    "MATCH PATTERN": """SELECT x.id AS n, y.id AS m FROM gaps MATCH PATTERN (SEQ(ANY x, ANY y) ORDER BY ts
+        WHERE y.ts - x.ts {} AND y.id = x.id + 1 WITHIN 300 DAYS)""",
+    "MATCH AUTOMATON": """SELECT n, m FROM gaps MATCH AUTOMATON (ORDER BY ts REGISTERS (t TIMESTAMP, n INT, m INT) START s FINAL f
+        ARC s -> p WHEN TRUE SET t = ts, n = id ARC p -> f WHEN ts - t {} AND id = n + 1 SET m = id)""",
+}
+
+
+@pytest.mark.parametrize("zone", ["UTC", "America/New_York", "+05:30"])
+def test_timestamps_are_subtracted_as_spark_does(spark: SparkSession, zone: str) -> None:
+    """By the clocks of the session's time zone, which change; an interval's days have 24 hours."""
+    spark.conf.set("spark.sql.session.timeZone", zone)
+    try:
+        spark.sql(GAPS).createOrReplaceTempView("gaps")
+        joined = "SELECT x.id AS n, y.id AS m FROM gaps x JOIN gaps y ON y.id = x.id + 1 AND y.ts - x.ts {} ORDER BY 1"
+        for limit in (
+            "= INTERVAL 4 HOURS",
+            "= INTERVAL '3' HOUR",
+            "= INTERVAL 200 DAYS",
+            "< INTERVAL '0 03:30' DAY TO MINUTE",
+        ):
+            wanted = spark.sql(joined.format(limit)).collect()
+            assert wanted, limit
+            for name, text in SUBTRACTED.items():
+                assert sorted(spark.sql(text.format(limit)).collect()) == wanted, f"{name} {limit}"
+    finally:
+        spark.conf.set("spark.sql.session.timeZone", "UTC")
+
+
+def test_windows_of_days_reach_over_the_shards_of_a_time_line(spark: SparkSession) -> None:
+    """A day on which clocks are put back has 25 hours."""
+    spark.conf.set("spark.sql.session.timeZone", "America/New_York")
+    try:
+        times = "TIMESTAMP '2024-10-15 00:30:00' + MAKE_DT_INTERVAL(0, 0, id * 30) AS ts"
+        spark.range(24 * 2 * 30).selectExpr("id", "1 AS k", "'a' AS type", times).createOrReplaceTempView("halves")
+        text = """SELECT COUNT(*) AS n FROM halves MATCH PATTERN (/*+ CEP_SHARDING({}), CEP_SHARD_LENGTH(INTERVAL 1 DAY), CEP_ENGINE(chain) */
+            SEQ(a x, a y) PARTITION BY k ORDER BY ts WITHIN 1 DAY)"""
+        counts = [spark.sql(text.format(sharding)).collect() for sharding in ("all", "off")]
+        assert counts[0] == counts[1]
+    finally:
+        spark.conf.set("spark.sql.session.timeZone", "UTC")
+
+
 def test_time_zone_does_not_matter(spark: SparkSession) -> None:
     text = """SELECT CAST(k AS STRING), CAST(m AS STRING), CAST(n AS STRING) FROM
       VALUES (1, TIMESTAMP'2024-03-10 02:30:00', TIMESTAMP_NTZ'2024-03-10 02:30:00') AS t(ts, x, y)

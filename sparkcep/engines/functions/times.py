@@ -5,7 +5,7 @@ from __future__ import annotations
 import calendar
 import re
 from collections.abc import Callable
-from datetime import UTC, date, datetime, timedelta
+from datetime import UTC, date, datetime, timedelta, timezone, tzinfo
 from functools import lru_cache
 from typing import Any
 from zoneinfo import ZoneInfo
@@ -19,6 +19,7 @@ DAY = 86_400_000_000
 _EPOCH = date(1970, 1, 1).toordinal()
 _START = datetime(1970, 1, 1, tzinfo=UTC)
 _UNITS = {"MICROSECOND": 1, "MILLISECOND": 1000, "SECOND": 1_000_000, "MINUTE": 60_000_000, "HOUR": 3_600_000_000}
+_OFFSET = re.compile(r"(?:UTC|GMT|UT)?([+-])(\d{1,2})(?::?(\d\d))?(?::?(\d\d))?|Z")
 _DATE = re.compile(r"([+-]?\d{4,7})(?:-(\d{1,2})(?:-(\d{1,2})(?:[T ].*)?)?)?", re.DOTALL)
 
 
@@ -33,11 +34,24 @@ def _days(value: date) -> int:
 
 
 @lru_cache(maxsize=16)
-def _zone(name: str) -> ZoneInfo:
+def _zone(name: str) -> tzinfo:
+    """A time zone by Spark's name: a region, or an offset. Raises Refused for Java's own abbreviations."""
+    name = name.removeprefix("Some(").removesuffix(")")
+    offset = _OFFSET.fullmatch(name)
     try:
-        return ZoneInfo(name.removeprefix("Some(").removesuffix(")"))
+        if offset is None:
+            return ZoneInfo(name)
+        hours, minutes, seconds = (int(part or 0) for part in offset.groups()[1:])
+        ahead = timedelta(hours=hours, minutes=minutes, seconds=seconds)
+        return timezone(-ahead if offset[1] == "-" else ahead)
     except (KeyError, ValueError, OSError):
         raise Refused(f"the time zone {name}") from None
+
+
+def _known(zone: str) -> str:
+    """``zone``, which ``_zone`` knows."""
+    _zone(zone)
+    return zone
 
 
 def _local(micros: int, zone: str) -> datetime:
@@ -116,7 +130,7 @@ def _subtract_dates(node: SparkFunction) -> Callable[[int, int], int]:
 
 @strict("SubtractTimestamps")
 def _subtract_timestamps(node: SparkFunction) -> Callable[[int, int], int]:
-    legacy, zone = node.settings
+    legacy, zone = node.settings[0], _known(node.settings[1])
     if legacy.lower() == "true":
         raise Refused("a difference of timestamps as a calendar interval")
     if kind(type_of(node.arguments[0])) == "timestamp_ntz" or is_utc(zone):
@@ -189,7 +203,7 @@ def _trunc(node: SparkFunction) -> Callable[[int, str], int | None]:
 
 @strict("TruncTimestamp")
 def _trunc_timestamp(node: SparkFunction) -> Callable[[str, int], int | None]:
-    unit, zone = _format(node, 0), node.settings[0]
+    unit, zone = _format(node, 0), _known(node.settings[0])
     if unit in _TRUNCATED or unit in ("DAY", "DD"):
         truncate = _TRUNCATED.get(unit, _same)
         return lambda _, micros: midnight(_days(truncate(_local(micros, zone).date())), zone)
@@ -202,7 +216,7 @@ def _trunc_timestamp(node: SparkFunction) -> Callable[[str, int], int | None]:
 
 @strict("Hour", "Minute", "Second")
 def _clock(node: SparkFunction) -> Callable[[int], int]:
-    zone, name = node.settings[0], node.name.lower()
+    zone, name = _known(node.settings[0]), node.name.lower()
     if kind(type_of(node.arguments[0])) not in ("timestamp", "timestamp_ntz"):
         raise Refused(f"{node.text} of {type_of(node.arguments[0])}")
     if kind(type_of(node.arguments[0])) == "timestamp_ntz":
@@ -212,7 +226,7 @@ def _clock(node: SparkFunction) -> Callable[[int], int]:
 
 @strict("UnixTimestamp", "ToUnixTimestamp")
 def _unix_timestamp(node: SparkFunction) -> Callable[..., int]:
-    source, zone = kind(type_of(node.arguments[0])), node.settings[0]
+    source, zone = kind(type_of(node.arguments[0])), _known(node.settings[0])
     if source == "date":
         return lambda days, *_: midnight(days, zone) // 1_000_000
     if source != "timestamp":
@@ -222,7 +236,7 @@ def _unix_timestamp(node: SparkFunction) -> Callable[..., int]:
 
 @strict("TimestampAddInterval", "TimeAdd")
 def _add_interval(node: SparkFunction) -> Callable[[int, int], int]:
-    interval, zone = type_of(node.arguments[1]), node.settings[0]
+    interval, zone = type_of(node.arguments[1]), _known(node.settings[0])
     if kind(interval) != "interval" or not {"day", "hour", "minute", "second"} & set(interval.split()):
         raise Refused(f"a timestamp and {interval}")
     if kind(type_of(node.arguments[0])) != "timestamp" or is_utc(zone):
@@ -239,7 +253,7 @@ def _add_interval(node: SparkFunction) -> Callable[[int, int], int]:
 
 @strict("TimestampDiff")
 def _difference(node: SparkFunction) -> Callable[[int, int], int]:
-    unit, zone = node.settings[0].upper(), node.settings[1]
+    unit, zone = node.settings[0].upper(), _known(node.settings[1])
     width = {**_UNITS, "DAY": DAY, "WEEK": 7 * DAY, "DAYOFYEAR": DAY}.get(unit)
     if width is None:
         raise Refused(f"timestampdiff in {unit}")

@@ -1,0 +1,15 @@
+"""Times as numbers, in SQL: microseconds."""
+
+from __future__ import annotations
+
+_EPOCH = "TIMESTAMP_NTZ '1970-01-01 00:00:00'"
+
+
+def local_micros(text: str) -> str:
+    """The microseconds of a TIMESTAMP_NTZ since 1970."""
+    return f"TIMESTAMPDIFF(MICROSECOND, {_EPOCH}, {text})"
+
+
+def interval_micros(text: str) -> str:
+    """The microseconds of a day-time interval. Added to a TIMESTAMP, its days would be those of the zone's calendar, of 23 to 25 hours."""
+    return local_micros(f"{_EPOCH} + {text}")
