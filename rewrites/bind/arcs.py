@@ -6,7 +6,6 @@ Spark types it; what the engine has no operators for takes the slow path.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
@@ -16,6 +15,7 @@ from pyspark.sql.types import BooleanType, DataType, DecimalType, DoubleType, In
 from sqlglot import exp
 
 from rewrites.bind.conditions import Columns
+from rewrites.bind.literals import DIGITS, literal
 from rewrites.bind.names import has_query
 from rewrites.bind.operands import EXACT_DIGITS, NotForTheEngine, Operand, OperandBuilder
 from rewrites.bind.relation import Relation, spark_message, suggestion
@@ -28,15 +28,11 @@ from rewrites.sql.source import Source, lambda_names
 from rewrites.sql.transport import carried
 from sparkcep.errors import CepAnalysisError, CepUnsupportedError, Span
 from sparkcep.spec.automaton import Assignment, EventValue, RegisterValue, Value
-from sparkcep.spec.expression import Call, Constant, SparkFunction
+from sparkcep.spec.expression import Call, SparkFunction
 
 EVENT = "event"
 """Where a leaf's value comes from: the event at hand."""
 
-_NUMBER = re.compile(r"-?\d+(\.\d+)?([eE]-?\d+)?")
-_CAST = re.compile(r"CAST\((.*) AS ([a-z0-9_(),]+)\)", re.DOTALL)
-_STRING = re.compile(r"'([^'\\]*)'|\"([^\"\\]*)\"")
-_DIGITS = {"tinyint": 3, "smallint": 5, "int": 10, "bigint": 20}
 _ROWS = (exp.Window, Navigation, Classifier, MatchNumber, MatchSequenceNumber)
 
 
@@ -195,7 +191,7 @@ class ArcTranslator(OperandBuilder):
             return operand
         if isinstance(target, DecimalType) and target.precision <= EXACT_DIGITS:
             whole, scale = (kind.precision - kind.scale, kind.scale) if isinstance(kind, DecimalType) else (99, 0)
-            whole = _DIGITS.get(kind.simpleString(), whole)
+            whole = DIGITS.get(kind.simpleString(), whole)
             if target.precision - target.scale >= whole and target.scale >= scale:
                 return operand
         raise NotForTheEngine
@@ -271,37 +267,6 @@ class _Pieces:
         if isinstance(node, exp.If) and isinstance(node.parent, exp.Case):  # WHEN … THEN …, no expression
             return False
         return not has_parameter(node) and self.translator.is_leaf(node)
-
-
-def literal(text: str, data_type: DataType) -> Constant | None:
-    """A number, string, boolean or NULL as data; None for any other expression, which travels as a column."""
-    kind, text = data_type.simpleString(), text.strip()
-    while (cast := _CAST.fullmatch(text)) and cast[2] == kind:
-        text = cast[1].strip()
-    if text.upper() == "NULL":
-        return Constant(None, kind)
-    if text.upper() in ("TRUE", "FALSE") and kind == "boolean":
-        return Constant(text.upper() == "TRUE", kind)
-    found = _STRING.fullmatch(text)
-    if found and kind == "string":
-        return Constant(found[1] if found[1] is not None else found[2], kind)
-    if not _NUMBER.fullmatch(text):
-        return None
-    if kind in _DIGITS:
-        return Constant(int(text), kind) if text.lstrip("-").isdigit() else None
-    if kind == "double":
-        return Constant(float(text), kind)
-    return _decimal(text, data_type) if isinstance(data_type, DecimalType) else None
-
-
-def _decimal(text: str, data_type: DecimalType) -> Constant | None:
-    digits, _, fraction = text.lstrip("-").partition(".")
-    fits = (
-        digits.isdigit() and len(fraction) <= data_type.scale and len(digits) <= data_type.precision - data_type.scale
-    )
-    if "e" in text.lower() or not fits or data_type.precision > EXACT_DIGITS:
-        return None
-    return Constant(text, data_type.simpleString())
 
 
 def storable(kind: DataType, target: DataType) -> bool:

@@ -12,7 +12,7 @@ from rewrites.bind.closures import kleene_path
 from rewrites.bind.conditions import Columns
 from rewrites.bind.match_aggregates import bind_aggregates
 from rewrites.bind.names import Variables, references, row_text
-from rewrites.bind.predicates import ConditionTranslator, check_closures, is_local, spans_variables
+from rewrites.bind.predicates import ConditionTranslator, Made, check_closures, is_local, spans_variables
 from rewrites.bind.relation import Relation, suggestion
 from rewrites.bind.row_pattern import Key, bind_keys, order_item, plain_column
 from rewrites.bind.within import Window, bind_window
@@ -52,8 +52,8 @@ class BoundEventPattern:
     ``order``: (SQL, direction) of each item.
     ``tests``: for each variable the SQL condition on its candidate events (None: any event). ``test_steps``: the same step by step, as (what is
     tested, SQL of this and all previous steps). ``equivalences``: further partitioning columns beside ``keys``. ``columns``: SQL text → name of the
-    columns that engine conditions read beside the input's; ``sums``: those that the engine makes itself. ``inferred``: partitionings found by a rule.
-    ``residual``: conjuncts that Spark applies to the matches.
+    columns that engine conditions read beside the input's; ``sums`` and ``constants``: those that the engine makes itself.
+    ``inferred``: partitionings found by a rule. ``residual``: conjuncts that Spark applies to the matches.
     ``types``: the event types of the pattern; empty if ANY takes all.
     ``measures``: aggregates over the matches, if wanted instead of the matches; ``emit_changes``: a row each time they change. ``key_filters``:
     filters on partitions, found by a rule. ``starts``: the columns whose change begins a partition, where a rule has Spark sort by them.
@@ -76,6 +76,7 @@ class BoundEventPattern:
     types: tuple[str, ...]
     columns: dict[str, str]
     sums: tuple[event.Sum, ...]
+    constants: tuple[event.Fixed, ...]
     conditions: tuple[event.Predicate, ...]
     residual: tuple[Expr, ...]
     window: Window | None
@@ -116,8 +117,10 @@ def bind_event_pattern(clause: MatchPatternClause, relation: Relation, source: S
     where.require_known()
     steps = {element.variable: where.test_steps(element, type_column) for element in elements}
     tests = {variable: found[-1][1] if found else None for variable, found in steps.items()}
-    columns, sums = Columns("__cep_p"), dict[str, event.Sum]()
-    conditions, residual = where.divide(tests, columns, None if relation.streaming else sums, tree)
+    columns = Columns("__cep_p")
+    made = Made()
+    conditions, residual = where.divide(tests, columns, None if relation.streaming else made, tree)
+    read = read_by(conditions)
     return BoundEventPattern(
         relation=relation,
         keys=keys,
@@ -134,7 +137,8 @@ def bind_event_pattern(clause: MatchPatternClause, relation: Relation, source: S
         type_column=type_column,
         types=_types(elements),
         columns=columns.texts,
-        sums=tuple(one for one in sums.values() if one.name in read_by(conditions)),
+        sums=tuple(one for one in made.sums.values() if one.name in read),
+        constants=tuple(event.Fixed(name, one) for name, one in made.constants.items() if name in read),
         conditions=conditions,
         residual=residual,
         window=bind_window(clause.within, time, time_type, relation, source),
@@ -183,13 +187,13 @@ class _Where:
         self,
         tests: dict[str, str | None],
         columns: Columns,
-        sums: dict[str, event.Sum] | None,
+        made: Made | None,
         tree: pattern.EventPattern,
     ) -> tuple[tuple[event.Predicate, ...], tuple[Expr, ...]]:
         """Conjuncts over several variables: (engine conditions, residual)."""
         guards = {name: test or "true" for name, test in tests.items()}
         translator = ConditionTranslator(
-            self.variables, self.source, self.relation, columns, guards, self.kleene, sums=sums
+            self.variables, self.source, self.relation, columns, guards, self.kleene, made=made
         )
         engine, residual = [], []
         for conjunct in self.clause.conjuncts:

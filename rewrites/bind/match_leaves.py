@@ -15,6 +15,7 @@ from sqlglot import exp
 from rewrites.bind.aggregates import function_name, innermost_call, is_aggregate, is_bare_count
 from rewrites.bind.conditions import Columns, nested, offset_of
 from rewrites.bind.engine_values import has_engine_value
+from rewrites.bind.literals import literal
 from rewrites.bind.measures import aggregate_type
 from rewrites.bind.names import Variables, is_early, outside_queries, reference, references, row_text
 from rewrites.bind.operands import EXACT_DIGITS, NotForTheEngine, Operand, OperandBuilder
@@ -113,6 +114,13 @@ class MatchLeaves(OperandBuilder):
         text = self._text(node)
         data_type = self.relation.types_of([(text, span_of(node))])[0]
         return Operand(data_type, at, quoted(self.early.name(text)) if is_early(node) else text)
+
+    def since(self, operand: Operand) -> Operand:
+        """As in ``OperandBuilder``; the engine reads a column itself where that is the same."""
+        plain = self.relation.column(operand.text.strip("()`"))
+        if plain is not None and self.relation.has_steady_zone:
+            return operand
+        return OperandBuilder.since(self, operand)
 
     def _text(self, node: exp.Expression) -> str:
         """The expression over its row: without the navigation and the variables."""
@@ -303,6 +311,9 @@ class MatchLeaves(OperandBuilder):
         if operand.source is not None:
             source: row.Source = operand.source
             return source
+        constant = literal(operand.text, operand.data_type) if operand.at is None else None
+        if constant is not None and constant.type != "string":
+            return constant
         at = operand.at if isinstance(operand.at, row.Navigation) else CURRENT
         members = (self.own,) if at == CURRENT else at.variables if at.physical == 0 else None
         return row.ColumnAt(self._column(operand.text, members), at)

@@ -11,7 +11,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import cast
 
 from pyspark.sql.types import DataType, DecimalType, DoubleType, FloatType, IntegerType, IntegralType, LongType
@@ -19,6 +19,7 @@ from sqlglot import exp
 
 from rewrites.bind.closures import Aggregate, aggregate
 from rewrites.bind.conditions import Columns
+from rewrites.bind.literals import literal
 from rewrites.bind.names import Variables, has_query, reference, references, row_text
 from rewrites.bind.operands import NotForTheEngine, Operand, OperandBuilder
 from rewrites.bind.relation import Relation
@@ -33,9 +34,17 @@ from sparkcep.spec.event import Sum
 
 
 @dataclass(frozen=True, slots=True)
+class Made:
+    """Columns that the engine makes itself, as they are found: ``sums`` by their text, and ``constants`` by name."""
+
+    sums: dict[str, Sum] = field(default_factory=dict)
+    constants: dict[str, ir.Constant] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
 class ConditionTranslator(OperandBuilder):
     """Turns conjuncts over several variables into engine conditions; ``columns`` collects the leaves, ``guards`` test which events a variable can
-    take."""
+    take. ``made``: what the engine may make itself (None: nothing); ``summing``: sums too."""
 
     variables: Variables
     source: Source
@@ -44,13 +53,13 @@ class ConditionTranslator(OperandBuilder):
     guards: dict[str, str]
     kleene: frozenset[str] = frozenset()
     slow: bool = False
-    sums: dict[str, Sum] | None = None
+    made: Made | None = None
+    summing: bool = False
 
     def translate(self, conjunct: Expr) -> ir.Expression | None:
         """The condition over input columns, or None if it is left to Spark."""
-        plain = replace(self, sums=None)
         ranged = isinstance(conjunct.node.unnest(), exp.LT | exp.LTE | exp.GT | exp.GTE)
-        for translator in (self, plain) if ranged else (plain,):
+        for translator in (replace(self, summing=True), self) if ranged else (self,):
             try:
                 operand = translator.boolean(conjunct.node)
             except NotForTheEngine:
@@ -63,23 +72,18 @@ class ConditionTranslator(OperandBuilder):
         return self._sum(node.unnest()) or OperandBuilder.value(self, node)
 
     def _sum(self, node: exp.Expression) -> Operand | None:
-        found = column_and_addend(node) if self.sums is not None else None
+        sums = self.made.sums if self.made is not None and self.summing else None
+        found = column_and_addend(node) if sums is not None else None
         read = reference(found[0], self.variables) if found is not None else None
-        if (
-            self.sums is None
-            or found is None
-            or read is None
-            or read.tail is not None
-            or read.members[0] in self.kleene
-        ):
+        if sums is None or found is None or read is None or read.tail is not None or read.members[0] in self.kleene:
             return None
         column, text = self.relation.column(read.column.value), row_text(node, self.variables, self.source)
         kind = self.relation.schema[column].dataType if column is not None else None
         if column is None or not isinstance(kind, IntegerType | LongType) or not self.relation.is_ansi(span_of(node)):
             return None
-        name = f"__cep_s{len(self.sums)}"
+        name = f"__cep_s{len(sums)}"
         one = Sum(name, column, found[1], read.members[0], self.source.text(span_of(node)))
-        one = self.sums.setdefault(f"{read.members[0]} {text}", one)
+        one = sums.setdefault(f"{read.members[0]} {text}", one)
         return Operand(kind, source=ir.ColumnOf(one.variable, one.name))
 
     def translate_slowly(self, conjunct: Expr) -> ir.Expression:
@@ -158,6 +162,9 @@ class ConditionTranslator(OperandBuilder):
             return cast(ir.Expression, operand.source)
         variable, place = cast(Seat, operand.at or some)
         column = self._column(variable, operand.text)
+        constant = literal(operand.text, operand.data_type) if operand.at is None and place is None else None
+        if constant is not None and self.made is not None:
+            self.made.constants[column] = constant
         return ir.ColumnOf(variable, column) if place is None else ir.ElementOf(variable, column, place)
 
 
@@ -166,8 +173,8 @@ def column_and_addend(node: exp.Expression) -> tuple[exp.Expression, int] | None
     if not isinstance(node, exp.Add | exp.Sub):
         return None
     sides = [(node.left, node.right)] + ([(node.right, node.left)] if isinstance(node, exp.Add) else [])
-    for column, literal in sides:
-        number = literal.unnest()
+    for column, beside in sides:
+        number = beside.unnest()
         if isinstance(number, exp.Literal) and not number.is_string and number.name.isascii() and number.name.isdigit():
             addend = int(number.name)
             return (column.unnest(), -addend if isinstance(node, exp.Sub) else addend) if addend < 1 << 31 else None

@@ -64,6 +64,7 @@ def event_pattern_spec(bound: BoundEventPattern, shown: Shown, shards: Shards | 
         unordered=shards is not None and shards.unordered,
         time_of=_time_of(bound, sent),
         sums=bound.sums,
+        constants=bound.constants,
         starts=bound.starts,
     )
 
@@ -277,7 +278,8 @@ def needed(bound: BoundEventPattern, spec: EventPatternSpec) -> list[str]:
     made = {one.name: one.column for one in spec.sums}
     columns += [made.get(column, column) for column in read_by(bound.conditions)]
     columns += [column for output in spec.outputs for column in _read_by(output)]
-    return list(dict.fromkeys(columns))
+    fixed = {one.name for one in spec.constants}
+    return [column for column in dict.fromkeys(columns) if column not in fixed]
 
 
 def _read_by(output: Output) -> list[str]:

@@ -6,21 +6,25 @@ In: a spec, and a table of whole partitions as Spark sends it. Out: the table wi
 
 from __future__ import annotations
 
+from decimal import Decimal
+
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
+from sparkcep.engines.arrow_types import arrow_type
 from sparkcep.engines.ranks import with_ranks
 from sparkcep.errors import CepDataError
 from sparkcep.spec import AnalyzeSpec, MatchSpec
 from sparkcep.spec.aggregate import AggregateSpec
 from sparkcep.spec.event import EventPatternSpec, Sum, WithinTime
+from sparkcep.spec.expression import Constant
 from sparkcep.spec.row import MASK_BITS
 
 
 def with_derived(spec: MatchSpec | AnalyzeSpec, table: pa.Table) -> pa.Table:
-    """``table``, a line in order, with the bit of its first row, times, sums and ranks. Raises CepDataError for a sum that overflows."""
+    """``table``, a line in order, with the bit of its first row, times, sums, constants and ranks. Raises CepDataError for a sum that overflows."""
     of = spec.of if isinstance(spec, AnalyzeSpec) else spec
     if not isinstance(of, EventPatternSpec | AggregateSpec):
         return table
@@ -33,6 +37,8 @@ def with_derived(spec: MatchSpec | AnalyzeSpec, table: pa.Table) -> pa.Table:
             table = table.append_column(of.within.time, whole_numbers(table.column(of.time_of)))
         for one in of.sums:
             table = table.append_column(one.name, _sum(one, of, table))
+        for fixed in of.constants:
+            table = table.append_column(fixed.name, _repeated(fixed.value, table.num_rows))
     return with_ranks(of, table)
 
 
@@ -84,6 +90,12 @@ def _sum(one: Sum, spec: EventPatternSpec, table: pa.Table) -> pa.ChunkedArray:
             )
         values = pc.if_else(inside, values, pa.scalar(None, values.type))
     return pc.add(values, pa.scalar(one.addend, values.type))
+
+
+def _repeated(constant: Constant, rows: int) -> pa.Array:
+    kind = arrow_type(constant.type)
+    value = Decimal(constant.value) if constant.value is not None and pa.types.is_decimal(kind) else constant.value
+    return pa.repeat(pa.scalar(value, kind), rows)
 
 
 def _taken(variable: str, spec: EventPatternSpec, table: pa.Table) -> NDArray[np.bool_]:

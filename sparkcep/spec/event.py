@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from typing import Literal, get_args
 
 from sparkcep.pattern.event import EventPattern
-from sparkcep.spec.expression import Expression
+from sparkcep.spec.expression import Constant, Expression
 
 Strategy = Literal["any", "next", "partition_contiguity", "strict_contiguity"]
 MatchOutput = Literal["all", "non_overlapping", "compressed"]
@@ -89,6 +89,14 @@ class Sum:
     addend: int
     variable: str
     text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Fixed:
+    """A column that is not sent: ``value`` in every event."""
+
+    name: str
+    value: Constant
 
 
 @dataclass(frozen=True, slots=True)
@@ -176,4 +184,5 @@ class EventPatternSpec:
     unordered: bool = False
     time_of: str | None = None
     sums: tuple[Sum, ...] = ()
+    constants: tuple[Fixed, ...] = ()
     starts: tuple[str, ...] = ()

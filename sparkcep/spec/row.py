@@ -121,7 +121,7 @@ class Aggregate:
 Source = CurrentRow | ColumnAt | ClassifierAt | MatchNumber | Aggregate
 
 
-Condition = Call | SparkFunction | Source
+Condition = Call | SparkFunction | Source | Constant
 """A match-dependent condition, or a part of it: operators over values taken from rows of the match so far."""
 
 
@@ -154,8 +154,8 @@ class Define:
     """What a row must satisfy in addition to its mask bit to be mapped to ``variable``; NULL does not hold.
 
     All navigation and aggregates are running, and treat the row under test as already mapped to ``variable``. A ``Call``'s arguments
-    are calls and ``Source`` leaves (``ColumnAt``, ``ClassifierAt``, ``MatchNumber``, ``Aggregate``); a constant is a ``ColumnAt``
-    of the row under test. ``text`` is the user's condition.
+    are calls and ``Source`` leaves (``ColumnAt``, ``ClassifierAt``, ``MatchNumber``, ``Aggregate``), and numbers and booleans (``Constant``); other
+    constants are a ``ColumnAt`` of the row under test. ``text`` is the user's condition.
     """
 
     variable: str

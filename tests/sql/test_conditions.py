@@ -9,6 +9,7 @@ from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 from pyspark.sql.types import IntegerType
 
+from sparkcep.session.classic import rewritten
 from tests.sql.cases import Case, check, parametrize
 
 TICKS = """(SELECT * FROM VALUES (1, 'a', 5, '10'), (2, 'b', 7, 'x'), (3, 'a', 6, '30'), (4, 'b', 9, 'y'), (5, 'c', 1, NULL)
@@ -198,3 +199,39 @@ def test_a_constant_overflows_as_in_spark(spark: SparkSession) -> None:
     session = spark.newSession()
     session.conf.set("spark.sql.ansi.enabled", "false")
     assert session.sql(query).collect() == []
+
+
+TYPED = """SELECT *, v / 2D AS f, CAST(v AS DECIMAL(9, 2)) / 4 AS d, TIMESTAMP '2024-03-01' + MAKE_DT_INTERVAL(0, 0, 0, v * v) AS at
+    FROM VALUES (1, 5), (2, 7), (3, NULL), (4, 9), (5, 1), (6, 2) AS t(n, v)"""
+ENGINE_CONSTANTS = [
+    "b.v - a.v > -2",
+    "b.v - a.v = 2",
+    "b.v - a.v < 2.5",
+    "b.v + a.v > 1.1e1",
+    "b.v + a.v < 99999999999",
+    "(b.v > a.v) = TRUE",
+    "b.v - a.v > NULL OR a.v > b.v",
+    "b.f - a.f >= 1",
+    "b.f - a.f < 1.5",
+    "ABS(b.d - a.d) < 0.75",
+    "b.at - a.at <= INTERVAL '24' SECOND",
+    "b.at - a.at < INTERVAL 2 DAYS",
+]
+
+
+@pytest.mark.parametrize("condition", ENGINE_CONSTANTS)
+def test_constants_are_the_engines(spark: SparkSession, condition: str) -> None:
+    """They are no columns of the input, and mean what they mean to Spark."""
+    spark.sql(TYPED).createOrReplaceTempView("typed")
+    wanted = spark.sql(
+        f"SELECT a.n AS m, b.n AS n FROM typed a JOIN typed b ON b.n = a.n + 1 AND ({condition}) ORDER BY 1"
+    ).collect()
+    clauses = [
+        f"""SELECT m, n FROM typed MATCH_RECOGNIZE (ORDER BY n MEASURES FIRST(n) AS m, LAST(n) AS n AFTER MATCH SKIP TO NEXT ROW
+        PATTERN (a b) DEFINE b AS {condition})""",
+        f"""SELECT a.n AS m, b.n AS n FROM typed MATCH PATTERN (SEQ(ANY a, ANY b) ORDER BY n STRICT CONTIGUITY WHERE {condition})""",
+        f"""SELECT a.n AS m, b.n AS n FROM typed MATCH PATTERN (SEQ(ANY a, ANY b) ORDER BY n WHERE b.n - a.n = 1 AND ({condition}) WITHIN 100)""",
+    ]
+    for text in clauses:
+        assert sorted(spark.sql(text).collect()) == wanted, text
+        assert '"is":"expression.Constant"' in rewritten(spark, text), text

@@ -10,8 +10,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from sparkcep.engines.automaton import codes
-from sparkcep.engines.automaton.constants import kind_of_constant, word_of
 from sparkcep.engines.automaton.registers import Held, Inputs
+from sparkcep.engines.row_match.constants import kind_of_constant, word_of
 from sparkcep.engines.row_match.values import Kind, Pool, is_wide
 from sparkcep.spec.automaton import EventValue, RegisterValue, Value, leaves
 from sparkcep.spec.expression import Call, Constant

@@ -14,10 +14,10 @@ import numpy as np
 
 from sparkcep.engines.automaton import codes
 from sparkcep.engines.automaton.comparisons import Comparisons, Fence
-from sparkcep.engines.automaton.constants import kind_of_constant, word_of
 from sparkcep.engines.automaton.registers import Held, Inputs, reads_handle
 from sparkcep.engines.row_match import codes as operations
 from sparkcep.engines.row_match.bytecode import BOOLEAN, DOUBLE, LONG, Operation, Writer
+from sparkcep.engines.row_match.constants import kind_of_constant, word_of
 from sparkcep.engines.row_match.structures import Code
 from sparkcep.engines.row_match.values import Kind, Pool
 from sparkcep.errors import CepInternalError

@@ -20,7 +20,6 @@ from numpy.typing import NDArray
 from sparkcep.engines.automaton import refusals
 from sparkcep.engines.automaton.codes import OF_CONSTANT, OF_LABEL, T_LEFT, T_RIGHT
 from sparkcep.engines.automaton.conditions import LABEL, Conditions, assemble
-from sparkcep.engines.automaton.constants import word_of
 from sparkcep.engines.automaton.graph import build
 from sparkcep.engines.automaton.log import MOST_RUNS, Log, Program, advance, tally
 from sparkcep.engines.automaton.output import table as output_table
@@ -29,6 +28,7 @@ from sparkcep.engines.automaton.slow import Calls, Handles
 from sparkcep.engines.automaton.structures import Events, Found, Graph, Runs, Tally
 from sparkcep.engines.counts import Counts
 from sparkcep.engines.row_match import codes as operations
+from sparkcep.engines.row_match.constants import word_of
 from sparkcep.engines.row_match.structures import Code, Stack
 from sparkcep.engines.row_match.values import Data, Pool, load
 from sparkcep.engines.row_pattern.columns import Columns

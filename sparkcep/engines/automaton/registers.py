@@ -7,33 +7,17 @@ number of a value that Python keeps (computed strings, decimals of more than 18 
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 import pyarrow as pa
 
+from sparkcep.engines.arrow_types import arrow_type
 from sparkcep.engines.row_match.values import RANKED, Kind, kind_of
 from sparkcep.engines.row_pattern.columns import MAX_NARROW_DECIMAL
 from sparkcep.errors import CepInternalError
 from sparkcep.spec.automaton import Arc, AutomatonSpec, EventValue, Register, RegisterValue, Value
 from sparkcep.spec.expression import Call, Constant, SparkFunction
-
-_TYPES: dict[str, pa.DataType] = {
-    "tinyint": pa.int8(),
-    "smallint": pa.int16(),
-    "int": pa.int32(),
-    "bigint": pa.int64(),
-    "float": pa.float32(),
-    "double": pa.float64(),
-    "boolean": pa.bool_(),
-    "date": pa.date32(),
-    "timestamp": pa.timestamp("us", tz="UTC"),
-    "timestamp_ntz": pa.timestamp("us"),
-    "string": pa.string(),
-    "binary": pa.binary(),
-}
-_DECIMAL = re.compile(r"decimal\((\d+),(\d+)\)")
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,15 +67,9 @@ def words(held: Mapping[str, Held]) -> int:
 
 def type_of(register: Register, inputs: Inputs) -> pa.DataType:
     """The Arrow type of a register's values."""
-    if register.type in _TYPES:
-        return _TYPES[register.type]
-    decimal = _DECIMAL.fullmatch(register.type)
-    if decimal:
-        return pa.decimal128(int(decimal[1]), int(decimal[2]))
-    if register.type.startswith("interval day") or register.type.startswith(
-        ("interval hour", "interval minute", "interval second")
-    ):
-        return pa.duration("us")
+    known = arrow_type(register.type)
+    if known is not None:
+        return known
     if register.column is None:
         raise CepInternalError(f"the register {register.name} has the unknown type {register.type}")
     return inputs.types[register.column]

@@ -15,11 +15,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from sparkcep.engines.automaton.constants import float_word
 from sparkcep.engines.automaton.registers import Held
 from sparkcep.engines.automaton.structures import Outside
 from sparkcep.engines.functions import compile_function
 from sparkcep.engines.functions.base import EXACT, Closure
+from sparkcep.engines.row_match.constants import float_word
 from sparkcep.engines.row_match.frames import Readers, as_float
 from sparkcep.engines.row_pattern.columns import Columns
 from sparkcep.errors import CepError, CepInternalError

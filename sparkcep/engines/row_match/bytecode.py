@@ -16,10 +16,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sparkcep.engines.row_match import codes
+from sparkcep.engines.row_match.constants import kind_of_constant, word_of
 from sparkcep.engines.row_match.registers import Layout, Place
 from sparkcep.engines.row_match.values import Kind, Pool
 from sparkcep.errors import CepInternalError, CepUnsupportedError
-from sparkcep.spec.expression import Call, SparkFunction
+from sparkcep.spec.expression import Call, Constant, SparkFunction
 from sparkcep.spec.row import Aggregate, ClassifierAt, ColumnAt, Condition, CurrentRow, Define, MatchNumber
 
 BOOLEAN = Kind("boolean")
@@ -135,6 +136,8 @@ class Writer(ABC):
             if "decimal" in (left.name, right.name):
                 return Kind("decimal", scale=scale)
             return Kind("integer", max(left.bits, right.bits))
+        if {left.name, right.name} == {"duration", "integer"}:  # of microseconds
+            return Kind("duration")
         if left.name != right.name or left.name == "opaque":
             raise self._unsupported(f"{node.operator} of {left.name} and {right.name} values")
         return left
@@ -205,6 +208,9 @@ class _DefineWriter(Writer):
                 return self._write(Kind("string"), codes.CLASSIFIER, *where, at.physical, self.pool.set(members))
             case MatchNumber():
                 return self._write(LONG, codes.NUMBER)
+            case Constant():
+                word = 0 if leaf.value is None else word_of(leaf)
+                return self._write(kind_of_constant(leaf), codes.CONSTANT, word, int(leaf.value is None))
             case Aggregate():
                 return self._aggregate(leaf)
             case SparkFunction():
@@ -241,7 +247,8 @@ class _DefineWriter(Writer):
 
 
 def _temporal(operator: str, left: Kind, right: Kind) -> Kind | None:
-    if operator == "sub" and left.name == right.name and left.name in ("timestamp", "duration"):
+    names = {left.name, right.name}
+    if operator == "sub" and names in ({"timestamp"}, {"duration"}, {"timestamp", "integer"}):  # of microseconds
         return Kind("duration")
     if operator in ("add", "sub") and right.name == "duration" and left.name in ("timestamp", "duration"):
         return left

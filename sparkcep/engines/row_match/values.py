@@ -121,7 +121,7 @@ def words_of(columns: Columns, name: str, kind: Kind) -> NDArray[np.int64]:
         return np.zeros(columns.table.num_rows, np.int64)
     if is_wide(columns.type(name)):
         return _wide_decimal(columns, name)
-    return columns.order_keys(name, False)
+    return columns.ascending(name)
 
 
 def _wide_decimal(columns: Columns, name: str) -> NDArray[np.int64]:

@@ -88,11 +88,12 @@ class Columns:
 
     @_once
     def order_keys(self, name: str, largest: bool) -> NDArray[np.int64]:
-        """int64 keys that sort like the values (``largest``: in reverse), NaN above all numbers."""
-        keys = self._ascending(name)
+        """int64 keys that sort like the values (``largest``: in reverse), NaN above all numbers; timestamps are microseconds."""
+        keys = self.ascending(name)
         return ~keys if largest else keys
 
-    def _ascending(self, name: str) -> NDArray[np.int64]:
+    def ascending(self, name: str) -> NDArray[np.int64]:
+        """The keys of ``order_keys``, which are not kept."""
         values, kind = self._values(name), self.type(name)
         if pa.types.is_floating(kind):
             return _float_keys(_numpy(values).astype(np.float64, copy=False))
@@ -147,6 +148,8 @@ def _integers(values: pa.Array) -> NDArray[np.int64]:
     if pa.types.is_boolean(kind):
         values = values.cast(pa.int8())
     elif pa.types.is_temporal(kind):
+        if pa.types.is_timestamp(kind) and kind.unit != "us":
+            values = values.cast(pa.timestamp("us", kind.tz))
         values = values.view(pa.int32() if kind.bit_width == 32 else pa.int64())
     return _numpy(values).astype(np.int64, copy=False)
 

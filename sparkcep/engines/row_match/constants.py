@@ -1,4 +1,4 @@
-"""Constants of conditions and defaults of registers → words."""
+"""Constants of conditions, and defaults of registers, as words."""
 
 from __future__ import annotations
 
@@ -42,4 +42,4 @@ def kind_of_constant(constant: Constant) -> Kind:
         return Kind("decimal", scale=int(constant.type[:-1].split(",")[1]))
     if constant.type in ("string", "boolean"):
         return Kind(constant.type)
-    raise CepInternalError(f"a constant of the type {constant.type} in an automaton")
+    raise CepInternalError(f"a constant of the type {constant.type} in a condition")

@@ -1,0 +1,31 @@
+"""Spark's names of types → the Arrow types in which Spark sends their values."""
+
+from __future__ import annotations
+
+import re
+
+import pyarrow as pa
+
+_PLAIN: dict[str, pa.DataType] = {
+    "tinyint": pa.int8(),
+    "smallint": pa.int16(),
+    "int": pa.int32(),
+    "bigint": pa.int64(),
+    "float": pa.float32(),
+    "double": pa.float64(),
+    "boolean": pa.bool_(),
+    "date": pa.date32(),
+    "timestamp": pa.timestamp("us", tz="UTC"),
+    "timestamp_ntz": pa.timestamp("us"),
+    "string": pa.string(),
+    "binary": pa.binary(),
+}
+_DECIMAL = re.compile(r"decimal\((\d+),(\d+)\)")
+_DAY_TIME = re.compile(r"interval (day|hour|minute|second).*")
+
+
+def arrow_type(name: str) -> pa.DataType | None:
+    """None: no plain type (an array, a struct, …)."""
+    if decimal := _DECIMAL.fullmatch(name):
+        return pa.decimal128(int(decimal[1]), int(decimal[2]))
+    return pa.duration("us") if _DAY_TIME.fullmatch(name) else _PLAIN.get(name)
