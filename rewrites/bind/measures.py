@@ -233,10 +233,14 @@ class MeasureBinder:
         if has_engine_value(argument):
             plain = not isinstance(call.this, exp.Distinct) and not isinstance(call.parent, exp.Filter)
             return isinstance(call, exp.ArrayAgg) and isinstance(argument, Classifier) and plain
-        if not isinstance(call, exp.Sum | exp.Avg) or _is_nested(argument):
+        compares = isinstance(call, exp.Min | exp.Max) or isinstance(call.this, exp.Distinct)
+        if not (compares or isinstance(call, exp.Sum | exp.Avg)) or _is_nested(argument):
             return True
         self.inputs.members(argument)
-        return isinstance(self.inputs.type_of(argument), NumericType | NullType)
+        data_type = self.inputs.type_of(argument)
+        if compares and "collate" in data_type.simpleString():
+            return False
+        return not isinstance(call, exp.Sum | exp.Avg) or isinstance(data_type, NumericType | NullType)
 
     def _folded(self, node: exp.Expression, running: bool) -> str:
         """Any other Spark aggregate, over the rows that the engine returns as an array."""

@@ -107,8 +107,9 @@ class Relation:
         return [field for field in self.schema if not field.name.startswith(HIDDEN)]
 
     def column(self, name: str) -> str | None:
-        """The input column that a name refers to (in Spark's spelling), or None."""
-        return next((field.name for field in self.schema if field.name.lower() == name.lower()), None)
+        """The input column that a name refers to (in Spark's spelling), or None. Where case tells columns apart, that of the same spelling."""
+        names = self.schema.names
+        return name if name in names else next((one for one in names if one.lower() == name.lower()), None)
 
     def plain_column(self, text: str) -> str | None:
         """The input column that SQL is, quoted or not; None if it is more than that."""

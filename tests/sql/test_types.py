@@ -7,6 +7,7 @@ from decimal import Decimal
 import pytest
 from pyspark.sql import SparkSession
 
+from sparkcep.errors import CepError
 from tests.sql.cases import Case, check, parametrize
 
 VALUES = {
@@ -242,6 +243,58 @@ def test_windows_of_days_reach_over_the_shards_of_a_time_line(spark: SparkSessio
         assert counts[0] == counts[1]
     finally:
         spark.conf.set("spark.sql.session.timeZone", "UTC")
+
+
+CASED = "(SELECT * FROM VALUES (1, 'a', 1, 10), (2, 'a', 2, 20), (3, 'a', 3, 5) AS t(id, type, x, X))"
+
+
+def test_columns_that_differ_in_case_only(spark: SparkSession) -> None:
+    spark.conf.set("spark.sql.caseSensitive", "true")
+    try:
+        for text, wanted in [
+            (
+                "MATCH_RECOGNIZE (ORDER BY id MEASURES a.X AS m, a.x AS n PATTERN (a b) DEFINE b AS b.X > a.X)",
+                [(10, 1)],
+            ),
+            (
+                "MATCH_RECOGNIZE (ORDER BY id MEASURES MAX(X) AS m, MAX(x) AS n PATTERN (a b) DEFINE b AS X > PREV(X))",
+                [(20, 2)],
+            ),
+            ("MATCH PATTERN (SEQ(a a, a b) ORDER BY id WHERE b.X < a.X WITHIN 10)", [(10, 1), (20, 2)]),
+            ("MATCH PATTERN (SEQ(a a, a b) ORDER BY id WHERE b.X < a.X + 3 WITHIN 10)", [(10, 1), (20, 2)]),
+            ("MATCH PATTERN (SEQ(a a, a b) ORDER BY id WITHIN 10 MEASURES MAX(b.X) AS m, MAX(a.x) AS n)", [(20, 2)]),
+            (
+                "MATCH AUTOMATON (ORDER BY id REGISTERS (m INT, n INT) START s FINAL f ARC s -> p WHEN x > 1 SET m = X, n = x ARC p -> f WHEN X < m)",
+                [(20, 2)],
+            ),
+        ]:
+            shown = "m, n" if " AS m" in text or "m INT" in text else "a.X, a.x"
+            assert sorted(spark.sql(f"SELECT {shown} FROM {CASED} {text}").collect()) == wanted, text
+    finally:
+        spark.conf.set("spark.sql.caseSensitive", "false")
+
+
+COLLATED = (
+    "(SELECT n, k COLLATE UTF8_LCASE AS k FROM VALUES (1, 'b'), (2, 'A'), (3, 'a'), (4, 'B'), (5, 'C') AS t(n, k))"
+)
+
+
+@pytest.mark.parametrize(
+    "call", ["COUNT(DISTINCT k)", "MAX(k)", "LOWER(MIN(k))", "SIZE(ARRAY_AGG(DISTINCT k))", "COUNT(k)"]
+)
+def test_measures_compare_by_collation(spark: SparkSession, call: str) -> None:
+    clause = f"MATCH_RECOGNIZE (ORDER BY n MEASURES {call} AS r PATTERN (a+) DEFINE a AS n > 0)"
+    assert (
+        spark.sql(f"SELECT r FROM {COLLATED} {clause}").collect()
+        == spark.sql(f"SELECT {call} FROM {COLLATED}").collect()
+    )
+
+
+def test_conditions_that_a_collation_decides_are_refused(spark: SparkSession) -> None:
+    for define in ("b.k = a.k", "b.k > LAST(a.k)", "MAX(b.k) = a.k"):
+        text = f"SELECT * FROM {COLLATED} MATCH_RECOGNIZE (ORDER BY n PATTERN (a b) DEFINE b AS {define})"
+        with pytest.raises(CepError, match=r"of the type string collate UTF8_LCASE"):
+            spark.sql(text)
 
 
 def test_time_zone_does_not_matter(spark: SparkSession) -> None:

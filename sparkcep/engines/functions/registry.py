@@ -35,13 +35,13 @@ def compile_function(node: Any, leaf: Leaf, kept: Callable[[SparkFunction], Clos
     if isinstance(node, Constant):
         value = Decimal(node.value) if isinstance(node.value, str) and kind(node.type) == "decimal" else node.value
         return lambda frame: value
+    if isinstance(node, SparkFunction) and "collate" in node.type.lower():
+        raise _refused(node, f"{_named(node)} of the type {node.type}")
     if not isinstance(node, SparkFunction) or node.name == "AttributeReference":
         return leaf(node)
     better = kept(node) if kept is not None else None
     if better is not None:
         return better
-    if "collate" in node.type.lower():
-        raise _refused(node, f"{node.text} of the type {node.type}")
     if node.name == "NamedLambdaVariable":
         name = node.settings[0]
         return lambda frame: frame.lambdas[name]
@@ -56,6 +56,10 @@ def compile_function(node: Any, leaf: Leaf, kept: Callable[[SparkFunction], Clos
     except Refused as error:
         raise _refused(node, str(error)) from None
     raise _refused(node, f"the function {node.text}")
+
+
+def _named(node: SparkFunction) -> str:
+    return "a value" if node.name in ("AttributeReference", "Source") else node.text
 
 
 def _strict(function: Any, arguments: list[Closure]) -> Closure:
