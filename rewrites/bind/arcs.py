@@ -150,6 +150,12 @@ class ArcTranslator(OperandBuilder):
                     return Operand(operand.data_type, operator="sub", arguments=(zero, operand))
         return OperandBuilder.value(self, node)
 
+    def since(self, operand: Operand) -> Operand:
+        """As in ``OperandBuilder``; the engine reads a register, or a timestamp of the event, itself where that is the same."""
+        if self.relation.has_steady_zone and operand.operator is None:
+            return operand
+        return OperandBuilder.since(self, operand)
+
     def emit(self, operand: Operand) -> Value:
         """An operand as data; columns that it needs are added to the input."""
         if operand.operator is not None:
