@@ -238,7 +238,7 @@ class MatchLeaves(OperandBuilder):
         node: exp.Expression,
         result: DataType,
     ) -> Operand:
-        column, filtered = self._column(text, members), self._filter(node)
+        column, filtered = self._column(text, members, result), self._filter(node)
         return Operand(result, source=row.Aggregate(function, column, members, running=True, filter=filtered))
 
     def _filter(self, node: exp.Expression) -> str | None:
@@ -281,8 +281,8 @@ class MatchLeaves(OperandBuilder):
             if cast or isinstance(node, exp.Filter):
                 raise NotForTheEngine
             return row.Aggregate("array_agg", None, self._members_of(argument), running=True)
-        members, text, _ = self.argument(argument)
-        column = self._column(f"CAST({text} AS {cast})" if cast else text, members)
+        members, text, data_type = self.argument(argument)
+        column = self._column(f"CAST({text} AS {cast})" if cast else text, members, None if cast else data_type)
         return row.Aggregate("array_agg", column, members, running=True, filter=self._filter(node))
 
     def pairs_of(self, node: exp.Expression, value: exp.Expression, ordering: exp.Expression) -> row.Aggregate:
@@ -316,16 +316,17 @@ class MatchLeaves(OperandBuilder):
             return constant
         at = operand.at if isinstance(operand.at, row.Navigation) else CURRENT
         members = (self.own,) if at == CURRENT else at.variables if at.physical == 0 else None
-        return row.ColumnAt(self._column(operand.text, members), at)
+        return row.ColumnAt(self._column(operand.text, members, operand.data_type), at)
 
-    def _column(self, text: str, members: tuple[str, ...] | None) -> str:
+    def _column(self, text: str, members: tuple[str, ...] | None, data_type: DataType | None = None) -> str:
         """The input column that holds ``text``: an existing one, or an added one computed only on rows that the variable can take."""
         plain = self.relation.column(text.strip("()`"))
         if plain is not None:
             return plain
         tests = [self.guards[member] for member in members or () if member in self.guards]
         guarded = bool(members) and len(tests) == len(members or ())
-        return self.columns.name(f"CASE WHEN ({') OR ('.join(tests)}) THEN {text} END" if guarded else text)
+        whole = f"CASE WHEN ({') OR ('.join(tests)}) THEN {text} END" if guarded else text
+        return self.columns.name(whole, data_type)
 
 
 def is_wide(data_type: DataType) -> bool:

@@ -27,7 +27,7 @@ from rewrites.bind.slow_event_conditions import slow_event_condition
 from rewrites.dialect import span_of
 from rewrites.dialect.clause import Expr
 from rewrites.sql.source import Source
-from rewrites.sql.transport import carried
+from rewrites.sql.transport import carried, encoded
 from sparkcep.errors import CepAnalysisError, CepUnsupportedError
 from sparkcep.spec import expression as ir
 from sparkcep.spec.event import Sum
@@ -144,7 +144,7 @@ class ConditionTranslator(OperandBuilder):
         argument_type, result_type = _total_types(total.function, data_type)
         if argument_type != data_type:
             text = f"CAST({text} AS {argument_type.simpleString()})"
-        column = self._column(total.variable, text)
+        column = self._column(total.variable, encoded(text, argument_type))
         return Operand(result_type, source=ir.AggregateOf(total.function, total.variable, column, total.prefix))
 
     def _column(self, variable: str, text: str) -> str:
@@ -161,7 +161,7 @@ class ConditionTranslator(OperandBuilder):
         if operand.source is not None:
             return cast(ir.Expression, operand.source)
         variable, place = cast(Seat, operand.at or some)
-        column = self._column(variable, operand.text)
+        column = self._column(variable, encoded(operand.text, operand.data_type))
         constant = literal(operand.text, operand.data_type) if operand.at is None and place is None else None
         if constant is not None and self.made is not None:
             self.made.constants[column] = constant

@@ -235,3 +235,24 @@ def test_constants_are_the_engines(spark: SparkSession, condition: str) -> None:
     for text in clauses:
         assert sorted(spark.sql(text).collect()) == wanted, text
         assert '"is":"expression.Constant"' in rewritten(spark, text), text
+
+
+MONTHS = "(SELECT n, MAKE_YM_INTERVAL(0, v) AS v FROM VALUES (1, 14), (2, -14), (3, NULL), (4, 3), (5, 14) AS t(n, v))"
+
+
+@pytest.mark.parametrize("condition", ["b.v = a.v", "b.v < a.v", "a.v < b.v - INTERVAL '1' MONTH", "b.v IS NULL"])
+def test_intervals_of_months_are_compared(spark: SparkSession, condition: str) -> None:
+    wanted = spark.sql(
+        f"SELECT a.n AS m, b.n AS n FROM {MONTHS} a JOIN {MONTHS} b ON b.n > a.n AND ({condition}) ORDER BY 1, 2"
+    ).collect()
+    near = [row for row in wanted if row.n == row.m + 1]
+    any_of, next_of = (
+        f"SELECT a.n AS m, b.n AS n FROM {MONTHS} MATCH PATTERN (SEQ(ANY a, ANY b) ORDER BY n {how} WHERE {condition})"
+        for how in ("", "STRICT CONTIGUITY")
+    )
+    each = f"""SELECT a.n AS m, b[0].n AS n FROM {MONTHS} MATCH PATTERN (SEQ(ANY a, ANY+ b) ORDER BY n
+        WHERE {condition.replace("b.v", "b[i].v")} AND COUNT(b.*) < 2)"""
+    rows = f"""SELECT m, n FROM {MONTHS} MATCH_RECOGNIZE (ORDER BY n MEASURES FIRST(n) AS m, LAST(n) AS n
+        AFTER MATCH SKIP TO NEXT ROW PATTERN (a b) DEFINE b AS {condition})"""
+    assert sorted(spark.sql(any_of).collect()) == wanted == sorted(spark.sql(each).collect())
+    assert sorted(spark.sql(next_of).collect()) == near == sorted(spark.sql(rows).collect())
