@@ -12,7 +12,16 @@ from sqlglot import exp
 
 from rewrites.bind.aggregates import innermost_call, is_aggregate
 from rewrites.bind.conditions import Columns, Condition, nested
-from rewrites.bind.names import Reference, Variables, is_early, outside_queries, reference, references, row_text
+from rewrites.bind.names import (
+    Reference,
+    Variables,
+    is_early,
+    outside_queries,
+    reference,
+    references,
+    require_all_known,
+    row_text,
+)
 from rewrites.bind.relation import Relation
 from rewrites.dialect import column_path, span_of
 from rewrites.dialect.clause import Name
@@ -46,6 +55,7 @@ class Arguments:
             of_match = isinstance(part, Classifier | MatchNumber) and not aggregate
             if inside or of_match or isinstance(part, Navigation):
                 raise nested(part)
+        require_all_known(node, self.variables, self.relation)
         found = references(node, self.variables)
         named = [part for part in node.find_all(Classifier) if part.this is not None]
         members = [ref.members for ref in found] + [self.classifier_members(part) for part in named]

@@ -17,7 +17,7 @@ from rewrites.bind.conditions import Columns, nested, offset_of
 from rewrites.bind.engine_values import has_engine_value
 from rewrites.bind.literals import literal
 from rewrites.bind.measures import aggregate_type
-from rewrites.bind.names import Variables, is_early, outside_queries, reference, references, row_text
+from rewrites.bind.names import Variables, is_early, outside_queries, reference, references, require_all_known, row_text
 from rewrites.bind.operands import EXACT_DIGITS, NotForTheEngine, Operand, OperandBuilder
 from rewrites.bind.relation import Relation
 from rewrites.dialect import column_path, span_of
@@ -181,6 +181,7 @@ class MatchLeaves(OperandBuilder):
         for part in outside_queries(node):
             if _is_special(part) and not isinstance(part, Classifier | MatchNumber | MatchSequenceNumber):
                 raise nested(part)
+        require_all_known(node, self.variables, self.relation)
         classified = [self._members_of(part) for part in node.find_all(Classifier)]
         found = [ref.members for ref in references(node, self.variables)] + classified
         members = found[0] if found else None

@@ -94,6 +94,13 @@ def require_known(path: tuple[Name, ...] | None, variables: Variables, relation:
         variables.require(path[0])
 
 
+def require_all_known(node: exp.Expression, variables: Variables, relation: Relation) -> None:
+    """``require_known`` of all names in ``node``; inside a subquery or a lambda they may be anything."""
+    for part in outside_queries(node):
+        if not part.find_ancestor(exp.Lambda):
+            require_known(column_path(part), variables, relation)
+
+
 def row_text(expr: Expr | exp.Expression, variables: Variables, source: Source) -> str:
     """An expression over one row, with the variable qualifiers removed (``upper(A.name)`` → ``upper(name)``)."""
     node = expr.node if isinstance(expr, Expr) else expr

@@ -23,7 +23,7 @@ from rewrites.bind.relation import spark_message
 from rewrites.settings import HINTS_OFF
 from sparkcep.errors import CepError, CepInternalError
 from sparkcep.session.aggregate_functions import counted_pattern
-from sparkcep.session.config import PREFIX, options
+from sparkcep.session.config import NO_ESCAPES, PREFIX, options
 from sparkcep.session.kernels import PRECOMPILE, compile_beside
 from sparkcep.session.patterns import SessionPatterns
 from sparkcep.session.raising import remember, translate_errors
@@ -184,7 +184,7 @@ class PatternParser:
         if self._settings is None:
             self._settings = jsession.sessionState().conf().settings()
         text = self._settings.toString()
-        if PREFIX not in text and HINTS_OFF not in text:
+        if not any(name in text for name in (PREFIX, HINTS_OFF, NO_ESCAPES)):
             return lambda name: None
         conf = jsession.conf()
         return lambda name: conf.get(name) if conf.contains(name) else None

@@ -51,6 +51,8 @@ PREFIX = "sparkcep."
 NULL_EVENT_TIME = "sparkcep.nullEventTime"
 DISABLED_RULES = "sparkcep.rules.disable"
 EXPLAIN_ROWS = "sparkcep.explain.rows"
+NO_ESCAPES = "spark.sql.parser.escapedStringLiterals"
+"""Spark's own: a backslash in a string is a character like any other. What is read here, and written for Spark, has escapes."""
 
 DEFAULTS: Mapping[str, str] = {
     "spark.sql.execution.arrow.pyspark.enabled": "true",
@@ -68,6 +70,12 @@ longer. Clauses over streams keep their state in RocksDB."""
 
 def options(setting: Callable[[str], str | None]) -> Options:
     """The session's options for a rewrite; ``setting`` looks one up."""
+    if (setting(NO_ESCAPES) or "false").lower() == "true":
+        raise CepAnalysisError(
+            f"{NO_ESCAPES} is true",
+            code="SETTING",
+            hint="set it to false: strings in clauses have escapes, or write r'…'",
+        )
     null_time = (setting(NULL_EVENT_TIME) or "error").lower()
     if null_time not in ("error", "drop"):
         raise CepAnalysisError(f"{NULL_EVENT_TIME} is {null_time}", code="SETTING", hint="set it to error or drop")

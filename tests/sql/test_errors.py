@@ -55,6 +55,13 @@ def spark_error(error: PySparkException) -> str:
     return f"{type(error).__name__}: {text.strip().splitlines()[0]}"
 
 
+def test_strings_without_escapes_are_refused(spark: SparkSession) -> None:
+    session = spark.newSession()
+    session.conf.set("spark.sql.parser.escapedStringLiterals", "true")
+    with pytest.raises(CepAnalysisError, match=r"escapedStringLiterals is true(.|\n)*Hint: set it to false"):
+        session.sql(f"SELECT * FROM (SELECT 1 AS ts, 1 AS price) {ROW}")
+
+
 def test_null_event_time_may_be_dropped(spark: SparkSession) -> None:
     text = """SELECT v.ts, b.ts FROM (SELECT IF(ts > 3, NULL, ts) AS ts, type, user FROM clicks)
               MATCH PATTERN (SEQ(View v, Buy b) PARTITION BY user ORDER BY ts)"""
