@@ -60,6 +60,8 @@ MEMORY = QUERIES | {
     "next match": _TYPED.format(what="x.price, z.ts") + _PATTERN.format("SKIP TILL NEXT MATCH", ""),
     "count": _TYPED.format(what="*")
     + "MATCH PATTERN (SEQ(a x, b y, c z) PARTITION BY key ORDER BY ts WITHIN 10 MEASURES COUNT(*) AS n)",
+    "greatest, no WITHIN": _TYPED.format(what="*")
+    + "MATCH PATTERN (SEQ(a x, b y) PARTITION BY key ORDER BY ts MEASURES SUM(x.price) AS s, MAX(y.price) AS m)",
     "automaton": """SELECT key, low FROM prices MATCH AUTOMATON (PARTITION BY key ORDER BY ts REGISTERS (low DOUBLE) START s FINAL f
         ARC s -> m SET low = price ARC m -> m WHEN price < low SET low = price ARC m -> f WHEN price > low + 1 WITHIN 100)""",
 }
