@@ -52,7 +52,8 @@ class BoundEventPattern:
     ``order``: (SQL, direction) of each item.
     ``tests``: for each variable the SQL condition on its candidate events (None: any event). ``test_steps``: the same step by step, as (what is
     tested, SQL of this and all previous steps). ``equivalences``: further partitioning columns beside ``keys``. ``columns``: SQL text → name of the
-    columns that engine conditions read beside the input's; ``sums`` and ``constants``: those that the engine makes itself.
+    columns that engine conditions read beside the input's; ``sums``, ``instants`` and ``constants``: those that the engine makes
+    itself.
     ``inferred``: partitionings found by a rule. ``residual``: conjuncts that Spark applies to the matches.
     ``types``: the event types of the pattern; empty if ANY takes all.
     ``measures``: aggregates over the matches, if wanted instead of the matches; ``emit_changes``: a row each time they change. ``key_filters``:
@@ -76,6 +77,7 @@ class BoundEventPattern:
     types: tuple[str, ...]
     columns: dict[str, str]
     sums: tuple[event.Sum, ...]
+    instants: tuple[event.Instant, ...]
     constants: tuple[event.Fixed, ...]
     conditions: tuple[event.Predicate, ...]
     residual: tuple[Expr, ...]
@@ -138,6 +140,7 @@ def bind_event_pattern(clause: MatchPatternClause, relation: Relation, source: S
         types=_types(elements),
         columns=columns.texts,
         sums=tuple(one for one in made.sums.values() if one.name in read),
+        instants=tuple(one for one in made.instants.values() if one.name in read),
         constants=tuple(event.Fixed(name, one) for name, one in made.constants.items() if name in read),
         conditions=conditions,
         residual=residual,

@@ -30,14 +30,15 @@ from rewrites.sql.source import Source
 from rewrites.sql.transport import carried, encoded
 from sparkcep.errors import CepAnalysisError, CepUnsupportedError
 from sparkcep.spec import expression as ir
-from sparkcep.spec.event import Sum
+from sparkcep.spec.event import Instant, Sum
 
 
 @dataclass(frozen=True, slots=True)
 class Made:
-    """Columns that the engine makes itself, as they are found: ``sums`` by their text, and ``constants`` by name."""
+    """Columns that the engine makes itself, as they are found: ``sums`` by their text, ``instants`` by their column, and ``constants`` by name."""
 
     sums: dict[str, Sum] = field(default_factory=dict)
+    instants: dict[str, Instant] = field(default_factory=dict)
     constants: dict[str, ir.Constant] = field(default_factory=dict)
 
 
@@ -85,6 +86,15 @@ class ConditionTranslator(OperandBuilder):
         one = Sum(name, column, found[1], read.members[0], self.source.text(span_of(node)))
         one = sums.setdefault(f"{read.members[0]} {text}", one)
         return Operand(kind, source=ir.ColumnOf(one.variable, one.name))
+
+    def since(self, operand: Operand) -> Operand:
+        """As in ``OperandBuilder``; the engine reads a column itself where that is the same."""
+        plain, (variable, place) = self.relation.plain_column(operand.text), cast(Seat, operand.at or ("", None))
+        if self.made is None or plain is None or place is not None or not self.relation.has_steady_zone:
+            return OperandBuilder.since(self, operand)
+        instants = self.made.instants
+        one = instants.setdefault(plain, Instant(f"__cep_i{len(instants)}", plain))
+        return Operand(LongType(), source=ir.ColumnOf(variable, one.name))
 
     def translate_slowly(self, conjunct: Expr) -> ir.Expression:
         """The condition; parts without an engine operator take the slow path. Raises CepUnsupportedError for what cannot."""

@@ -65,6 +65,7 @@ def event_pattern_spec(bound: BoundEventPattern, shown: Shown, shards: Shards | 
         time_of=_time_of(bound, sent),
         sums=bound.sums,
         constants=bound.constants,
+        instants=bound.instants,
         starts=bound.starts,
     )
 
@@ -275,7 +276,7 @@ def needed(bound: BoundEventPattern, spec: EventPatternSpec) -> list[str]:
     columns = [*ranks(bound), *spec.starts, *spec.partition]
     if isinstance(spec.within, WithinTime):
         columns += spec.within.columns if spec.time_of is None else [spec.time_of]
-    made = {one.name: one.column for one in spec.sums}
+    made = {one.name: one.column for one in spec.sums} | {one.name: one.column for one in spec.instants}
     columns += [made.get(column, column) for column in read_by(bound.conditions)]
     columns += [column for output in spec.outputs for column in _read_by(output)]
     fixed = {one.name for one in spec.constants}

@@ -140,6 +140,8 @@ def _leaves(node: Expression, sign: int, bound: BoundEventPattern) -> Iterator[_
         left, right = node.arguments
         yield from _leaves(left, sign, bound)
         yield from _leaves(right, sign if node.operator == "add" else -sign, bound)
+    elif any(one.name == getattr(node, "column", None) for one in bound.instants):
+        yield None
     elif isinstance(node, ColumnOf) or (isinstance(node, ElementOf) and node.place == "each"):
         made = {name: text for text, name in bound.columns.items()}
         total = next((one for one in bound.sums if one.name == node.column), None)

@@ -24,7 +24,7 @@ from sparkcep.spec.row import MASK_BITS
 
 
 def with_derived(spec: MatchSpec | AnalyzeSpec, table: pa.Table) -> pa.Table:
-    """``table``, a line in order, with the bit of its first row, times, sums, constants and ranks. Raises CepDataError for a sum that overflows."""
+    """``table``, a line in order, with the bit of its first row, times, sums, instants, constants and ranks. Raises CepDataError: a sum overflows."""
     of = spec.of if isinstance(spec, AnalyzeSpec) else spec
     if not isinstance(of, EventPatternSpec | AggregateSpec):
         return table
@@ -37,6 +37,8 @@ def with_derived(spec: MatchSpec | AnalyzeSpec, table: pa.Table) -> pa.Table:
             table = table.append_column(of.within.time, whole_numbers(table.column(of.time_of)))
         for one in of.sums:
             table = table.append_column(one.name, _sum(one, of, table))
+        for instant in of.instants:
+            table = table.append_column(instant.name, whole_numbers(table.column(instant.column)))
         for fixed in of.constants:
             table = table.append_column(fixed.name, _repeated(fixed.value, table.num_rows))
     return with_ranks(of, table)

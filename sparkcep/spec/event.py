@@ -92,6 +92,14 @@ class Sum:
 
 
 @dataclass(frozen=True, slots=True)
+class Instant:
+    """A column that is not sent: ``name`` = the microseconds of the timestamps in ``column``."""
+
+    name: str
+    column: str
+
+
+@dataclass(frozen=True, slots=True)
 class Fixed:
     """A column that is not sent: ``value`` in every event."""
 
@@ -185,4 +193,5 @@ class EventPatternSpec:
     time_of: str | None = None
     sums: tuple[Sum, ...] = ()
     constants: tuple[Fixed, ...] = ()
+    instants: tuple[Instant, ...] = ()
     starts: tuple[str, ...] = ()

@@ -219,6 +219,21 @@ ENGINE_CONSTANTS = [
 ]
 
 
+@pytest.mark.parametrize("zone", ["UTC", "Africa/Abidjan"])
+@pytest.mark.parametrize("what", ["x.n, y.n", "COUNT(*)"])
+def test_instants_are_the_engines_where_clocks_never_change(spark: SparkSession, what: str, zone: str) -> None:
+    """The timestamps that the result carries are those that are subtracted; a zone with rules says what its clocks show."""
+    clause = """MATCH PATTERN (SEQ(ANY x, ANY y) ORDER BY at WHERE y.at - x.at < INTERVAL 24 SECONDS WITHIN 1 HOUR)"""
+    text = f"SELECT {what} FROM (SELECT * FROM ({TYPED}) WHERE v IS NOT NULL) {clause}"
+    spark.conf.set("spark.sql.session.timeZone", zone)
+    try:
+        joined = f"FROM ({TYPED}) x JOIN ({TYPED}) y ON y.at > x.at AND y.at - x.at < INTERVAL 24 SECONDS"
+        assert sorted(spark.sql(text).collect()) == sorted(spark.sql(f"SELECT {what} {joined}").collect())
+        assert ('"instants":[' in rewritten(spark, text)) == (zone == "UTC")
+    finally:
+        spark.conf.set("spark.sql.session.timeZone", "UTC")
+
+
 @pytest.mark.parametrize("condition", ENGINE_CONSTANTS)
 def test_constants_are_the_engines(spark: SparkSession, condition: str) -> None:
     """They are no columns of the input, and mean what they mean to Spark."""
