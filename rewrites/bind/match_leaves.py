@@ -116,9 +116,9 @@ class MatchLeaves(OperandBuilder):
         return Operand(data_type, at, quoted(self.early.name(text)) if is_early(node) else text)
 
     def since(self, operand: Operand) -> Operand:
-        """As in ``OperandBuilder``; the engine reads a column itself where that is the same."""
-        plain = self.relation.column(operand.text.strip("()`"))
-        if plain is not None and self.relation.has_steady_zone:
+        """As in ``OperandBuilder``; the engine reads a column, or the least or greatest of one, itself where that is the same."""
+        known = operand.source is not None or self.relation.column(operand.text.strip("()`")) is not None
+        if known and operand.operator is None and self.relation.has_steady_zone:
             return operand
         return OperandBuilder.since(self, operand)
 
