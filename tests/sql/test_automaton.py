@@ -231,3 +231,18 @@ def test_explain_analyze_says_why_nothing(spark: SparkSession) -> None:
     counts = lines[lines.index("== counts of MATCH AUTOMATON in line 1 ==") :]
     assert any("s -> m" in line and "7 tried, 3 taken" in line for line in counts)
     assert counts[-1] == "why nothing   m -> f: 4 tried, none taken"
+
+
+@pytest.mark.spark
+@pytest.mark.parametrize(
+    "condition",
+    ["COALESCE({v} = {r}, FALSE)", "{v} || {r} = {r} || {v}", "GREATEST({v}, {r}) = {v}", "{t} || {q} > {q}"],
+)
+def test_slow_conditions_read_binaries_and_strings_as_what_they_are(spark: SparkSession, condition: str) -> None:
+    rows = "(SELECT * FROM VALUES (1, X'00', 'z'), (2, X'FF', 'y'), (3, X'', 'x'), (4, X'', 'w'), (5, NULL, 'v') AS t(n, v, t))"
+    own = condition.format(v="v", r="r", t="t", q="q")
+    clause = f"""MATCH AUTOMATON (ORDER BY n REGISTERS (r BINARY, q STRING, m INT, k INT) START s FINAL f
+        ARC s -> p WHEN TRUE SET r = v, q = t, m = n ARC p -> f WHEN {own} SET k = n)"""
+    joined = f"{rows} a JOIN {rows} b ON b.n = a.n + 1 AND ({condition.format(v='b.v', r='a.v', t='b.t', q='a.t')})"
+    wanted = spark.sql(f"SELECT a.n AS m, b.n AS k FROM {joined} ORDER BY 1").collect()
+    assert sorted(spark.sql(f"SELECT m, k FROM {rows} {clause}").collect()) == wanted

@@ -142,7 +142,7 @@ class AutomatonEngine:
         plan = self._plan(columns, whole, left)
         data = load(columns, plan.pool, plan.conditions.strings, () if left is None else left.columns)
         handles = Handles()
-        calls = Calls(plan.conditions.slow, plan.held, handles, _string_of(plan, data), columns)
+        calls = Calls(plan.conditions.slow, plan.held, handles, data.strings, columns)
         program = Program(
             _ranked(plan.graph, data),
             _code(plan.conditions, data, calls),
@@ -265,9 +265,3 @@ def _ranked(graph: Graph, data: Data) -> Graph:
         tests[labelled, side + 1] = data.words.labels[tests[labelled, side + 1]]
         tests[labelled, side] = OF_CONSTANT
     return graph._replace(tests=tests)
-
-
-def _string_of(plan: Plan, data: Data) -> Callable[[int], str | bytes]:
-    """The string of a rank. A slow function reads few kinds of registers: strings, as a rule."""
-    known = data.strings["string"]
-    return lambda rank: str(known[rank].as_py())

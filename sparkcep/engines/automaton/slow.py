@@ -13,6 +13,7 @@ from decimal import Decimal
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
 from numpy.typing import NDArray
 
 from sparkcep.engines.automaton.registers import Held
@@ -72,14 +73,14 @@ class Handles:
 
 
 class Calls:
-    """The callbacks of one table. ``error`` is what a call has raised; the kernel ends soon after. ``strings``: the string of each rank."""
+    """The callbacks of one table. ``error`` is what a call has raised; the kernel ends soon after. ``strings``: by kind, the values by rank."""
 
     def __init__(
         self,
         slow: tuple[tuple[Value, Held | None], ...],
         held: Mapping[str, Held],
         handles: Handles,
-        strings: Callable[[int], str | bytes],
+        strings: Mapping[str, pa.Array],
         columns: Columns,
     ) -> None:
         self.error: Exception | None = None
@@ -143,7 +144,8 @@ class Calls:
             case "boolean":
                 return bool
             case "string" | "binary":
-                return self._strings
+                known = self._strings[held.kind.name]
+                return lambda rank: known[rank].as_py()
         return int
 
     def _encoder(self, held: Held) -> Callable[[Any], int]:
