@@ -52,8 +52,7 @@ class BoundEventPattern:
     ``order``: (SQL, direction) of each item.
     ``tests``: for each variable the SQL condition on its candidate events (None: any event). ``test_steps``: the same step by step, as (what is
     tested, SQL of this and all previous steps). ``equivalences``: further partitioning columns beside ``keys``. ``columns``: SQL text → name of the
-    columns that engine conditions read beside the input's; ``sums``, ``instants`` and ``constants``: those that the engine makes
-    itself.
+    columns that engine conditions read beside the input's; ``sums``, ``instants`` and ``constants``: those that the engine makes itself.
     ``inferred``: partitionings found by a rule. ``residual``: conjuncts that Spark applies to the matches.
     ``types``: the event types of the pattern; empty if ANY takes all.
     ``measures``: aggregates over the matches, if wanted instead of the matches; ``emit_changes``: a row each time they change. ``key_filters``:
@@ -119,10 +118,9 @@ def bind_event_pattern(clause: MatchPatternClause, relation: Relation, source: S
     where.require_known()
     steps = {element.variable: where.test_steps(element, type_column) for element in elements}
     tests = {variable: found[-1][1] if found else None for variable, found in steps.items()}
-    columns = Columns("__cep_p")
-    made = Made()
+    columns, made = Columns("__cep_p"), Made()
     conditions, residual = where.divide(tests, columns, None if relation.streaming else made, tree)
-    read = read_by(conditions)
+    sums, instants, constants = made.among(read_by(conditions))
     return BoundEventPattern(
         relation=relation,
         keys=keys,
@@ -139,9 +137,9 @@ def bind_event_pattern(clause: MatchPatternClause, relation: Relation, source: S
         type_column=type_column,
         types=_types(elements),
         columns=columns.texts,
-        sums=tuple(one for one in made.sums.values() if one.name in read),
-        instants=tuple(one for one in made.instants.values() if one.name in read),
-        constants=tuple(event.Fixed(name, one) for name, one in made.constants.items() if name in read),
+        sums=sums,
+        instants=instants,
+        constants=constants,
         conditions=conditions,
         residual=residual,
         window=bind_window(clause.within, time, time_type, relation, source),

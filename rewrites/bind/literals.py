@@ -7,7 +7,7 @@ import re
 from pyspark.sql.types import DataType, DecimalType
 
 from rewrites.bind.operands import EXACT_DIGITS
-from rewrites.sql.instants import interval_micros
+from rewrites.sql.instants import DAY, MICROS, interval_micros
 from sparkcep.spec.expression import Constant
 
 DIGITS = {"tinyint": 3, "smallint": 5, "int": 10, "bigint": 20}
@@ -21,7 +21,7 @@ _INTERVAL = re.compile(
     re.escape(interval_micros("\0")).replace("\0", r"INTERVAL\s+'?(-?\d+)'?\s+(SECOND|MINUTE|HOUR|DAY)S?"),
     re.IGNORECASE,
 )
-_MICROS = {"SECOND": 1_000_000, "MINUTE": 60_000_000, "HOUR": 3_600_000_000, "DAY": 86_400_000_000}
+_MICROS = MICROS | {"DAY": DAY}
 
 
 def literal(text: str, data_type: DataType) -> Constant | None:

@@ -11,8 +11,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass, field, replace
-from typing import cast
+from typing import TypeVar, cast
 
 from pyspark.sql.types import DataType, DecimalType, DoubleType, FloatType, IntegerType, IntegralType, LongType
 from sqlglot import exp
@@ -30,7 +31,7 @@ from rewrites.sql.source import Source
 from rewrites.sql.transport import carried, encoded
 from sparkcep.errors import CepAnalysisError, CepUnsupportedError
 from sparkcep.spec import expression as ir
-from sparkcep.spec.event import Instant, Sum
+from sparkcep.spec.event import Fixed, Instant, Sum
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,6 +41,18 @@ class Made:
     sums: dict[str, Sum] = field(default_factory=dict)
     instants: dict[str, Instant] = field(default_factory=dict)
     constants: dict[str, ir.Constant] = field(default_factory=dict)
+
+    def among(self, read: Collection[str]) -> tuple[tuple[Sum, ...], tuple[Instant, ...], tuple[Fixed, ...]]:
+        """Those whose columns are ``read``: a condition that was given up may have asked for more."""
+        fixed = (Fixed(name, value) for name, value in self.constants.items())
+        return _read(self.sums.values(), read), _read(self.instants.values(), read), _read(fixed, read)
+
+
+_Made = TypeVar("_Made", Sum, Instant, Fixed)
+
+
+def _read(made: Iterable[_Made], read: Collection[str]) -> tuple[_Made, ...]:
+    return tuple(one for one in made if one.name in read)
 
 
 @dataclass(frozen=True, slots=True)

@@ -73,8 +73,9 @@ class Relation:
 
     ``describe`` sees the CTEs of the statement; ``scope`` adds them to a query that is to run on its own.
     ``expression``: Spark's analysis of a query's one column as a tree (a ``spec.expression.SparkFunction``), where it is in reach.
-    ``resources``: what Spark knows of a query's cost, where it is in reach. ``streaming``: its rows come from a stream. ``zone``: the session's.
+    ``resources``: what Spark knows of a query's cost, where it is in reach. ``streaming``: its rows come from a stream.
     ``columns``: all columns of a query as trees over a relation below it, where that is in reach. ``literal``: SQL of a parameter's value.
+    ``zone``: the session's time zone.
     ``feed``: of a stream of changes all columns; ``schema`` lacks those of FEED.
     """
 

@@ -25,7 +25,7 @@ from sqlglot import exp
 
 from rewrites.bind.relation import Relation
 from rewrites.dialect.clause import Within
-from rewrites.sql.instants import local_micros
+from rewrites.sql.instants import DAY, MICROS, local_micros
 from rewrites.sql.source import Source
 from sparkcep.errors import CepAnalysisError, CepUnsupportedError, Span
 
@@ -34,9 +34,6 @@ NOT_POSITIVE = "[CEP_ANALYSIS_WITHIN] WITHIN must be a positive length"
 
 TIME, DEADLINE = "__cep_time", "__cep_deadline"
 """Columns with an event's time and its deadline."""
-
-_MICROS = {"SECOND": 1_000_000, "MINUTE": 60_000_000, "HOUR": 3_600_000_000}
-_DAY = 86_400_000_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,8 +90,8 @@ def fixed_amount(length: exp.Expression) -> int | None:
     length = length.unnest()
     if isinstance(length, exp.Interval):
         number = fixed_amount(exp.Literal.number(length.this.name)) if isinstance(length.this, exp.Literal) else None
-        micros = (number or 0) * _MICROS.get(length.text("unit").upper().removesuffix("S"), 0)
-        return micros if 0 < micros < _DAY else None
+        micros = (number or 0) * MICROS.get(length.text("unit").upper().removesuffix("S"), 0)
+        return micros if 0 < micros < DAY else None
     if (
         not isinstance(length, exp.Literal)
         or length.is_string

@@ -30,7 +30,7 @@ from pyspark.sql.types import (
 
 from rewrites.bind.event_pattern import BoundEventPattern, events_of
 from rewrites.settings import Evaluation
-from rewrites.sql.instants import interval_micros
+from rewrites.sql.instants import DAY, interval_micros
 from sparkcep.errors import CepAnalysisError, Span
 from sparkcep.pattern.event import And, Element, EventItem, Not, Or, Seq, elements
 
@@ -59,11 +59,10 @@ UNORDERED_BYTES = 16 << 20
 LONGEST = 1_000_000_000_000_000_000
 """Windows longer than this get one shard each: four of them would overflow BIGINT."""
 
-_DAY = 86_400_000_000
-DAY_SLACK = _DAY
+DAY_SLACK = DAY
 """Microseconds by which n days of a zone's calendar may be longer than n times 24 hours."""
 
-MONTH_SLACK = 4 * 24 * 3600 * 1_000_000
+MONTH_SLACK = 4 * DAY
 """Microseconds by which n months may be longer than the n months from 1 January 1970 on (leap years, clock changes)."""
 
 
@@ -218,7 +217,7 @@ def _constant(bound: BoundEventPattern, length: str, length_type: DataType | Non
         return None
     if isinstance(length_type, DayTimeIntervalType):
         micros = interval_micros(length)
-        by_calendar = f"{micros} + IF({micros} < {_DAY}L, 0L, {DAY_SLACK}L)"
+        by_calendar = f"{micros} + IF({micros} < {DAY}L, 0L, {DAY_SLACK}L)"
         return micros if bound.relation.has_steady_zone else by_calendar
     if isinstance(length_type, YearMonthIntervalType):
         return f"UNIX_MICROS(TIMESTAMP_SECONDS(0) + {length}) + {MONTH_SLACK}L"

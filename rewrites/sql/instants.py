@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+MICROS = {"SECOND": 1_000_000, "MINUTE": 60_000_000, "HOUR": 3_600_000_000}
+DAY = 86_400_000_000
+"""Microseconds; of a day by the clock of a zone that never changes it."""
+
 _EPOCH = "TIMESTAMP_NTZ '1970-01-01 00:00:00'"
 
 

@@ -69,12 +69,12 @@ def compile_all(jobs: int) -> Iterator[Times]:
     if jobs == 1:
         yield from map(compile_group, GROUPS)
         return
-    with ProcessPoolExecutor(jobs, get_context("spawn"), initializer=_at_once) as pool:
+    with ProcessPoolExecutor(jobs, get_context("spawn"), initializer=_end_at_once) as pool:
         for done in as_completed([pool.submit(compile_group, group) for group in GROUPS]):
             yield done.result()
 
 
-def _at_once() -> None:
+def _end_at_once() -> None:
     """This process ends without taking numba and LLVM to pieces."""
     atexit.register(os._exit, 0)
 
