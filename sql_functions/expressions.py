@@ -18,13 +18,13 @@ _SETTINGS: dict[str, tuple[str, ...]] = {
     **dict.fromkeys(("Add", "Subtract", "Multiply", "Divide", "IntegralDivide", "Remainder", "Pmod"), ("evalMode",)),
     **dict.fromkeys(("UnaryMinus", "Abs", "GetArrayItem", "MakeDate", "Floor", "Ceil"), ("failOnError",)),
     **dict.fromkeys(("Hour", "Minute", "Second", "TruncTimestamp", "TimestampAddInterval", "TimeAdd"), ("timeZoneId",)),
-    **dict.fromkeys(("UnixTimestamp", "ToUnixTimestamp"), ("timeZoneId",)),
+    **dict.fromkeys(("UnixTimestamp", "ToUnixTimestamp", "TimestampAddYMInterval"), ("timeZoneId",)),
     **dict.fromkeys(("Like", "ILike"), ("escapeChar",)),
     "Cast": ("evalMode", "timeZoneId"),
     "ElementAt": ("failOnError", "defaultValueOutOfBound"),
     "Size": ("legacySizeOfNull",),
     "SubtractTimestamps": ("legacyInterval", "timeZoneId"),
-    "TimestampDiff": ("unit", "timeZoneId"),
+    **dict.fromkeys(("TimestampAdd", "TimestampDiff"), ("unit", "timeZoneId")),
     "GetStructField": ("ordinal",),
 }
 """The parameters of a node, other than its arguments, that affect its value."""

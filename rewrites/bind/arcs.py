@@ -20,7 +20,7 @@ from rewrites.bind.names import has_query
 from rewrites.bind.operands import EXACT_DIGITS, NotForTheEngine, Operand, OperandBuilder
 from rewrites.bind.relation import Relation, spark_message, suggestion
 from rewrites.bind.row_pattern import plain_column
-from rewrites.bind.stand_in import StandIn, filled, has_parameter, is_constant, is_name
+from rewrites.bind.stand_in import StandIn, filled, is_constant, is_name, is_value
 from rewrites.dialect import column_path, span_of
 from rewrites.dialect.clause import Expr
 from rewrites.dialect.nodes import Classifier, MatchNumber, MatchSequenceNumber, Navigation
@@ -256,7 +256,7 @@ class _Pieces:
         """``node`` over the stand-in's columns."""
         if is_constant(node):
             return self.translator.source.text(span_of(node))
-        if self._is_leaf(node):
+        if is_value(node) and self.translator.is_leaf(node):
             operand = self.translator.leaf(node)
             source: Any = operand.source or self.translator.emit(replace(operand, at=EVENT))
             return self.values.column(source, operand.data_type)
@@ -264,15 +264,6 @@ class _Pieces:
             raise self.translator._refusal(node, "a subquery beside registers")
         edits = [(span_of(child), self.text(child)) for child in node.iter_expressions() if not is_name(child)]
         return self.translator.source.splice(span_of(node), edits)
-
-    def _is_leaf(self, node: exp.Expression) -> bool:
-        if isinstance(
-            node, exp.Lambda | exp.Star | exp.DataType | exp.Var | exp.Ordered | exp.Order | exp.Kwarg | exp.Alias
-        ):
-            return False
-        if isinstance(node, exp.If) and isinstance(node.parent, exp.Case):  # WHEN … THEN …, no expression
-            return False
-        return not has_parameter(node) and self.translator.is_leaf(node)
 
 
 def storable(kind: DataType, target: DataType) -> bool:

@@ -63,7 +63,11 @@ _STRICT = (
 
 @dataclass(frozen=True, slots=True)
 class MatchLeaves(OperandBuilder):
-    """The leaves in one variable's condition. ``own`` is the variable; ``guards`` (variable → SQL) test which rows a variable can take."""
+    """The leaves in one variable's condition.
+
+    ``own`` is the variable, ``matched`` are those that have matched a row whenever its condition is tested; ``guards`` (variable → SQL) test which
+    rows a variable can take.
+    """
 
     own: str
     variables: Variables
@@ -72,6 +76,7 @@ class MatchLeaves(OperandBuilder):
     columns: Columns
     early: Columns
     guards: dict[str, str]
+    matched: frozenset[str]
 
     def is_leaf(self, node: exp.Expression) -> bool:
         """Whether ``node`` is one engine value, or reads the row of at most one navigation."""
@@ -104,7 +109,12 @@ class MatchLeaves(OperandBuilder):
         return self._is_safe(node, self._positions(node))
 
     def _is_safe(self, node: exp.Expression, positions: list[row.Navigation]) -> bool:
-        return isinstance(node, Navigation) or not positions or positions[0] == CURRENT or _is_strict(node)
+        return isinstance(node, Navigation) or not positions or self._has_row(positions[0]) or _is_strict(node)
+
+    def _has_row(self, at: row.Navigation) -> bool:
+        """Whether there is a row at ``at`` whenever the condition is tested."""
+        matched = at.variables is None or not self.matched.isdisjoint((*at.variables, self.own))
+        return at == CURRENT or (matched and not at.logical and not at.physical)
 
     def _row_leaf(self, node: exp.Expression) -> Operand:
         positions = self._positions(node)

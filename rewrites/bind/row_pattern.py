@@ -131,7 +131,8 @@ def bind_row_pattern(
     known = [not names_outer(measure.expr.node, variables, relation, outer) for measure in clause.measures]
     texts = [text for text, _ in bound]
     check_measures(compress(clause.measures, known), compress(texts, known), outputs, relation)
-    defines = _match_dependent(conditions, variables, relation, source, arguments, early)
+    tree = _one_spelling(clause.pattern, variables)
+    defines = _match_dependent(conditions, tree, variables, relation, source, arguments, early)
     defines, deadline = _within(clause, defines, variables, relation, source, arguments)
     return BoundRowPattern(
         relation=relation,
@@ -139,7 +140,7 @@ def bind_row_pattern(
         order=order,
         order_columns=_order_columns(clause, relation),
         variables=variables.primary,
-        pattern=_one_spelling(clause.pattern, variables),
+        pattern=tree,
         text=source.text(clause.pattern_span),
         conditions=conditions,
         defines=defines,
@@ -322,6 +323,7 @@ def _event_time(clause: MatchRecognizeClause) -> Expr:
 
 def _match_dependent(
     conditions: dict[str, Condition],
+    tree: pattern.RowPattern,
     variables: Variables,
     relation: Relation,
     source: Source,
@@ -329,9 +331,10 @@ def _match_dependent(
     early: Columns,
 ) -> tuple[row.Define, ...]:
     guards = {name: condition.guard for name, condition in conditions.items() if condition.guard is not None}
+    matched = pattern.matched_before(tree)
     defines = []
     for name, condition in conditions.items():
-        translator = MatchConditionTranslator(name, variables, source, relation, columns, early, guards)
+        translator = MatchConditionTranslator(name, variables, source, relation, columns, early, guards, matched[name])
         parts = tuple(translator.translate(node) for node in condition.match_dependent)
         if parts:
             whole = parts[0] if len(parts) == 1 else Call("and", parts)

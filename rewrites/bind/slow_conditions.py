@@ -22,6 +22,7 @@ from pyspark.sql.types import (
     IntegerType,
     LongType,
     StringType,
+    StructType,
 )
 from sqlglot import exp
 
@@ -30,7 +31,7 @@ from rewrites.bind.engine_values import FIRST_ROW, has_engine_value, over_row
 from rewrites.bind.match_leaves import MatchLeaves, argument_of, innermost, is_wide
 from rewrites.bind.operands import NotForTheEngine, Operand
 from rewrites.bind.slow_lists import list_of_values
-from rewrites.bind.stand_in import Refusal, StandIn, has_parameter, is_constant, is_name
+from rewrites.bind.stand_in import Refusal, StandIn, is_constant, is_name, is_value
 from rewrites.dialect import span_of
 from rewrites.dialect.nodes import Classifier, MatchNumber, MatchSequenceNumber, Navigation, Semantics
 from rewrites.sql.builder import ROW_NUMBER
@@ -99,11 +100,7 @@ class _Pieces:
         """Whether ``node`` is a value of at most one row, provided by Spark or the engine."""
         if isinstance(node, Classifier | MatchNumber | MatchSequenceNumber):
             return True
-        if isinstance(node, exp.Lambda) or has_parameter(node):
-            return False
-        if isinstance(node, exp.Star | exp.DataType | exp.Var | exp.Ordered | exp.Order | exp.Kwarg | exp.Alias):
-            return False
-        return self.translator.is_leaf(node) and self.translator.is_hoisted(node)
+        return is_value(node) and self.translator.is_leaf(node) and self.translator.is_hoisted(node)
 
     def _navigation(self, node: Navigation) -> str:
         """An expression over the row of a navigation, with values that only the engine has: each is taken from that row."""
@@ -168,7 +165,11 @@ class _Pieces:
 
     def _has_no_words(self, node: exp.Expression, argument: exp.Expression) -> bool:
         data_type = self._type(node, argument)
-        return self._is_listed(node) or is_wide(data_type) or isinstance(data_type, StringType | BinaryType | ArrayType)
+        return (
+            self._is_listed(node)
+            or is_wide(data_type)
+            or isinstance(data_type, StringType | BinaryType | ArrayType | StructType)
+        )
 
     def _is_wide(self, name: str, node: exp.Expression) -> bool:
         return name != "count" and is_wide(self._type(node, argument_of(innermost_call(node))))

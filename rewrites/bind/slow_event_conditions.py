@@ -13,13 +13,11 @@ from sqlglot import exp
 
 from rewrites.bind.operands import NotForTheEngine, Operand
 from rewrites.bind.relation import Relation
-from rewrites.bind.stand_in import StandIn, has_parameter, is_constant, is_name
+from rewrites.bind.stand_in import StandIn, is_constant, is_name, is_value
 from rewrites.dialect import span_of
 from rewrites.sql.source import Source
 from sparkcep.errors import CepUnsupportedError
 from sparkcep.spec.expression import Term
-
-_NO_VALUE = (exp.Lambda, exp.Star, exp.DataType, exp.Var, exp.Ordered, exp.Order, exp.Kwarg, exp.Alias)
 
 
 class EventLeaves(Protocol):
@@ -71,15 +69,10 @@ class _Pieces:
         """``node`` over the stand-in's columns. Raises NotForTheEngine."""
         if is_constant(node):
             return self.translator.source.text(span_of(node))
-        if self._is_leaf(node):
+        if is_value(node) and self.translator.is_leaf(node):
             operand = self.translator.leaf(node)
             return self.values.column(self.translator.term(operand, self.condition), operand.data_type)
         if isinstance(node, exp.Query):
             raise NotForTheEngine
         edits = [(span_of(child), self.text(child)) for child in node.iter_expressions() if not is_name(child)]
         return self.translator.source.splice(span_of(node), edits)
-
-    def _is_leaf(self, node: exp.Expression) -> bool:
-        if isinstance(node, _NO_VALUE) or has_parameter(node):
-            return False
-        return self.translator.is_leaf(node)

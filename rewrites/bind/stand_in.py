@@ -28,6 +28,7 @@ _CONSTANT = (
 )
 """The nodes of constants that Spark's analysis folds to a literal."""
 
+_NO_VALUE = (exp.Lambda, exp.Star, exp.DataType, exp.Var, exp.Ordered, exp.Order, exp.Kwarg, exp.Alias)
 
 Refusal = Callable[..., CepUnsupportedError]
 """Makes the error for what no engine evaluates; a reason may be given."""
@@ -109,6 +110,16 @@ def filled(tree: Any, sources: Mapping[str, Any]) -> Any:
 def is_constant(node: exp.Expression) -> bool:
     """Whether Spark's analysis folds ``node`` to a literal."""
     return all(isinstance(part, _CONSTANT) for part in node.walk())
+
+
+def is_value(node: exp.Expression) -> bool:
+    """Whether a part of a syntax tree has a value where it stands.
+
+    No lambda or what reads its parameters, no sort key, no WHEN … THEN … of a CASE, no list behind LIKE ANY.
+    """
+    listed = isinstance(node, exp.Any | exp.All) or isinstance(node.parent, exp.Any | exp.All)
+    branch = isinstance(node, exp.If) and isinstance(node.parent, exp.Case)
+    return not branch and not listed and not isinstance(node, _NO_VALUE) and not has_parameter(node)
 
 
 def has_parameter(node: exp.Expression) -> bool:

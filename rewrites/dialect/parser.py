@@ -61,6 +61,7 @@ _SPECIAL_CALLS = [
     "PERCENTILE_APPROX",
     "APPROX_PERCENTILE",
 ]
+_WITH_UNIT = ("TIMESTAMPADD", "DATEADD", "DATE_ADD", "TIMESTAMPDIFF", "DATEDIFF", "DATE_DIFF", "TIMEDIFF")
 _ARROWS = (TokenType.ARROW, TokenType.DARROW, TokenType.HASH_ARROW, TokenType.DHASH_ARROW)
 """Other systems' ways into JSON; in Spark the first makes a lambda, the others are nothing."""
 LAMBDA_HINT = "a lambda is an argument of a function: transform(array, x -> x + 1)"
@@ -84,6 +85,21 @@ def _faithful(name: str, build: Callable[..., exp.Expr]) -> Callable[..., exp.Ex
     return build_or_keep
 
 
+def _with_unit(name: str) -> Callable[..., exp.Expr]:
+    """``TIMESTAMPDIFF(SECOND, x, y)``: the unit is a word, not a column. Without one (``DATEDIFF(x, y)``) it is a call like others."""
+    ordinary = _faithful(name, SparkParser.FUNCTIONS.get(name, lambda args: exp.Anonymous(this=name, expressions=args)))
+
+    def build(args: list[exp.Expr], dialect: object = SPARK) -> exp.Expr:
+        unit = args[0] if len(args) == 3 else None
+        if not isinstance(unit, exp.Column) or len(unit.parts) > 1:
+            return ordinary(args, dialect)
+        word = exp.Var(this=unit.name)
+        set_span(word, span_of(unit))
+        return exp.Anonymous(this=name, expressions=[word, *args[1:]])
+
+    return build
+
+
 def _navigation(name: str) -> Callable[[Any], exp.Expr]:
     return lambda self: self._parse_navigation(name)
 
@@ -93,6 +109,7 @@ class CepParser(SpanParser):
     """Parses one expression. ``kleene`` switches ``v[i]`` references on (MATCH PATTERN)."""
 
     FUNCTIONS = {name: _faithful(name, build) for name, build in SparkParser.FUNCTIONS.items()}
+    FUNCTIONS |= {name: _with_unit(name) for name in _WITH_UNIT}
     FUNCTION_PARSERS = {
         **{name: SparkParser.FUNCTION_PARSERS[name] for name in _SPECIAL_CALLS},
         **{name: _navigation(name) for name in NAVIGATION},

@@ -16,4 +16,4 @@ def local_micros(text: str) -> str:
 
 def interval_micros(text: str) -> str:
     """The microseconds of a day-time interval. Added to a TIMESTAMP, its days would be those of the zone's calendar, of 23 to 25 hours."""
-    return local_micros(f"{_EPOCH} + {text}")
+    return local_micros(f"{_EPOCH} + ({text})")

@@ -140,6 +140,28 @@ def variables(node: RowPattern) -> tuple[str, ...]:
     return tuple(dict.fromkeys(part.name for part in walk(node) if isinstance(part, Variable)))
 
 
+def matched_before(node: RowPattern) -> dict[str, frozenset[str]]:
+    """By variable the variables that have matched a row whenever its condition is tested."""
+    found: dict[str, frozenset[str]] = {}
+    _matched_after(node, frozenset(), found)
+    return found
+
+
+def _matched_after(node: RowPattern, before: frozenset[str], found: dict[str, frozenset[str]]) -> frozenset[str]:
+    """The variables that have certainly matched when ``node`` has, if those of ``before`` have; adds to ``found``."""
+    if isinstance(node, Variable):
+        found[node.name] = found.get(node.name, before) & before
+        return before | {node.name}
+    if isinstance(node, Concat):
+        for item in node.items:
+            before = _matched_after(item, before, found)
+        return before
+    ends = [_matched_after(item, before, found) for item in children(node)]
+    if not ends or (isinstance(node, Quantified) and not node.low):
+        return before
+    return frozenset.intersection(*ends) if isinstance(node, Alternate) else frozenset.union(*ends)
+
+
 def quantifier_text(low: int, high: int | None) -> str:
     """``* + ? {n} {n,} {n,m}`` for a repetition range."""
     short = {(0, None): "*", (1, None): "+", (0, 1): "?"}.get((low, high))

@@ -39,7 +39,7 @@ s NOT IN ('xx', 'a'); nvl2(s, t, 'none'); s BETWEEN 'a' AND 'z'; char_length(t);
 NUMBERS = """
 i + 1L; i * 2L; l % 4; pmod(l, 4); mod(i, -3); i DIV 2; i / 2; d + i; d * d; d / 3; d % 1.5; d - 0.001; -f; abs(f); abs(d); sign(f); sign(i); f + i; f * 0; f / 2;
 f % 2; f > i; f = f; f < 1; greatest(f, i, 1); least(f, i, d); greatest(i, NULL, 3); sqrt(f); floor(if(f > -9 AND f < 9, f, 1.5D)); ceil(i / 2.5D); floor(i * 0.3D); floor(d); ceil(d); floor(l);
-round(f); round(f, 1); round(d, 1); round(i % 100, -1); bround(f); bround(d, 1); power(2, 10); isnan(f); nanvl(f, 0); l & 5; i | 8; l ^ 1; ~l;
+round(f); round(f, 1); round(f * 1e300D, 2); try_cast(f * 1e300D AS DECIMAL(10, 2)); round(d, 1); round(i % 100, -1); bround(f); bround(d, 1); power(2, 10); isnan(f); nanvl(f, 0); l & 5; i | 8; l ^ 1; ~l;
 try_add(l, 1L); try_subtract(l, l); try_multiply(l, l); try_divide(f, i); try_mod(l, i); CAST(d AS INT); CAST(f > 0 AS INT); CAST(i AS STRING);
 CAST(d AS STRING); CAST(l AS DOUBLE); CAST(d AS DOUBLE); CAST(i AS DECIMAL(15, 3)); CAST(d AS DECIMAL(12, 1)); try_cast(f AS INT); try_cast(u AS INT);
 try_cast(s AS DOUBLE); try_cast(' 12 ' || i AS BIGINT); CAST(flag AS STRING); CAST(flag AS INT); CAST(i AS BOOLEAN); try_cast(t AS BOOLEAN);
@@ -56,7 +56,11 @@ date_trunc('month', at); date_trunc('week', at); date_trunc('minute', at); unix_
 to_unix_timestamp(at); at + INTERVAL '1 02:03:04' DAY TO SECOND; at - INTERVAL '2' DAY; at - TIMESTAMP'2000-01-01 00:00:00'; timestampdiff(MINUTE, TIMESTAMP'2020-01-01 00:00:00', at);
 timestampdiff(DAY, at, TIMESTAMP'2020-01-01 00:00:00'); CAST(at AS DATE); CAST(day AS TIMESTAMP); CAST(at AS STRING); CAST(day AS STRING); CAST(at AS BIGINT);
 try_cast(u AS DATE); day > '2000-01-01'; at < day; unix_date(day); try_cast(concat(year(day), '-3') AS DATE); extract(MONTH FROM day); date_part('year', at); date_from_unix_date(day(day)); timestamp_micros(day(day)); timestamp_millis(day(day));
-at - at; CAST(at AS DATE) = day; make_date(2024, 2, 28 + i % 2); day BETWEEN DATE'1900-01-01' AND DATE'2024-12-31'; greatest(day, DATE'2000-01-01')
+at - at; CAST(at AS DATE) = day; make_date(2024, 2, 28 + i % 2); day BETWEEN DATE'1900-01-01' AND DATE'2024-12-31';
+timestampadd(MONTH, -1, at); timestampadd(HOUR, 30, at); timestampadd(DAY, 1, at); dateadd(YEAR, 4, at); timestampadd(WEEK, -3, CAST(at AS TIMESTAMP_NTZ)); at + INTERVAL '14' MONTH;
+at - INTERVAL '1' YEAR; day - INTERVAL '13' MONTH; timestampdiff(MONTH, at, TIMESTAMP'2024-02-29 03:30:00'); timestampdiff(QUARTER, TIMESTAMP'2024-01-31 12:00:00', at);
+timestampdiff(YEAR, at, TIMESTAMP'1970-01-01 00:00:00'); CAST(CAST(at AS TIMESTAMP_NTZ) AS STRING); CAST(CAST(at AS TIMESTAMP_NTZ) AS TIMESTAMP); CAST(CAST(at AS TIMESTAMP_NTZ) AS DATE);
+CAST(day AS TIMESTAMP_NTZ); CAST(TIMESTAMP_NTZ'2024-03-31 02:30:00' + (at - at) AS TIMESTAMP); CAST(TIMESTAMP_NTZ'2024-10-27 02:30:00' + (at - at) AS TIMESTAMP); greatest(day, DATE'2000-01-01')
 """
 ARRAYS = """
 size(xs); cardinality(ss); if(size(xs) > 0, xs[0], -5); get(xs, 1); try_element_at(xs, 2); try_element_at(xs, -1); array_contains(xs, 2); array_contains(ss, 'x'); array_join(ss, '-');
@@ -64,7 +68,8 @@ array_join(ss, '-', '?'); array_distinct(xs); array_max(xs); array_min(xs); sort
 array_union(xs, array(9)); array_except(xs, array(2)); array_intersect(xs, array(2, NULL)); arrays_overlap(xs, array(3)); slice(xs, 2, 2); slice(xs, -1, 1);
 reverse(xs); xs || array(7); array(i, 1); array_repeat(i, 2); flatten(array(xs, array(1))); transform(xs, x -> x + 1L); transform(xs, (x, n) -> n);
 filter(xs, x -> x > 1); exists(xs, x -> x = 3); forall(xs, x -> x > 0); aggregate(xs, 0L, (a, x) -> a + coalesce(x, 0)); aggregate(ss, '', (a, x) -> a || x, a -> length(a));
-exists(xs, x -> exists(ss, y -> y = 'x' AND x = 2)); named_struct('p', i, 'q', s).q; struct(i, s).i; array_compact(xs); array_size(xs); xs = array(3, -1); xs < array(3)
+exists(xs, x -> exists(ss, y -> y = 'x' AND x = 2)); named_struct('p', i, 'q', s).q; struct(i, s).i; array_compact(xs); array_size(xs); xs = array(3, -1); xs < array(3);
+(i, s) = (5, t); struct(f, xs) <=> struct(f, xs); struct(f, d) < struct(CAST('NaN' AS DOUBLE), d); (i, s) IN ((3, 'xx'), (0, t)); greatest(named_struct('i', i, 's', s), named_struct('i', 4, 's', t)).i
 """
 LISTS = {"strings": STRINGS, "numbers": NUMBERS, "times": TIMES, "arrays": ARRAYS}
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Callable
 from decimal import ROUND_HALF_UP, Context, Decimal
 from typing import Any
@@ -68,6 +69,21 @@ def element(type_text: str) -> str:
     return type_text[type_text.index("<") + 1 : -1]
 
 
+def fields(type_text: str) -> list[str]:
+    """``struct<a:int,b:array<string>>`` → the types of its fields. Refuses names with marks in them."""
+    found, depth = [""], 0
+    for mark in element(type_text):
+        depth += (mark in "<(") - (mark in ">)")
+        if mark == "," and not depth:
+            found.append("")
+        else:
+            found[-1] += mark
+    parts = [part.partition(":") for part in found]
+    if not all(re.fullmatch(r"\w+", name) and re.match(r"\w+(?!\w*:)", of) for name, _, of in parts):
+        raise Refused(f"the fields of {type_text}")
+    return [of for _, _, of in parts]
+
+
 def digits(type_text: str) -> tuple[int, int]:
     """Precision and scale of a decimal type."""
     precision, scale = type_text[type_text.index("(") + 1 : -1].split(",")
@@ -92,9 +108,11 @@ def failure(message: str, code: str = "CONDITION_VALUE") -> CepDataError:
 def fitted(value: Decimal, type_text: str, how: str) -> Decimal | None:
     """A decimal rounded to a type's scale; if it has too many digits, an error (ANSI) or NULL."""
     precision, scale = digits(type_text)
-    rounded = value.quantize(Decimal(1).scaleb(-scale), context=EXACT)
-    if abs(rounded) < Decimal(10) ** (precision - scale):
-        return rounded
+    limit = Decimal(10) ** (precision - scale)
+    if abs(value) < limit:
+        rounded = value.quantize(Decimal(1).scaleb(-scale), context=EXACT)
+        if abs(rounded) < limit:
+            return rounded
     if how == "ANSI":
         raise failure(f"{value} does not fit {type_text}", "OVERFLOW")
     return None
@@ -119,7 +137,12 @@ def order(type_text: str) -> Callable[[Any], Any] | None:
     if name == "array":
         inner = order(element(type_text)) or _itself
         return lambda value: [(0, 0) if item is None else (1, inner(item)) for item in value]
-    if name in ("struct", "map", "variant"):
+    if name == "struct":
+        inners = [order(field) or _itself for field in fields(type_text)]
+        return lambda value: [
+            (0, 0) if item is None else (1, inner(item)) for item, inner in zip(value, inners, strict=True)
+        ]
+    if name in ("map", "variant"):
         raise Refused(f"comparison of {type_text}")
     return None
 

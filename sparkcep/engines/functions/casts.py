@@ -22,7 +22,7 @@ from sparkcep.engines.functions.base import (
     type_of,
     whole,
 )
-from sparkcep.engines.functions.times import date_text, day_of, midnight, parsed_date, timestamp_text
+from sparkcep.engines.functions.times import at_clock, clock, date_text, day_of, midnight, parsed_date, timestamp_text
 from sparkcep.spec.expression import SparkFunction
 
 Caster = Callable[[Any], Any]
@@ -66,7 +66,7 @@ def _caster(source: str, target: str, how: str, zone: str) -> Caster | None:
         "double": _to_float,
         "float": _to_float,
         "date": _to_date,
-        "timestamp": _to_timestamp,
+        **dict.fromkeys(("timestamp", "timestamp_ntz"), _to_timestamp),
         **dict.fromkeys(BITS, _to_integer),
     }
     maker = makers.get(kind(target))
@@ -86,8 +86,8 @@ def _invalid(value: Any, target: str, how: str) -> Any:
 def _to_string(source: str, target: str, how: str, zone: str) -> Caster | None:
     if source == "decimal":
         return lambda value: f"{value:f}"
-    if source == "timestamp":
-        return lambda value: timestamp_text(value, zone)
+    if source in ("timestamp", "timestamp_ntz"):
+        return lambda value: timestamp_text(value, zone if source == "timestamp" else "UTC")
     if source in BITS:
         return str
     casters: dict[str, Caster] = {
@@ -184,8 +184,8 @@ def _to_boolean(source: str, target: str, how: str, zone: str) -> Caster | None:
 
 
 def _to_date(source: str, target: str, how: str, zone: str) -> Caster | None:
-    if source == "timestamp":
-        return lambda value: day_of(value, zone)
+    if source in ("timestamp", "timestamp_ntz"):
+        return lambda value: day_of(value, zone if source == "timestamp" else "UTC")
     if source != "string":
         return None
 
@@ -197,4 +197,8 @@ def _to_date(source: str, target: str, how: str, zone: str) -> Caster | None:
 
 
 def _to_timestamp(source: str, target: str, how: str, zone: str) -> Caster | None:
-    return (lambda value: midnight(value, zone)) if source == "date" else None
+    if source == "date":
+        return lambda value: midnight(value, zone if target == "timestamp" else "UTC")
+    if source == "timestamp_ntz":
+        return lambda value: at_clock(value, zone)
+    return (lambda value: clock(value, zone)) if source == "timestamp" else None

@@ -115,6 +115,6 @@ def _round(node: SparkFunction, arguments: list[Closure]) -> Closure:
 
 
 def _round_double(value: float, scale: int, rounding: str) -> float:
-    if math.isnan(value) or math.isinf(value):
+    if math.isnan(value) or (scale >= 0 and abs(value) >= 2**53):  # a whole number, or infinite
         return value
     return float(Decimal(repr(value)).quantize(Decimal(1).scaleb(-scale), rounding=rounding, context=EXACT))

@@ -19,6 +19,8 @@ DAY = 86_400_000_000
 _EPOCH = date(1970, 1, 1).toordinal()
 _START = datetime(1970, 1, 1, tzinfo=UTC)
 _UNITS = {"MICROSECOND": 1, "MILLISECOND": 1000, "SECOND": 1_000_000, "MINUTE": 60_000_000, "HOUR": 3_600_000_000}
+_WIDTHS = {**_UNITS, "DAY": DAY, "WEEK": 7 * DAY, "DAYOFYEAR": DAY}
+_MONTHS = {"MONTH": 1, "QUARTER": 3, "YEAR": 12}
 _OFFSET = re.compile(r"(?:UTC|GMT|UT)?([+-])(\d{1,2})(?::?(\d\d))?(?::?(\d\d))?|Z")
 _DATE = re.compile(r"([+-]?\d{4,7})(?:-(\d{1,2})(?:-(\d{1,2})(?:[T ].*)?)?)?", re.DOTALL)
 
@@ -63,6 +65,11 @@ def _local(micros: int, zone: str) -> datetime:
 
 def _micros(value: datetime) -> int:
     return (value - _START) // timedelta(microseconds=1)
+
+
+def at_clock(micros: int, zone: str) -> int:
+    """The instant at which the clocks of a time zone show a time; they skip it: as long after as they skip; twice: the earlier."""
+    return _micros(_local(micros, "UTC").replace(tzinfo=_zone(zone)))
 
 
 def day_of(micros: int, zone: str) -> int:
@@ -135,7 +142,7 @@ def _subtract_timestamps(node: SparkFunction) -> Callable[[int, int], int]:
         raise Refused("a difference of timestamps as a calendar interval")
     if kind(type_of(node.arguments[0])) == "timestamp_ntz" or is_utc(zone):
         return lambda left, right: left - right
-    return lambda left, right: _wall(left, zone) - _wall(right, zone)
+    return lambda left, right: clock(left, zone) - clock(right, zone)
 
 
 def is_utc(zone: str) -> bool:
@@ -143,22 +150,22 @@ def is_utc(zone: str) -> bool:
     return zone.removeprefix("Some(").removesuffix(")") in ("UTC", "Etc/UTC", "Z", "GMT")
 
 
-def _wall(micros: int, zone: str) -> int:
-    """Local wall-clock time as if it were UTC: Spark subtracts timestamps by wall clock."""
+def clock(micros: int, zone: str) -> int:
+    """What the clocks of a time zone show, as if it were UTC: Spark subtracts timestamps by them."""
     return _micros(_local(micros, zone).replace(tzinfo=UTC))
 
 
-@strict("AddMonths")
-def _add_months(node: SparkFunction) -> Callable[[int, int], int]:
-    def function(days: int, months: int) -> int:
-        day = _date(days)
-        year, month = divmod(day.year * 12 + day.month - 1 + months, 12)
-        if not 1 <= year <= 9999:
-            raise failure("a date outside the years 1 to 9999", "DATE_RANGE")
-        last = calendar.monthrange(year, month + 1)[1]
-        return _days(date(year, month + 1, min(day.day, last)))
+def _months_later(day: date, months: int) -> date:
+    """The same day of a later month, or its last."""
+    year, month = divmod(day.year * 12 + day.month - 1 + months, 12)
+    if not 1 <= year <= 9999:
+        raise failure("a date outside the years 1 to 9999", "DATE_RANGE")
+    return day.replace(year=year, month=month + 1, day=min(day.day, calendar.monthrange(year, month + 1)[1]))
 
-    return function
+
+@strict("AddMonths", "DateAddYMInterval")
+def _add_months(node: SparkFunction) -> Callable[[int, int], int]:
+    return lambda days, months: _days(_months_later(_date(days), months))
 
 
 @strict("MakeDate")
@@ -236,34 +243,73 @@ def _unix_timestamp(node: SparkFunction) -> Callable[..., int]:
 
 @strict("TimestampAddInterval", "TimeAdd")
 def _add_interval(node: SparkFunction) -> Callable[[int, int], int]:
-    interval, zone = type_of(node.arguments[1]), _known(node.settings[0])
+    interval = type_of(node.arguments[1])
     if kind(interval) != "interval" or not {"day", "hour", "minute", "second"} & set(interval.split()):
         raise Refused(f"a timestamp and {interval}")
-    if kind(type_of(node.arguments[0])) != "timestamp" or is_utc(zone):
-        return lambda micros, more: micros + more
+    zone = _clocks(node.arguments[0], node.settings[0])
+    return lambda micros, more: _later(micros, more, zone)
 
-    def function(micros: int, more: int) -> int:
-        days, rest = divmod(abs(more), DAY)
-        sign = -1 if more < 0 else 1
-        moved = _local(micros, zone).replace(tzinfo=None) + timedelta(days=sign * days)
-        return _micros(moved.replace(tzinfo=_zone(zone))) + sign * rest if days else micros + more
 
-    return function
+@strict("TimestampAddYMInterval")
+def _add_year_month(node: SparkFunction) -> Callable[[int, int], int]:
+    zone = _clocks(node.arguments[0], node.settings[0])
+    return lambda micros, months: _months_after(micros, months, zone)
+
+
+@strict("TimestampAdd")
+def _add_units(node: SparkFunction) -> Callable[[int, int], int]:
+    unit, zone = node.settings[0].upper(), _clocks(node.arguments[1], node.settings[1])
+    if unit in _MONTHS:
+        return lambda count, micros: _months_after(micros, count * _MONTHS[unit], zone)
+    if unit not in _WIDTHS:
+        raise Refused(f"timestampadd in {unit}")
+    return lambda count, micros: _later(micros, count * _WIDTHS[unit], zone)
+
+
+def _clocks(argument: object, zone: str) -> str:
+    """The time zone by whose clocks a timestamp is moved."""
+    return "UTC" if kind(type_of(argument)) == "timestamp_ntz" else _known(zone)
+
+
+def _later(micros: int, more: int, zone: str) -> int:
+    """Whole days by the clocks of a time zone, and the rest by instants."""
+    days, rest = divmod(abs(more), DAY)
+    if is_utc(zone) or not days:
+        return micros + more
+    sign = -1 if more < 0 else 1
+    moved = _local(micros, zone).replace(tzinfo=None) + timedelta(days=sign * days)
+    return _micros(moved.replace(tzinfo=_zone(zone))) + sign * rest
+
+
+def _months_after(micros: int, months: int, zone: str) -> int:
+    local = _local(micros, zone).replace(tzinfo=None)
+    return _micros(datetime.combine(_months_later(local.date(), months), local.time(), _zone(zone)))
 
 
 @strict("TimestampDiff")
 def _difference(node: SparkFunction) -> Callable[[int, int], int]:
     unit, zone = node.settings[0].upper(), _known(node.settings[1])
-    width = {**_UNITS, "DAY": DAY, "WEEK": 7 * DAY, "DAYOFYEAR": DAY}.get(unit)
-    if width is None:
+    if unit in _MONTHS:
+        return lambda start, end: _months_between(clock(start, zone), clock(end, zone), _MONTHS[unit])
+    if unit not in _WIDTHS:
         raise Refused(f"timestampdiff in {unit}")
-    by_clock = not is_utc(zone)
+    width, by_clock = _WIDTHS[unit], not is_utc(zone)
 
     def function(start: int, end: int) -> int:
-        elapsed = _wall(end, zone) - _wall(start, zone) if by_clock else end - start
+        elapsed = clock(end, zone) - clock(start, zone) if by_clock else end - start
         return elapsed // width if elapsed >= 0 else -(-elapsed // width)
 
     return function
+
+
+def _months_between(start: int, end: int, width: int) -> int:
+    """The whole multiples of ``width`` months between two local times, towards zero."""
+    if end < start:
+        return -_months_between(end, start, width)
+    first, last = _local(start, "UTC"), _local(end, "UTC")
+    months = (last.year - first.year) * 12 + last.month - first.month
+    short = (last.day, last.time()) < (first.day, first.time())
+    return (months - short) // width
 
 
 def internal(value: Any) -> Any:
