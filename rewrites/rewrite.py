@@ -112,7 +112,7 @@ def _by_kind(found: Correlated, options: Options, *, only_clause: bool) -> Rewri
     check_sequence(clause, found.rows)
     rows = without_feed(clause, found.rows, source.sql)
     if isinstance(clause, MatchRecognizeClause):
-        return row_pattern.row_pattern(clause, rows, source, options)
+        return row_pattern.row_pattern(clause, rows, source, options, only_clause=only_clause)
     if isinstance(clause, MatchAutomatonClause):
         return automaton.automaton(clause, rows, source, options)
     return event_pattern.event_pattern(clause, rows, source, options, only_clause=only_clause)

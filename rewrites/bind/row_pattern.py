@@ -58,6 +58,7 @@ class BoundRowPattern:
     ``folds`` the aggregates that Spark computes from arrays of rows among these, ``measures`` (SQL over both, name). ``key_filters``: filters on
     partitions, found by a rule. ``deadline``: the column with a row's time + WITHIN.
     In windows, ``frame``; ``near``: the tests of the mask bits behind the variables' own; ``passed``: input columns in the result.
+    ``used``: those that the statement may use of the result of ALL ROWS PER MATCH (None: all).
     ``lateral``: in a LATERAL subquery.
     """
 
@@ -86,6 +87,7 @@ class BoundRowPattern:
     passed: tuple[str, ...] = ()
     deadline: str | None = None
     lateral: bool = False
+    used: frozenset[str] | None = None
 
 
 Bound = tuple[tuple[str, str], ...]

@@ -13,13 +13,15 @@ from rewrites.emit.analyze import row_pattern_counts
 from rewrites.emit.row_pattern import row_pattern_query, row_pattern_spec
 from rewrites.emit.timeline import row_spec, row_timeline, told_columns
 from rewrites.options import Options, RewrittenClause
-from rewrites.rules import key_filters
+from rewrites.rules import key_filters, prune_fields
 from rewrites.sql.source import Source
 from sparkcep.spec import AnalyzeSpec, RowPatternSpec
 
 
-def row_pattern(clause: MatchRecognizeClause, rows: Relation, source: Source, options: Options) -> RewrittenClause:
-    """The clause over ``rows``, rewritten. Raises CepError."""
+def row_pattern(
+    clause: MatchRecognizeClause, rows: Relation, source: Source, options: Options, *, only_clause: bool
+) -> RewrittenClause:
+    """The clause over ``rows``, rewritten; ``only_clause``: the statement has no other. Raises CepError."""
     bound = bind_row_pattern(clause, rows, source)
     if (
         not (options.analyze or rows.streaming) and key_filters.NAME not in options.disabled
@@ -27,6 +29,8 @@ def row_pattern(clause: MatchRecognizeClause, rows: Relation, source: Source, op
         bound = replace(bound, key_filters=key_filters.key_filters(bound, clause.site, source))
     if rows.streaming:
         return row_stream(clause, bound, source, options)
+    if only_clause and prune_fields.NAME not in options.disabled:
+        bound = replace(bound, used=prune_fields.used_input(bound, clause.site, source.sql))
     spec = row_pattern_spec(bound)
     query = row_pattern_query(bound, spec, options.checked_function_of(spec, clause.site))
     return RewrittenClause(clause, bound, spec, query, notices(clause))

@@ -123,11 +123,19 @@ def _passed(bound: BoundRowPattern) -> Iterator[tuple[str, str, DataType]]:
     if bound.frame is not None:
         yield from ((f.name, f.name, f.dataType) for f in bound.relation.schema if f.name in bound.passed)
         return
-    keys = [(_key_column(bound, i), key.data_type) for i, key in enumerate(bound.keys)]
-    yield from ((column, column, data_type) for column, data_type in dict(keys).items())
+    keys = {_key_column(bound, i): key.data_type for i, key in enumerate(bound.keys)}
+    yield from ((column, column, data_type) for column, data_type in keys.items())
     if bound.rows_per_match != "one":
-        shown = {column for column, _ in keys}
-        yield from ((f.name, f.name, f.dataType) for f in bound.relation.schema if f.name not in shown)
+        types = {field.name: field.dataType for field in bound.relation.schema}
+        yield from ((column, column, types[column]) for column in _rest(bound))
+
+
+def _rest(bound: BoundRowPattern) -> list[str]:
+    """The input's columns in the result of ALL ROWS that are no keys."""
+    keys = {key.column for key in bound.keys}
+    return [
+        name for name in bound.relation.schema.names if name not in keys and (bound.used is None or name in bound.used)
+    ]
 
 
 def _needed(bound: BoundRowPattern, spec: RowPatternSpec) -> list[str]:
@@ -153,7 +161,7 @@ def results(bound: BoundRowPattern) -> list[exp.Expression]:
     measures = [named(text, name) for text, name in bound.measures]
     if bound.rows_per_match == "one":
         return keys + measures or [raw("1 AS `match`")]
-    shown = {key.column for key in bound.keys}
-    order = [column for column in bound.order_columns if column not in shown]
-    rest = [f.name for f in bound.relation.schema if f.name not in shown and f.name not in order]
-    return [*keys, *(raw(quoted(c)) for c in order), *measures, *(raw(quoted(c)) for c in rest)]
+    rest = _rest(bound)
+    order = [column for column in bound.order_columns if column in rest]
+    behind = [column for column in rest if column not in order]
+    return [*keys, *(raw(quoted(c)) for c in order), *measures, *(raw(quoted(c)) for c in behind)]

@@ -1,6 +1,7 @@
 """prune_fields: a clause's result carries only what the statement uses.
 
 ``SELECT a.airport FROM t MATCH PATTERN (SEQ(arrival a, departure d) …)`` → ``a`` is a STRUCT of ``airport`` alone, and it is the only column.
+``SELECT id, n FROM t MATCH_RECOGNIZE (… ALL ROWS PER MATCH …)`` → of the input only ``id`` and the PARTITION BY columns.
 Reads the statement's tokens outside the clause, and those of residual conditions: a column or variable that they do not mention is dropped.
 A variable keeps all its columns unless every mention is ``v.col``, ``v[…].col`` or ``size(v)``; with a ``*`` or a second clause everything is kept.
 """
@@ -12,6 +13,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 from rewrites.bind.event_pattern import BoundEventPattern
+from rewrites.bind.row_pattern import BoundRowPattern
 from rewrites.dialect.clause import Site
 from rewrites.dialect.tokens import Token, Tokens, tokenize
 from sparkcep.errors import CepAnalysisError
@@ -36,7 +38,7 @@ class Shown:
 def used_columns(bound: BoundEventPattern, site: Site, sql: str, *, only_clause: bool) -> Shown:
     """What the statement uses of the clause's result."""
     tokens = tokenize(sql)
-    outside = [i for i, token in enumerate(tokens.items) if not site.span.start <= token.span.start < site.span.end]
+    outside = _outside(tokens, site)
     variables = [element.variable for element in elements(bound.pattern, negated=False)]
     if not only_clause or _shows_everything(tokens, outside, site):
         return every_column(bound, site)
@@ -46,6 +48,20 @@ def used_columns(bound: BoundEventPattern, site: Site, sql: str, *, only_clause:
     columns = frozenset(name for name in (*keys, "match_start", "match_end") if name.lower() in mentioned)
     found = {variable: _columns(variable, tokens, outside, bound) for variable in variables}
     return Shown({variable: columns for variable, columns in found.items() if columns}, columns)
+
+
+def used_input(bound: BoundRowPattern, site: Site, sql: str) -> frozenset[str] | None:
+    """The input's columns that the statement, which has no other clause, may use of the result of ALL ROWS PER MATCH; None: all."""
+    tokens = tokenize(sql)
+    outside = _outside(tokens, site)
+    if _shows_everything(tokens, outside, site):
+        return None
+    mentioned = {tokens.items[i].text.lower() for i in outside if tokens.items[i].is_name}
+    return frozenset(name for name in bound.relation.schema.names if name.lower() in mentioned)
+
+
+def _outside(tokens: Tokens, site: Site) -> list[int]:
+    return [i for i, token in enumerate(tokens.items) if not site.span.start <= token.span.start < site.span.end]
 
 
 def every_column(bound: BoundEventPattern, site: Site) -> Shown:

@@ -1,0 +1,56 @@
+"""What the statement does not use of a clause's result is not sent, and what it uses in any way is there."""
+
+from __future__ import annotations
+
+import pytest
+from pyspark.sql import SparkSession
+
+from sparkcep.session.config import DISABLED_RULES
+from tests.sql.cases import assert_rows
+
+pytestmark = pytest.mark.spark
+
+WIDE = "(SELECT sym, ts, price, price + 1 AS `a b`, named_struct('x', ts) AS s, sym || 1 AS other, ts % 2 AS odd FROM ticks)"
+ROWS = f"{WIDE} MATCH_RECOGNIZE (PARTITION BY sym ORDER BY ts, odd MEASURES MATCH_NUMBER() AS n ALL ROWS PER MATCH PATTERN (a b+) DEFINE b AS price > PREV(price))"
+
+STATEMENTS = [
+    f"SELECT n FROM {ROWS}",
+    f"SELECT COUNT(*), SUM(price), MAX(m.s.x) FROM {ROWS} m WHERE OTHER > 'A'",
+    f"SELECT n, `a b` FROM {ROWS} m ORDER BY m.ts DESC, odd",
+    f"SELECT * FROM {ROWS}",
+    f"SELECT m.* FROM {ROWS} m",
+    f"SELECT * EXCEPT (price) FROM {ROWS}",
+    f"SELECT hash(*) FROM {ROWS}",
+    f"SELECT y.w, y.q FROM {ROWS} AS y (k, t, o, num, q, w, e, r)",
+    f"WITH m AS (SELECT price, s FROM {ROWS}) SELECT s.x, SUM(price) FROM m GROUP BY ALL",
+    f"SELECT sym, u.price FROM {ROWS} JOIN (SELECT sym, price FROM ticks) u USING (sym)",
+    f"FROM {ROWS} |> SELECT price, other",
+    f"FROM {ROWS} |> AGGREGATE COUNT(*) GROUP BY odd",
+    f"SELECT (SELECT MAX(t.price) FROM ticks t WHERE t.ts = m.odd) FROM {ROWS} m",
+    f"SELECT IDENTIFIER('price') FROM {ROWS}",
+    f"SELECT * FROM (SELECT sym, price FROM {ROWS}) PIVOT (SUM(price) FOR sym IN ('A', 'B'))",
+    f"SELECT n FROM {ROWS} LATERAL VIEW explode(array(price)) e AS each WHERE each > 5",
+]
+
+
+@pytest.mark.parametrize("statement", STATEMENTS)
+def test_rows_are_the_same_without_the_rule(spark: SparkSession, statement: str) -> None:
+    found = spark.sql(statement)
+    spark.conf.set(DISABLED_RULES, "prune_fields")
+    try:
+        wanted = spark.sql(statement)
+    finally:
+        spark.conf.unset(DISABLED_RULES)
+    assert found.schema == wanted.schema
+    assert_rows(found.collect(), wanted.collect())
+
+
+def sent(spark: SparkSession, statement: str) -> str:
+    """What the engine gives."""
+    plan = spark.sql(statement)._jdf.queryExecution().analyzed().toString()
+    return next(line for line in plan.splitlines() if "Generate" in line)
+
+
+def test_other_columns_are_not_sent(spark: SparkSession) -> None:
+    assert "other" not in sent(spark, f"SELECT price FROM {ROWS} WHERE odd = 1")
+    assert all(name in sent(spark, f"SELECT * FROM {ROWS}") for name in ("other", "odd", "a b"))
