@@ -7,6 +7,7 @@ Out: for each case minimum and median seconds, and the ratio to ``lag()`` over t
 * ``match-dependent``: the same matches, asked with LAST(down.price, 1) and LAST(up.price, 1): the engine must look at the match.
 * ``short partitions``: ``prev`` over 100,000 keys of 20 rows.
 * ``all rows``: ``prev`` with ALL ROWS PER MATCH and its running measures.
+* ``wide``: ``all rows`` over rows of 16 more columns, which the query does not use.
 
 What is compared: both queries read the same columns of the same file, shuffle and sort by the same key and order, look at
 every row and the one before it, and end in an aggregate of one row that is collected. So neither pays for writing or
@@ -57,6 +58,7 @@ MATCH_DEPENDENT = """
   down AS (LAST(down.price, 1) IS NULL AND down.price < strt.price) OR down.price < LAST(down.price, 1),
   up AS (LAST(up.price, 1) IS NULL AND up.price > LAST(down.price)) OR up.price > LAST(up.price, 1)
 """
+WIDE = f"(SELECT *, {', '.join(f'price * {i} AS c{i}' for i in range(16))} FROM prices)"
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,6 +76,7 @@ CASES = (
     Case("match-dependent", V_SHAPE.format(aggregates=ONE_ROW, rows="ONE ROW", define=MATCH_DEPENDENT), 4.0),
     Case("short partitions", V_SHAPE.format(aggregates=ONE_ROW, rows="ONE ROW", define=PREV), 3.0, rows_per_key=20),
     Case("all rows", V_SHAPE.format(aggregates=ALL_ROWS, rows="ALL ROWS", define=PREV), 5.0),
+    Case("wide", V_SHAPE.replace("prices", WIDE).format(aggregates=ALL_ROWS, rows="ALL ROWS", define=PREV), 5.0),
 )
 
 
