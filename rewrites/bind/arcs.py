@@ -17,7 +17,7 @@ from sqlglot import exp
 from rewrites.bind.conditions import Columns
 from rewrites.bind.literals import DIGITS, literal
 from rewrites.bind.names import has_query
-from rewrites.bind.operands import EXACT_DIGITS, NotForTheEngine, Operand, OperandBuilder
+from rewrites.bind.operands import EXACT_DIGITS, OPERATORS, NotForTheEngine, Operand, OperandBuilder
 from rewrites.bind.relation import Relation, spark_message, suggestion
 from rewrites.bind.row_pattern import plain_column
 from rewrites.bind.stand_in import StandIn, filled, is_constant, is_name, is_value
@@ -240,8 +240,7 @@ class ArcTranslator(OperandBuilder):
             f"{self.what} computes this from registers",
             code="ARC_EXPRESSION",
             span=span_of(node),
-            hint=f"{why + '; ' if why else ''}compute in a subquery what looks at the event alone, or use comparison, +, -, *, /, ABS, IS NULL, "
-            "AND, OR and NOT",
+            hint=f"{why + '; ' if why else ''}compute in a subquery what looks at the event alone, or use {OPERATORS} and /",
         )
 
 

@@ -91,11 +91,6 @@ class BoundEventPattern:
     induced: tuple[Induced, ...] = ()
     bounded: str = ""
 
-    @property
-    def key_columns(self) -> tuple[str, ...]:
-        """The columns of ``keys``; that of an expression is made for the engine."""
-        return tuple(key.column or f"__cep_k{i}" for i, key in enumerate(self.keys))
-
 
 def bind_event_pattern(clause: MatchPatternClause, relation: Relation, source: Source) -> BoundEventPattern:
     """Resolve a MATCH PATTERN clause. Raises CepAnalysisError and CepUnsupportedError with spans."""

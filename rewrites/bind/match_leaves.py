@@ -13,24 +13,19 @@ from pyspark.sql.types import BooleanType, DataType, DecimalType, DoubleType, Fl
 from sqlglot import exp
 
 from rewrites.bind.aggregates import function_name, innermost_call, is_aggregate, is_bare_count
-from rewrites.bind.conditions import Columns, nested, offset_of
+from rewrites.bind.conditions import Columns
 from rewrites.bind.engine_values import has_engine_value
 from rewrites.bind.literals import literal
+from rewrites.bind.match_positions import CURRENT, MatchPositions, innermost, is_special
 from rewrites.bind.measures import aggregate_type
-from rewrites.bind.names import Variables, is_early, outside_queries, reference, references, require_all_known, row_text
+from rewrites.bind.names import is_early, row_text
 from rewrites.bind.operands import EXACT_DIGITS, NotForTheEngine, Operand, OperandBuilder
-from rewrites.bind.relation import Relation
-from rewrites.dialect import column_path, span_of
+from rewrites.dialect import span_of
 from rewrites.dialect.clause import Name
 from rewrites.dialect.nodes import Classifier, MatchNumber, MatchSequenceNumber, Navigation, Semantics
 from rewrites.sql.builder import quoted
-from rewrites.sql.source import Source, replaced
-from sparkcep.errors import CepAnalysisError
 from sparkcep.spec import row
 from sparkcep.spec.expression import Call
-
-CURRENT = row.Navigation(running=True)
-"""The row under test: the last of all rows of the match so far."""
 
 _AGGREGATES: dict[str, row.AggregateFunction] = {"count": "count", "sum": "sum", "min": "min", "max": "max"}
 _OF_CONDITIONS: dict[str, row.AggregateFunction] = {
@@ -41,42 +36,15 @@ _OF_CONDITIONS: dict[str, row.AggregateFunction] = {
     "some": "max",
     "any": "max",
 }
-_STRICT = (
-    *(exp.Add, exp.Sub, exp.Mul, exp.Neg, exp.Paren, exp.Mod, exp.IntDiv),
-    *(
-        exp.Cast,
-        exp.DataType,
-        exp.DataTypeParam,
-        exp.Interval,
-        exp.Var,
-        exp.Literal,
-        exp.Identifier,
-        exp.Column,
-        exp.Dot,
-    ),
-    *(exp.Upper, exp.Lower, exp.Trim, exp.Substring, exp.Length, exp.Abs, exp.Round, exp.Floor, exp.Ceil),
-    *(exp.Year, exp.Month, exp.Day, exp.Hour, exp.Minute, exp.TimestampTrunc, exp.DateTrunc, exp.Bracket),
-    *(Navigation, exp.Placeholder, exp.Parameter),
-)
-"""Null-propagating expressions: they may be computed before the navigation, which may find no row."""
 
 
 @dataclass(frozen=True, slots=True)
-class MatchLeaves(OperandBuilder):
-    """The leaves in one variable's condition.
+class MatchLeaves(MatchPositions, OperandBuilder):
+    """The leaves in one variable's condition. ``guards`` (variable → SQL) test which rows a variable can take."""
 
-    ``own`` is the variable, ``matched`` are those that have matched a row whenever its condition is tested; ``guards`` (variable → SQL) test which
-    rows a variable can take.
-    """
-
-    own: str
-    variables: Variables
-    source: Source
-    relation: Relation
     columns: Columns
     early: Columns
     guards: dict[str, str]
-    matched: frozenset[str]
 
     def is_leaf(self, node: exp.Expression) -> bool:
         """Whether ``node`` is one engine value, or reads the row of at most one navigation."""
@@ -84,9 +52,9 @@ class MatchLeaves(OperandBuilder):
             return True
         if isinstance(node, Navigation) and _is_of_engine_values(node):
             return False
-        if any(_is_special(part) for part in _outside_windows(node) if not isinstance(part, Navigation)):
+        if any(is_special(part) for part in _outside_windows(node) if not isinstance(part, Navigation)):
             return isinstance(node, Navigation)
-        return len(self._positions(node)) <= 1
+        return len(self.positions(node)) <= 1
 
     def leaf(self, node: exp.Expression) -> Operand:
         """An engine value, or an expression over one row."""
@@ -97,31 +65,19 @@ class MatchLeaves(OperandBuilder):
         if isinstance(node, MatchSequenceNumber):
             return Operand(LongType(), source=row.Aggregate("count", running=True))
         if isinstance(node, Classifier):
-            return Operand(StringType(), source=row.ClassifierAt(row.Navigation(self._members_of(node), running=True)))
+            return Operand(StringType(), source=row.ClassifierAt(row.Navigation(self.members_of(node), running=True)))
         if isinstance(node, Navigation) and isinstance(innermost(node), Classifier):
             return Operand(StringType(), source=row.ClassifierAt(self.position(node)))
         if is_aggregate(node):
             return self._aggregate(node)
         return self._row_leaf(node)
 
-    def is_hoisted(self, node: exp.Expression) -> bool:
-        """Whether Spark can compute a leaf's value before its row is known (NULL if there is none)."""
-        return self._is_safe(node, self._positions(node))
-
-    def _is_safe(self, node: exp.Expression, positions: list[row.Navigation]) -> bool:
-        return isinstance(node, Navigation) or not positions or self._has_row(positions[0]) or _is_strict(node)
-
-    def _has_row(self, at: row.Navigation) -> bool:
-        """Whether there is a row at ``at`` whenever the condition is tested."""
-        matched = at.variables is None or not self.matched.isdisjoint((*at.variables, self.own))
-        return at == CURRENT or (matched and not at.logical and not at.physical)
-
     def _row_leaf(self, node: exp.Expression) -> Operand:
-        positions = self._positions(node)
+        positions = self.positions(node)
         at = positions[0] if positions else None
-        if not self._is_safe(node, positions):
+        if not self.is_safe(node, positions):
             raise NotForTheEngine
-        text = self._text(node)
+        text = self.over_row(node)
         data_type = self.relation.types_of([(text, span_of(node))])[0]
         return Operand(data_type, at, quoted(self.early.name(text)) if is_early(node) else text)
 
@@ -131,78 +87,6 @@ class MatchLeaves(OperandBuilder):
         if known and operand.operator is None and self.relation.has_steady_zone:
             return operand
         return OperandBuilder.since(self, operand)
-
-    def _text(self, node: exp.Expression) -> str:
-        """The expression over its row: without the navigation and the variables."""
-
-        def part(inner: exp.Expression) -> str | None:
-            if isinstance(inner, Navigation):
-                return f"({self._text(innermost(inner))})"
-            found = reference(inner, self.variables)
-            return None if found is None else self.source.text(found.rest)
-
-        return self.source.splice(span_of(node), replaced(node, part))
-
-    def _positions(self, node: exp.Expression) -> list[row.Navigation]:
-        return list(dict.fromkeys(self._each_position(node)))
-
-    def _each_position(self, node: exp.Expression) -> Iterator[row.Navigation]:
-        if isinstance(node, Navigation):
-            yield self.position(node)
-            return
-        if isinstance(node, exp.Window):
-            yield CURRENT
-            return
-        found = reference(node, self.variables)
-        if found is not None:
-            yield CURRENT if self.own in found.members else row.Navigation(found.members, running=True)
-            return
-        path = column_path(node)
-        if path is not None and self.relation.column(path[0].value):
-            yield CURRENT
-            return
-        for child in node.iter_expressions():
-            yield from self._each_position(child)
-
-    def position(self, node: Navigation) -> row.Navigation:
-        """``PREV(LAST(A.x, 1), 2)`` → the row it means."""
-        inner, physical = node, 0
-        if node.function in ("PREV", "NEXT"):
-            offset = offset_of(node)
-            distance = 1 if offset is None else offset
-            physical = -distance if node.function == "PREV" else distance
-            inner = node.this
-        if not isinstance(inner, Navigation):
-            members, current = self._label(inner)
-            return row.Navigation(None if current else members, running=True, physical=physical)
-        if inner.function in ("PREV", "NEXT"):
-            raise nested(inner)
-        members, current = self._label(inner.this)
-        logical, last = offset_of(inner) or 0, inner.function == "LAST"
-        if current and last and not logical:
-            members = None
-        return row.Navigation(members, last, True, logical, physical)
-
-    def _label(self, node: exp.Expression) -> tuple[tuple[str, ...] | None, bool]:
-        """The variable of a navigation's argument, and whether its last row is the row under test."""
-        if isinstance(node, Classifier):
-            members = self._members_of(node)
-            return members, members is None or self.own in members
-        for part in outside_queries(node):
-            if _is_special(part) and not isinstance(part, Classifier | MatchNumber | MatchSequenceNumber):
-                raise nested(part)
-        require_all_known(node, self.variables, self.relation)
-        classified = [self._members_of(part) for part in node.find_all(Classifier)]
-        found = [ref.members for ref in references(node, self.variables)] + classified
-        members = found[0] if found else None
-        if any(other != members for other in found):
-            raise CepAnalysisError(
-                "a navigation can refer to only one variable", code="MIXED_VARIABLES", span=span_of(node)
-            )
-        return members, members is None or self.own in members
-
-    def _members_of(self, node: Classifier) -> tuple[str, ...] | None:
-        return None if node.this is None else self.variables.require(Name(node.this.name, span_of(node)))
 
     def _aggregate(self, node: exp.Expression) -> Operand:
         """An aggregate that the engine keeps while it searches."""
@@ -291,7 +175,7 @@ class MatchLeaves(OperandBuilder):
         if isinstance(argument, Classifier):
             if cast or isinstance(node, exp.Filter):
                 raise NotForTheEngine
-            return row.Aggregate("array_agg", None, self._members_of(argument), running=True)
+            return row.Aggregate("array_agg", None, self.members_of(argument), running=True)
         members, text, data_type = self.argument(argument)
         column = self._column(f"CAST({text} AS {cast})" if cast else text, members, None if cast else data_type)
         return row.Aggregate("array_agg", column, members, running=True, filter=self._filter(node))
@@ -307,7 +191,7 @@ class MatchLeaves(OperandBuilder):
 
     def argument(self, node: exp.Expression) -> tuple[tuple[str, ...] | None, str, DataType]:
         """An aggregate's argument: the variable whose rows it ranges over, its SQL over one row, its type."""
-        members, _ = self._label(node)
+        members, _ = self.label(node)
         text = row_text(node, self.variables, self.source)
         return members, text, self.relation.types_of([(text, span_of(node))])[0]
 
@@ -359,10 +243,6 @@ def argument_of(call: exp.Expression) -> exp.Expression:
     return found.expressions[0] if isinstance(found, exp.Distinct) else found
 
 
-def _is_special(node: exp.Expression) -> bool:
-    return isinstance(node, Navigation | Classifier | MatchNumber | MatchSequenceNumber) or is_aggregate(node)
-
-
 def _outside_windows(node: exp.Expression) -> Iterator[exp.Expression]:
     yield from node.walk(prune=lambda part: isinstance(part, exp.Window))
 
@@ -371,12 +251,3 @@ def _is_of_engine_values(node: Navigation) -> bool:
     """``LAST(CLASSIFIER() || sym)``; ``LAST(CLASSIFIER())`` is a value of its own."""
     argument = innermost(node)
     return not isinstance(argument, Classifier) and has_engine_value(argument)
-
-
-def innermost(node: exp.Expression) -> exp.Expression:
-    """What a navigation, or one inside another, is over."""
-    return innermost(node.this) if isinstance(node, Navigation) else node
-
-
-def _is_strict(node: exp.Expression) -> bool:
-    return all(isinstance(part, _STRICT) for part in node.walk())

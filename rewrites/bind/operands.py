@@ -48,6 +48,8 @@ _ARITHMETIC: dict[type[exp.Expression], ir.Operator] = {exp.Add: "add", exp.Sub:
 _LOGIC: dict[type[exp.Expression], ir.Operator] = {exp.And: "and", exp.Or: "or"}
 _AS_THEY_ARE = (BooleanType, DateType, TimestampType, TimestampNTZType, BinaryType)
 _INTEGERS = (ByteType, ShortType, IntegerType, LongType)
+OPERATORS = "comparison, IN, +, -, *, ABS, IS NULL, IF and CASE between conditions, AND, OR, NOT"
+"""What stands between values of different rows in a condition, for hints."""
 EXACT_DIGITS = 18
 """The unscaled value of a decimal with this many digits fits 64 bits."""
 
@@ -102,11 +104,42 @@ class OperandBuilder(ABC):
             return self._boolean_leaf(node)
         if kind in _COMPARISONS:
             return _comparison(_COMPARISONS[kind], self.value(node.left), self.value(node.right))
+        if isinstance(node, exp.NullSafeNEQ):
+            return _call("not", _comparison("eq_null_safe", self.value(node.left), self.value(node.right)))
         if isinstance(node, exp.Between) and not node.args.get("symmetric"):
             value = self.value(node.this)
             low = _comparison("ge", value, self.value(node.args["low"]))
             return _call("and", low, _comparison("le", value, self.value(node.args["high"])))
+        if isinstance(node, exp.In):
+            return self._member(node)
+        if isinstance(node, exp.Is) and isinstance(node.expression, exp.Boolean):
+            tested = self.boolean(node.this)
+            return _is_true(tested if node.expression.this else _call("not", tested))
+        if isinstance(node, exp.If) or (isinstance(node, exp.Case) and node.this is None):
+            return self._choice(node)
         raise NotForTheEngine
+
+    def _member(self, node: exp.In) -> Operand:
+        """``x IN (y, z)`` as ``x = y OR x = z``; values of several types Spark first brings to one."""
+        if not node.expressions:
+            raise NotForTheEngine
+        value, *others = map(self.value, (node.this, *node.expressions))
+        if any(other.data_type != value.data_type for other in others):
+            raise NotForTheEngine
+        parts = [_comparison("eq", value, other) for other in others]
+        return parts[0] if len(parts) == 1 else _call("or", *parts)
+
+    def _choice(self, node: exp.Case | exp.If) -> Operand:
+        """``CASE WHEN c THEN x ELSE y END``, of conditions, as ``c IS TRUE AND x OR c IS NOT TRUE AND y``."""
+        last = node.args.get("default" if isinstance(node, exp.Case) else "false")
+        if last is None:
+            raise NotForTheEngine
+        result = self.boolean(last)
+        for branch in reversed(node.args["ifs"] if isinstance(node, exp.Case) else [node]):
+            taken = _is_true(self.boolean(branch.this))
+            value = self.boolean(branch.args["true"])
+            result = _call("or", _call("and", taken, value), _call("and", _call("not", taken), result))
+        return result
 
     def _negation(self, node: exp.Not) -> Operand:
         """``NOT x = y``; in ``x NOT IN (y)`` the NOT is in the middle, so the negated expression has no text of its own."""
@@ -147,6 +180,17 @@ class OperandBuilder(ABC):
 
 def _call(operator: ir.Operator, *arguments: Operand) -> Operand:
     return Operand(BooleanType(), operator=operator, arguments=arguments)
+
+
+def _is_true(condition: Operand) -> Operand:
+    """The condition, FALSE for NULL. Twice what it is: the slow path is asked for the whole instead."""
+    if _is_slow(condition):
+        raise NotForTheEngine
+    return _call("and", _call("not", _call("is_null", condition)), condition)
+
+
+def _is_slow(operand: Operand) -> bool:
+    return isinstance(operand.source, ir.SparkFunction) or any(map(_is_slow, operand.arguments))
 
 
 def _comparison(operator: ir.Operator, left: Operand, right: Operand) -> Operand:

@@ -15,7 +15,7 @@ from rewrites.bind.arguments import Arguments
 from rewrites.bind.classifiers import check_spellings
 from rewrites.bind.conditions import Columns, Condition, ConditionBinder
 from rewrites.bind.match_conditions import MatchConditionTranslator
-from rewrites.bind.match_leaves import CURRENT
+from rewrites.bind.match_positions import CURRENT
 from rewrites.bind.measure_types import check_measures
 from rewrites.bind.measures import MeasureBinder, Outputs
 from rewrites.bind.names import Variables, same_name
@@ -39,10 +39,11 @@ from sparkcep.spec.expression import Call
 
 @dataclass(frozen=True, slots=True)
 class Key:
-    """A PARTITION BY expression: its SQL, its column (None: not a bare column), its name in the result and its type."""
+    """A PARTITION BY expression: its SQL, its column (None: not a bare one), the column sent to the engine, its name in the result, its type."""
 
     text: str
     column: str | None
+    sent: str
     name: str
     data_type: DataType
     span: Span
@@ -170,10 +171,10 @@ def bind_keys(items: tuple[PartitionItem, ...], relation: Relation, source: Sour
     texts = [(source.text(item.expr.span), item.expr.span) for item in items]
     types = relation.types_of(texts)
     keys = []
-    for item, (text, span), data_type in zip(items, texts, types, strict=True):
+    for i, (item, (text, span), data_type) in enumerate(zip(items, texts, types, strict=True)):
         column = plain_column(item.expr.node, relation)
         name = item.name.value if item.name else column or text
-        keys.append(Key(text, column, name, data_type, span))
+        keys.append(Key(text, column, column or f"__cep_k{i}", name, data_type, span))
     return tuple(keys)
 
 
@@ -336,7 +337,7 @@ def _match_dependent(
     matched = pattern.matched_before(tree)
     defines = []
     for name, condition in conditions.items():
-        translator = MatchConditionTranslator(name, variables, source, relation, columns, early, guards, matched[name])
+        translator = MatchConditionTranslator(name, variables, source, relation, matched[name], columns, early, guards)
         parts = tuple(translator.translate(node) for node in condition.match_dependent)
         if parts:
             whole = parts[0] if len(parts) == 1 else Call("and", parts)

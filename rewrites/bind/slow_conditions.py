@@ -28,8 +28,9 @@ from sqlglot import exp
 
 from rewrites.bind.aggregates import function_name, innermost_call, is_aggregate
 from rewrites.bind.engine_values import FIRST_ROW, has_engine_value, over_row
-from rewrites.bind.match_leaves import MatchLeaves, argument_of, innermost, is_wide
-from rewrites.bind.operands import NotForTheEngine, Operand
+from rewrites.bind.match_leaves import MatchLeaves, argument_of, is_wide
+from rewrites.bind.match_positions import innermost
+from rewrites.bind.operands import OPERATORS, NotForTheEngine, Operand
 from rewrites.bind.slow_lists import list_of_values
 from rewrites.bind.stand_in import Refusal, StandIn, is_constant, is_name, is_value
 from rewrites.dialect import span_of
@@ -67,7 +68,7 @@ def _refusal(node: exp.Expression, translator: MatchLeaves, why: str = "") -> Ce
         code="MATCH_DEPENDENT_CONDITION",
         span=span_of(node),
         hint=f"{why + '; ' if why else ''}compute in a subquery whatever reads only one row, or combine values of different rows with "
-        "comparison, +, -, *, ABS, IS NULL, AND, OR, NOT and, for a closure, COUNT, SUM, AVG, MIN and MAX",
+        f"{OPERATORS} and, for a closure, COUNT, SUM, AVG, MIN and MAX",
     )
 
 

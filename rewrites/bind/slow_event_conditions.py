@@ -11,7 +11,7 @@ from typing import Protocol
 
 from sqlglot import exp
 
-from rewrites.bind.operands import NotForTheEngine, Operand
+from rewrites.bind.operands import OPERATORS, NotForTheEngine, Operand
 from rewrites.bind.relation import Relation
 from rewrites.bind.stand_in import StandIn, is_constant, is_name, is_value
 from rewrites.dialect import span_of
@@ -52,8 +52,8 @@ def refusal(node: exp.Expression, why: str = "") -> CepUnsupportedError:
         "a condition of this form over several events, where it decides which are selected",
         code="CONDITION",
         span=span_of(node),
-        hint=f"{why + '; ' if why else ''}compute in a subquery whatever reads only one event, or use comparison, +, -, *, ABS, IS NULL, AND, OR, "
-        "NOT and, of closures, COUNT, SUM, AVG, MIN and MAX",
+        hint=f"{why + '; ' if why else ''}compute in a subquery whatever reads only one event, or use {OPERATORS} "
+        "and, of closures, COUNT, SUM, AVG, MIN and MAX",
     )
 
 

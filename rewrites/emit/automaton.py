@@ -43,7 +43,7 @@ def automaton_spec(bound: BoundAutomaton) -> AutomatonSpec:
         schema=carried_schema((output.name, data_type) for output, data_type in outputs).json(),
         registers=bound.registers,
         within=_within(bound),
-        partition=tuple(_key_column(bound, i) for i in range(len(bound.keys))),
+        partition=tuple(key.sent for key in bound.keys),
         text=bound.text,
         clock=TIME if bound.whole else None,
     )
@@ -77,13 +77,13 @@ def engine_input(bound: BoundAutomaton, spec: AutomatonSpec, *, keep_null_time: 
 def read(bound: BoundAutomaton, spec: AutomatonSpec) -> list[exp.Expression]:
     """The columns that the engine reads, the masks apart, in their encoding for it."""
     types = bound.column_types | {EVENT_TIME: bound.time_type, ENDS: bound.ends_type}
-    types |= {_key_column(bound, i): key.data_type for i, key in enumerate(bound.keys)}
+    types |= {key.sent: key.data_type for key in bound.keys}
     names = dict.fromkeys([*_needed(spec), *bound.whole])
     return [named(encoded(quoted(name), types[name]) if name in types else quoted(name), name) for name in names]
 
 
 def _windowed(bound: BoundAutomaton, keep_null_time: bool) -> exp.Select:
-    partition = [quoted(_key_column(bound, i)) for i in range(len(bound.keys))]
+    partition = [quoted(key.sent) for key in bound.keys]
     order = [f"{quoted(f'__cep_o{i}')}{direction}" for i, (_, direction) in enumerate(bound.order)]
     return select(
         [exp.Star(), named(over("ROW_NUMBER()", partition, order), ROW_NUMBER)], events(bound, keep_null_time)
@@ -95,17 +95,13 @@ def events(bound: BoundAutomaton, keep_null_time: bool, more: Sequence[exp.Expre
     columns: list[exp.Expression] = [exp.Star(), *more]
     for text, name in mask_columns(bound.tests, start="FALSE"):
         columns.append(named(checked(text, bound.time, bound.window, keep_null_time=keep_null_time), name))
-    columns += [named(key.text, _key_column(bound, i)) for i, key in enumerate(bound.keys) if key.column is None]
+    columns += [named(key.text, key.sent) for key in bound.keys if key.column is None]
     columns += [named(text, f"__cep_o{i}") for i, (text, _) in enumerate(bound.order)]
     if bound.window is not None and bound.window.amount is None:
         columns += [named(bound.window.time, TIME), named(bound.window.deadline, DEADLINE), named(bound.ends, ENDS)]
     columns += [named(text, name) for text, name in bound.columns.items()]
     tests = [] if keep_null_time else [f"({bound.time}) IS NOT NULL"]
     return filtered(select(columns, bound.relation.text), [*bound.key_filters, *tests])
-
-
-def _key_column(bound: BoundAutomaton, i: int) -> str:
-    return bound.keys[i].column or f"__cep_k{i}"
 
 
 def _needed(spec: AutomatonSpec) -> list[str]:
@@ -124,7 +120,7 @@ def _needed(spec: AutomatonSpec) -> list[str]:
 def outputs_of(bound: BoundAutomaton) -> list[tuple[Output, DataType]]:
     """The engine's columns with the types that they have for the user."""
     time = bound.time_column or EVENT_TIME
-    keys = ((_key_column(bound, i), key.name, key.data_type) for i, key in enumerate(bound.keys))
+    keys = ((key.sent, key.name, key.data_type) for key in bound.keys)
     found = [(Output(name, FirstEvent(column)), data_type) for column, name, data_type in keys]
     found += [
         (Output("match_start", FirstEvent(time)), bound.time_type),

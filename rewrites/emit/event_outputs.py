@@ -54,7 +54,7 @@ def flagged(shards: Shards | None) -> bool:
 
 
 def _key_outputs(bound: BoundEventPattern) -> list[tuple[Output, DataType]]:
-    return [(Output(key.name, FirstEvent(bound.key_columns[i])), key.data_type) for i, key in enumerate(bound.keys)]
+    return [(Output(key.name, FirstEvent(key.sent)), key.data_type) for key in bound.keys]
 
 
 def _time_outputs(bound: BoundEventPattern) -> list[tuple[Output, DataType]]:

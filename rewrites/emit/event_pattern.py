@@ -58,7 +58,7 @@ def event_pattern_spec(bound: BoundEventPattern, shown: Shown, shards: Shards | 
         within=_within(bound),
         strategy=bound.strategy,
         matches=bound.matches,
-        partition=bound.key_columns,
+        partition=tuple(key.sent for key in bound.keys),
         text=bound.text,
         line=shards is not None and shards.line,
         unordered=shards is not None and shards.unordered,
@@ -136,13 +136,13 @@ def engine_input(
 def read(bound: BoundEventPattern, names: list[str]) -> list[exp.Expression]:
     """The columns ``names`` in their encoding for the engine."""
     types = {f.name: f.dataType for f in bound.relation.schema} | {EVENT_TIME: bound.time_type}
-    types |= {bound.key_columns[i]: key.data_type for i, key in enumerate(bound.keys)}
+    types |= {key.sent: key.data_type for key in bound.keys}
     return [named(encoded(quoted(name), types[name]) if name in types else quoted(name), name) for name in names]
 
 
 def event_times(bound: BoundEventPattern, *, keep_null_time: bool) -> exp.Select:
     """The PARTITION BY columns, ``emit_time`` and NOW: one row per time at which a partition has an event of any type."""
-    keys = [*map(quoted, bound.key_columns)]
+    keys = [quoted(key.sent) for key in bound.keys]
     columns = [named(text, key.name) for text, key in zip(keys, bound.keys, strict=True)]
     columns += [named(quoted(EVENT_TIME), EMIT_TIME)]
     if bound.window is not None:
@@ -160,7 +160,7 @@ def event_rows(
     columns += [
         named(checked(text, bound.time, bound.window, keep_null_time=keep_null_time), name) for text, name in masks
     ]
-    columns += [named(key.text, bound.key_columns[i]) for i, key in enumerate(bound.keys) if key.column is None]
+    columns += [named(key.text, key.sent) for key in bound.keys if key.column is None]
     columns += [named(text, f"__cep_o{i}") for i, (text, _) in enumerate(bound.order)]
     if bound.window is not None and bound.window.events is None:
         columns += [named(bound.window.time, TIME), named(bound.window.deadline, DEADLINE)]
@@ -186,7 +186,7 @@ def _scan_tests(bound: BoundEventPattern, keep_null_time: bool) -> list[str]:
 def _windowed(
     bound: BoundEventPattern, events: exp.Select, shards: Shards | None, every_event: bool = False
 ) -> exp.Select:
-    partition = [*map(quoted, bound.key_columns)]
+    partition = [quoted(key.sent) for key in bound.keys]
     classes = [quoted(column) for column in bound.equivalences]
     order = _order(bound)
     if every_event and classes:

@@ -33,7 +33,7 @@ def row_pattern_spec(bound: BoundRowPattern) -> RowPatternSpec:
         skip=bound.skip,
         initial=bound.initial,
         defines=bound.defines,
-        partition=tuple(_key_column(bound, i) for i in range(len(bound.keys))),
+        partition=tuple(key.sent for key in bound.keys),
         text=bound.text,
         frame=bound.frame,
     )
@@ -49,7 +49,7 @@ def row_pattern_query(bound: BoundRowPattern, spec: RowPatternSpec, function: st
 
 def engine_input(bound: BoundRowPattern, spec: RowPatternSpec, rows: exp.Select | None = None) -> exp.Select:
     """The rows that an engine reads: columns and masks, partition after partition, in order; of a stream, ``rows`` in any order."""
-    types = bound.column_types | {_key_column(bound, i): key.data_type for i, key in enumerate(bound.keys)}
+    types = bound.column_types | {key.sent: key.data_type for key in bound.keys}
     columns = [_column(quoted(name), name, types) for name in _needed(bound, spec)]
     columns += [_column(text, name, types) for text, name in bound.arguments.items()]
     if rows is not None:
@@ -76,7 +76,7 @@ def windowed(bound: BoundRowPattern) -> exp.Select:
         return _windowed_above(bound, _early(bound))
     partition = [key.text for key in bound.keys]
     order = [f"{text}{direction}" for text, direction in bound.order]
-    columns = [named(key.text, _key_column(bound, i)) for i, key in enumerate(bound.keys) if key.column is None]
+    columns = [named(key.text, key.sent) for key in bound.keys if key.column is None]
     return _input([exp.Star(), *columns, *_window_columns(bound, partition, order)], bound)
 
 
@@ -88,7 +88,7 @@ def _early(bound: BoundRowPattern) -> exp.Select:
 def input_rows(bound: BoundRowPattern, more: list[exp.Expression]) -> exp.Select:
     """The input with its keys, what conditions need below them, and ``more``."""
     columns = [named(text, name) for text, name in bound.early.items()]
-    columns += [named(key.text, _key_column(bound, i)) for i, key in enumerate(bound.keys) if key.column is None]
+    columns += [named(key.text, key.sent) for key in bound.keys if key.column is None]
     return _input([exp.Star(), *columns, *more], bound)
 
 
@@ -98,7 +98,7 @@ def _input(columns: list[exp.Expression], bound: BoundRowPattern) -> exp.Select:
 
 
 def _windowed_above(bound: BoundRowPattern, early: exp.Select) -> exp.Select:
-    partition = [quoted(_key_column(bound, i)) for i in range(len(bound.keys))]
+    partition = [quoted(key.sent) for key in bound.keys]
     order = [f"{quoted(f'__cep_o{i}')}{direction}" for i, (_, direction) in enumerate(bound.order)]
     return select([exp.Star(), *_window_columns(bound, partition, order)], early)
 
@@ -114,16 +114,12 @@ def _tests(bound: BoundRowPattern) -> list[str | None]:
     return [*(None if condition is None else condition.text for condition in found), *bound.near]
 
 
-def _key_column(bound: BoundRowPattern, i: int) -> str:
-    return bound.keys[i].column or f"__cep_k{i}"
-
-
 def _passed(bound: BoundRowPattern) -> Iterator[tuple[str, str, DataType]]:
     """Input columns in the result: (column, engine output name, type)."""
     if bound.frame is not None:
         yield from ((f.name, f.name, f.dataType) for f in bound.relation.schema if f.name in bound.passed)
         return
-    keys = {_key_column(bound, i): key.data_type for i, key in enumerate(bound.keys)}
+    keys = {key.sent: key.data_type for key in bound.keys}
     yield from ((column, column, data_type) for column, data_type in keys.items())
     if bound.rows_per_match != "one":
         types = {field.name: field.dataType for field in bound.relation.schema}
@@ -157,7 +153,7 @@ def results(bound: BoundRowPattern) -> list[exp.Expression]:
     """ISO order. ONE ROW: keys, measures. ALL ROWS: keys, order columns, measures, the rest of the input. Windows: what is passed, measures."""
     if bound.frame is not None:
         return [*(raw(quoted(name)) for name in bound.passed), *(named(text, name) for text, name in bound.measures)]
-    keys = [named(quoted(_key_column(bound, i)), key.name) for i, key in enumerate(bound.keys)]
+    keys = [named(quoted(key.sent), key.name) for key in bound.keys]
     measures = [named(text, name) for text, name in bound.measures]
     if bound.rows_per_match == "one":
         return keys + measures or [raw("1 AS `match`")]

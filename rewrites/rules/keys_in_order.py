@@ -33,7 +33,7 @@ def keys_in_order(bound: BoundEventPattern) -> tuple[str, ...]:
     if bound.strategy not in ("any", "next"):
         return ()
     types = {field.name: field.dataType for field in bound.relation.schema}
-    keys = {column: key.data_type for column, key in zip(bound.key_columns, bound.keys, strict=True)}
+    keys = {key.sent: key.data_type for key in bound.keys}
     keys |= {column: types[column] for column in bound.equivalences}
     plain = keys and all(_is_plain(kind) for kind in keys.values())
     return tuple(keys) if plain and _is_read(bound) else ()

@@ -15,6 +15,14 @@ from tests.sql.random_conditions import table
 
 pytestmark = pytest.mark.spark
 
+ENGINE = [
+    "b.c_string NOT IN (a.c_string, 'a')",
+    "b.c_int IS DISTINCT FROM a.c_int AND (b.c_decimal < a.c_decimal) IS NOT FALSE",
+    "(a.c_bigint > b.c_bigint) IS TRUE OR a.c_date IN (b.c_date)",
+    "IF(a.c_boolean = b.c_boolean, a.c_double < b.c_double, a.c_string < b.c_string)",
+    "NOT CASE WHEN a.c_int > b.c_int THEN a.c_boolean WHEN a.c_string = b.c_string THEN b.c_boolean ELSE a.c_date < b.c_date END",
+]
+"""Without a function that only Python has."""
 CONDITIONS = [
     "CASE WHEN b.c_boolean THEN a.c_int > 1 ELSE b.c_int = a.c_int END",
     "CASE WHEN a.c_boolean THEN 'a' ELSE b.c_string END = CASE b.c_int WHEN 7 THEN a.c_string ELSE 'b' END",
@@ -35,6 +43,7 @@ CONDITIONS = [
     "COALESCE(a.c_decimal, 0) < COALESCE(b.c_decimal, a.c_decimal, 1)",
     "a.c_binary >= b.c_binary AND NOT a.c_array = b.c_array",
     "exists(a.c_array, q -> q = b.c_int) IS NOT TRUE",
+    *ENGINE,
 ]
 
 
@@ -66,6 +75,13 @@ def test_forms(spark: SparkSession, pairs: dict[str, list[tuple[int, int]]], for
     got = answers(spark, {condition: _named(FORMS[form].statement(condition)) for condition in asked})
     wanted = {condition: FORMS[form].rows(pairs[condition]) for condition in asked}
     assert {condition: sorted(tuple(row.values()) for row in rows) for condition, rows in got.items()} == wanted
+
+
+@pytest.mark.parametrize("condition", ENGINE)
+def test_the_engine_needs_no_python(spark: SparkSession, events: None, condition: str) -> None:
+    for form in ("rows", "next", "automaton"):
+        report = spark.sql(f"EXPLAIN PATTERN {FORMS[form].statement(condition)}").collect()
+        assert not any("slow path" in line[0].lower() for line in report)
 
 
 def _named(statement: str) -> str:
