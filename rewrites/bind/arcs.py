@@ -18,6 +18,7 @@ from rewrites.bind.conditions import Columns
 from rewrites.bind.literals import DIGITS, literal
 from rewrites.bind.names import has_query
 from rewrites.bind.operands import EXACT_DIGITS, OPERATORS, NotForTheEngine, Operand, OperandBuilder
+from rewrites.bind.reached import where_reached
 from rewrites.bind.relation import Relation, spark_message, suggestion
 from rewrites.bind.row_pattern import plain_column
 from rewrites.bind.stand_in import StandIn, filled, is_constant, is_name, is_value
@@ -122,7 +123,14 @@ class ArcTranslator(OperandBuilder):
             return Operand(self._read_as_it_is(column, node), source=EventValue(column), carried=True)
         text = self.source.text(span_of(node))
         (data_type,) = self.relation.types_of([(text, span_of(node))])
-        return Operand(data_type, None if is_constant(node) else EVENT, text)
+        if is_constant(node):
+            return Operand(data_type, None, text)
+        return Operand(data_type, EVENT, where_reached(text, node, self._over_event))
+
+    def _over_event(self, node: exp.Expression) -> str | None:
+        """A condition over the event alone, as SQL over it."""
+        alone = not self.reads_registers(node) and not is_constant(node) and not has_query(node)
+        return self.source.text(span_of(node)) if alone else None
 
     def _read_as_it_is(self, column: str, node: exp.Expression) -> DataType:
         """The type of a column that the engine reads."""

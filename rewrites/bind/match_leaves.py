@@ -20,6 +20,7 @@ from rewrites.bind.match_positions import CURRENT, MatchPositions, innermost, is
 from rewrites.bind.measures import aggregate_type
 from rewrites.bind.names import is_early, row_text
 from rewrites.bind.operands import EXACT_DIGITS, NotForTheEngine, Operand, OperandBuilder
+from rewrites.bind.reached import where_reached
 from rewrites.dialect import span_of
 from rewrites.dialect.clause import Name
 from rewrites.dialect.nodes import Classifier, MatchNumber, MatchSequenceNumber, Navigation, Semantics
@@ -79,7 +80,16 @@ class MatchLeaves(MatchPositions, OperandBuilder):
             raise NotForTheEngine
         text = self.over_row(node)
         data_type = self.relation.types_of([(text, span_of(node))])[0]
-        return Operand(data_type, at, quoted(self.early.name(text)) if is_early(node) else text)
+        if is_early(node):
+            return Operand(data_type, at, quoted(self.early.name(text)))
+        return Operand(data_type, at, where_reached(text, node, lambda other: self._over_row_at(at, other)))
+
+    def _over_row_at(self, at: row.Navigation | None, node: exp.Expression) -> str | None:
+        """A condition over the row at ``at`` alone, as SQL over it."""
+        if self.positions(node) != [at] or is_early(node):
+            return None
+        about_match = any(is_special(part) for part in node.walk() if not isinstance(part, Navigation))
+        return None if about_match else self.over_row(node)
 
     def since(self, operand: Operand) -> Operand:
         """As in ``OperandBuilder``; the engine reads a column, or the least or greatest of one, itself where that is the same."""

@@ -23,6 +23,7 @@ from rewrites.bind.conditions import Columns
 from rewrites.bind.literals import literal
 from rewrites.bind.names import Variables, has_query, reference, references, row_text
 from rewrites.bind.operands import NotForTheEngine, Operand, OperandBuilder
+from rewrites.bind.reached import where_reached
 from rewrites.bind.relation import Relation
 from rewrites.bind.slow_event_conditions import slow_event_condition
 from rewrites.dialect import span_of
@@ -151,7 +152,13 @@ class ConditionTranslator(OperandBuilder):
             return self._total(total)
         text = row_text(node, self.variables, self.source)
         data_type = self.relation.types_of([(text, span_of(node))])[0]
-        return Operand(data_type, next(iter(seats(node, self.variables)), None), text)
+        seat = next(iter(seats(node, self.variables)), None)
+        return Operand(data_type, seat, where_reached(text, node, lambda other: self._over_event_at(seat, other)))
+
+    def _over_event_at(self, seat: Seat | None, node: exp.Expression) -> str | None:
+        """A condition over the event at ``seat`` alone, as SQL over it."""
+        alone = set(seats(node, self.variables)) == {seat} and not has_query(node)
+        return row_text(node, self.variables, self.source) if alone and not _totals(node, self.variables) else None
 
     def _aggregate(self, node: exp.Expression) -> Aggregate | None:
         found = aggregate(node)

@@ -213,7 +213,7 @@ def _windowed(
             taking_part = sharded(taking_part, TIME, [name for _, name in _masks(bound)], shards)
         return select([exp.Star(), *([rank] if ranks(bound) else []), row_number], taking_part)
     ranked = select([exp.Star(), rank], events)
-    return select([exp.Star(), row_number], select([exp.Star()], ranked).where(raw(any_bit)))
+    return select([exp.Star(), row_number], select([exp.Star()], ranked).where(raw(any_bit), copy=False))
 
 
 def _order(bound: BoundEventPattern) -> list[str]:
@@ -224,14 +224,16 @@ def _by_keys(bound: BoundEventPattern, events: exp.Select, starts: Sequence[str]
     """The events that take part, partition after partition, each in order. DISTRIBUTE BY is no hint, which a setting lets Spark ignore."""
     keys = [quoted(name) for name in starts]
     order = _order(bound)
-    rows = select([exp.Star()], _taking_part(bound, events)).sort_by(*map(raw, [*keys, *order]))
+    rows = select([exp.Star()], _taking_part(bound, events)).sort_by(*map(raw, [*keys, *order]), copy=False)
     rows.set("distribute", exp.Distribute(expressions=list(map(raw, keys))))
     return rows
 
 
 def _taking_part(bound: BoundEventPattern, events: exp.Select) -> exp.Select:
     """The events that some variable can take."""
-    return select([exp.Star()], events).where(raw(" OR ".join(f"{quoted(name)} <> 0" for _, name in _masks(bound))))
+    return select([exp.Star()], events).where(
+        raw(" OR ".join(f"{quoted(name)} <> 0" for _, name in _masks(bound))), copy=False
+    )
 
 
 def ranks(bound: BoundEventPattern, every_event: bool = False) -> list[str]:

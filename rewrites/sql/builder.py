@@ -44,7 +44,7 @@ def subquery(query: exp.Expression) -> exp.Subquery:
 def select(columns: list[exp.Expression], source: str | exp.Expression) -> exp.Select:
     """``SELECT columns FROM source``; a source given as text is one of the user's table references."""
     table = raw(f"{source}\n") if isinstance(source, str) else subquery(source)
-    return exp.select(*columns).from_(table)
+    return exp.select(*columns).from_(table, copy=False)
 
 
 def conjunction(tests: Sequence[str]) -> str:

@@ -1,0 +1,47 @@
+"""Where a part of a condition is evaluated at all: in ``n = 0 OR x / n > y`` the quotient is that of other rows than those whose n is 0.
+
+What Spark computes of single rows before an engine looks at several of them, it computes of every row; an expression that may fail is left out where
+the conditions before it have decided. That is seen nowhere else: engines evaluate AND, OR and CASE in order, as Spark does.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+from sqlglot import exp
+
+_CANNOT_FAIL = (
+    *(exp.Column, exp.Dot, exp.Identifier, exp.Literal, exp.Boolean, exp.Null, exp.Paren, exp.Var, exp.Interval),
+    *(exp.EQ, exp.NEQ, exp.LT, exp.LTE, exp.GT, exp.GTE, exp.NullSafeEQ, exp.NullSafeNEQ, exp.Between, exp.Is, exp.In),
+    *(exp.And, exp.Or, exp.Not, exp.Case, exp.If, exp.Coalesce, exp.Like, exp.ILike, exp.DPipe, exp.Concat),
+    *(exp.Upper, exp.Lower, exp.Trim, exp.Length, exp.Substring),
+)
+
+
+def where_reached(text: str, node: exp.Expression, over_same_row: Callable[[exp.Expression], str | None]) -> str:
+    """``text``, the SQL of ``node`` over its row, NULL where the conditions before it have decided.
+
+    ``over_same_row``: the SQL of a condition over that row; None if it is about more.
+    """
+    if all(isinstance(part, _CANNOT_FAIL) for part in node.walk()):
+        return text
+    found = ((over_same_row(condition), told) for condition, told in _decided(node))
+    tests = dict.fromkeys(f"({sql}) {told}" for sql, told in found if sql is not None)
+    return f"CASE WHEN {' AND '.join(tests)} THEN {text} END" if tests else text
+
+
+def _decided(node: exp.Expression) -> Iterator[tuple[exp.Expression, str]]:
+    """The conditions before ``node``, and what they are where it is evaluated."""
+    while (parent := node.parent) is not None:
+        if isinstance(parent, exp.And | exp.Or) and parent.expression is node:
+            yield parent.this, "IS NOT FALSE" if isinstance(parent, exp.And) else "IS NOT TRUE"
+        elif isinstance(parent, exp.If) and node is not parent.this:
+            yield parent.this, "IS TRUE" if node is parent.args["true"] else "IS NOT TRUE"
+        elif isinstance(parent, exp.Case) and parent.this is None:
+            for branch in parent.args["ifs"]:
+                if branch is node:
+                    break
+                yield branch.this, "IS NOT TRUE"
+        elif isinstance(parent, exp.Coalesce) and node is not parent.this:
+            yield parent.this, "IS NULL"
+        node = parent
