@@ -100,6 +100,8 @@ class OperandBuilder(ABC):
             return self._negation(node)
         if isinstance(node, exp.Is) and isinstance(node.expression, exp.Null):
             return _call("is_null", self.value(node.this))
+        if isinstance(node, exp.Null):
+            return Operand(BooleanType(), text="CAST(NULL AS BOOLEAN)")
         if self.is_leaf(node):
             return self._boolean_leaf(node)
         if kind in _COMPARISONS:

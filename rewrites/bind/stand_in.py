@@ -47,11 +47,13 @@ class StandIn:
         return quoted(name)
 
     def condition(self, text: str, node: exp.Expression, what: str, refusal: Refusal) -> Operand:
-        """``text`` over the columns, standing for ``node``, as a tree of functions.
+        """``text`` over the columns, standing for ``node``, as a tree of functions. What is void (``raise_error``) is a BOOLEAN within a condition.
 
         Raises ``refusal([why])``; CepAnalysisError if Spark's analysis fails, or if ``what`` is not boolean.
         """
         tree = self._analysed(text, node, refusal)
+        if tree.type == "void" and node.parent is not None:
+            tree = self._analysed(f"CAST({text} AS BOOLEAN)", node, refusal)
         if tree.type != "boolean":
             raise CepAnalysisError(f"{what} is {tree.type}, not boolean", code="CONDITION", span=span_of(node))
         if not isinstance(tree, SparkFunction):
@@ -115,8 +117,10 @@ def is_constant(node: exp.Expression) -> bool:
 def is_value(node: exp.Expression) -> bool:
     """Whether a part of a syntax tree has a value where it stands.
 
-    No lambda or what reads its parameters, no sort key, no WHEN … THEN … of a CASE, no list behind LIKE ANY.
+    No lambda or what reads its parameters, no sort key, no WHEN … THEN … of a CASE, no list behind LIKE ANY, no ``raise_error``.
     """
+    if isinstance(node, exp.Anonymous) and node.name.lower() == "raise_error":
+        return False
     listed = isinstance(node, exp.Any | exp.All) or isinstance(node.parent, exp.Any | exp.All)
     branch = isinstance(node, exp.If) and isinstance(node.parent, exp.Case)
     return not branch and not listed and not isinstance(node, _NO_VALUE) and not has_parameter(node)

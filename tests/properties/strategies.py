@@ -151,7 +151,22 @@ def _over_closures(closures: tuple[str, ...], pairs: tuple[tuple[str, str], ...]
             place,
         )
         found += [across, across, across, near]
-    return st.one_of(found)
+    return st.one_of([*found, *(_mixed(name) for name in closures)])
+
+
+MIXED = ("({0} AND {1}) OR {2}", "NOT ({0} OR {1})", "NOT ({0} AND {1}) OR {2}", "({0} OR {1}) AND {2} OR {1}")
+"""Conditions over one closure within one condition: they hold or not for an element together."""
+
+
+@cache
+def _mixed(closure: str) -> st.SearchStrategy[str]:
+    name = st.just(closure)
+    sign = st.sampled_from(["=", "<", ">", "!="])
+    form = st.sampled_from(["{}[i].x {} {}[i-1].x", "{}[i].x {} {}[1].x", "SUM({}[..i-1].x) {} {}[i].x"])
+    spans = st.builds(lambda form, name, symbol: form.format(name, symbol, name), form, name, sign)
+    constant = st.builds("{}[i].x {} {}".format, name, sign, st.integers(0, 4))
+    one = st.one_of(spans, constant)
+    return st.builds(lambda form, *parts: form.format(*parts), st.sampled_from(MIXED), one, one, one)
 
 
 @cache

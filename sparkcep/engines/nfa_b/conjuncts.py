@@ -13,10 +13,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import product
+from math import prod
 from typing import Literal
 
 from sparkcep.engines.nfa_b.structure import Component
-from sparkcep.errors import CepLimitError
 from sparkcep.spec.event import Predicate
 from sparkcep.spec.expression import (
     AggregateOf,
@@ -25,18 +25,21 @@ from sparkcep.spec.expression import (
     Expression,
     Function,
     Operator,
+    SparkFunction,
     looks_back,
     moves,
     terms,
     variables,
+    walk,
     walked,
 )
 
 EdgeKind = Literal["begin", "take", "proceed"]
 
 MAX_CONJUNCTS = 256
-"""Most conjuncts of one predicate's normal form, which can be exponential in its size."""
+"""Most conjuncts that an OR becomes: the normal form can be exponential in its size."""
 
+_COMPUTED: tuple[Operator, ...] = ("add", "sub", "mul", "div", "abs")
 _FLIPPED: dict[Operator, Operator] = {"lt": "gt", "le": "ge", "gt": "lt", "ge": "le", "eq": "eq"}
 _EXTREMES: dict[Operator, tuple[Function, ...]] = {
     "lt": ("max",),
@@ -61,45 +64,49 @@ class Conjunct:
 
 
 def placed(predicates: Sequence[Predicate], components: Sequence[Component]) -> tuple[Conjunct, ...]:
-    """The conjuncts over the line's variables; those over variables that it lacks (negated, not taken) are left out.
-
-    Raises CepLimitError past ``MAX_CONJUNCTS``.
-    """
+    """The conjuncts over the line's variables; those over variables that it lacks (negated, not taken) are left out."""
     places = {component.variable: at for at, component in enumerate(components)}
     found: list[Conjunct] = []
     for predicate in predicates:
         if not set(places).issuperset(variables(predicate.condition)):
             continue
-        clauses = normal_form(predicate.condition, predicate.text)
+        clauses = normal_form(predicate.condition)
         for clause in clauses:
             text = predicate.text if len(clauses) == 1 else str(clause)
             found += _placed(clause, text, places, components)
     return tuple(found)
 
 
-def normal_form(condition: Expression, text: str = "") -> tuple[Expression, ...]:
-    """The conjuncts whose AND is ``condition``, in three-valued logic too; NOT stands at comparisons only."""
-    return tuple(_clauses(condition, True, text or str(condition)))
+def normal_form(condition: Expression) -> tuple[Expression, ...]:
+    """The conjuncts whose AND is ``condition``, in three-valued logic too.
+
+    A condition with ``a[i-1]`` stays whole: no part of it is about a[1]. An OR over ANDs does where a part may fail, which is evaluated only if what
+    stands before it has not decided, and beyond ``MAX_CONJUNCTS``.
+    """
+    return (condition,) if any(map(looks_back, terms(condition))) else tuple(_clauses(condition, True))
 
 
-def _clauses(node: Expression, wanted: bool, text: str) -> list[Expression]:
+def _clauses(node: Expression, wanted: bool) -> list[Expression]:
     if isinstance(node, Call) and node.operator == "not":
-        return _clauses(node.arguments[0], not wanted, text)
+        return _clauses(node.arguments[0], not wanted)
+    whole = node if wanted else Call("not", (node,))
     if not isinstance(node, Call) or node.operator not in ("and", "or"):
-        return [node if wanted else Call("not", (node,))]
-    parts = [_clauses(argument, wanted, text) for argument in node.arguments]
+        return [whole]
+    parts = [_clauses(argument, wanted) for argument in node.arguments]
     if (node.operator == "and") == wanted:
         return [clause for part in parts for clause in part]
-    count = 1
-    for part in parts:
-        count *= len(part)
-    if count > MAX_CONJUNCTS:
-        raise CepLimitError(
-            f"The conjunctive normal form of {text} has more than {MAX_CONJUNCTS} conjuncts.",
-            code="CONJUNCTS",
-            hint="split the condition into smaller ones joined by AND",
-        )
+    count = prod(map(len, parts))
+    if count > MAX_CONJUNCTS or (count > 1 and _may_fail(node)):
+        return [whole]
     return [Call("or", tuple(_alternatives(choice))) for choice in product(*parts)]
+
+
+def _may_fail(node: Expression) -> bool:
+    """Whether a part of the condition is computed: functions and arithmetic fail, comparisons do not."""
+    return any(
+        isinstance(part, SparkFunction) or (isinstance(part, Call) and part.operator in _COMPUTED)
+        for part in walk(node)
+    )
 
 
 def _alternatives(choice: Sequence[Expression]) -> Iterator[Expression]:

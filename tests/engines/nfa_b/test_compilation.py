@@ -97,6 +97,33 @@ def test_conjunctive_normal_form() -> None:
     assert [str(part) for part in normal_form(Call("not", (Call("or", (p, q)),)))] == ["not(a.x)", "not(b.x)"]
 
 
+def test_what_may_fail_is_not_taken_from_behind_what_guards_it() -> None:
+    guarded = Call(
+        "or",
+        (
+            Call(
+                "and",
+                (
+                    ColumnOf("a", "x"),
+                    compare(Call("add", (ColumnOf("b", "x"), ColumnOf("b", "x"))), ColumnOf("b", "x")),
+                ),
+            ),
+            ColumnOf("c", "x"),
+        ),
+    )
+    assert normal_form(guarded) == (guarded,)
+
+
+def test_a_condition_with_the_element_before_stays_whole() -> None:
+    neighbours = Call("or", (Call("and", (ColumnOf("a", "x"), ElementOf("b", "x", "previous"))), ColumnOf("c", "x")))
+    assert normal_form(neighbours) == (neighbours,)
+
+
+def test_large_normal_forms_are_not_made() -> None:
+    pairs = Call("or", tuple(Call("and", (ColumnOf("a", str(i)), ColumnOf("b", str(i)))) for i in range(9)))
+    assert normal_form(pairs) == (pairs,)
+
+
 def test_lines_are_branches_and_the_orders_of_an_and() -> None:
     pattern = Or((And((A, B)), Seq((A, replace(C, low=0)))))
     found = [" ".join(component.variable for component in line.components) for line in lines(pattern)]
