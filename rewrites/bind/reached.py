@@ -35,7 +35,7 @@ def _decided(node: exp.Expression) -> Iterator[tuple[exp.Expression, str]]:
     while (parent := node.parent) is not None:
         if isinstance(parent, exp.And | exp.Or) and parent.expression is node:
             yield parent.this, "IS NOT FALSE" if isinstance(parent, exp.And) else "IS NOT TRUE"
-        elif isinstance(parent, exp.If) and node is not parent.this:
+        elif isinstance(parent, exp.If) and node is not parent.this and not _is_of_values(parent):
             yield parent.this, "IS TRUE" if node is parent.args["true"] else "IS NOT TRUE"
         elif isinstance(parent, exp.Case) and parent.this is None:
             for branch in parent.args["ifs"]:
@@ -45,3 +45,8 @@ def _decided(node: exp.Expression) -> Iterator[tuple[exp.Expression, str]]:
         elif isinstance(parent, exp.Coalesce) and node is not parent.this:
             yield parent.this, "IS NULL"
         node = parent
+
+
+def _is_of_values(branch: exp.If) -> bool:
+    """Whether the branch is one of ``CASE x WHEN 1 THEN …``."""
+    return isinstance(branch.parent, exp.Case) and branch.parent.this is not None

@@ -25,7 +25,8 @@ from rewrites.dialect.nodes import (
     Navigation,
     Semantics,
 )
-from rewrites.dialect.spans import SpanParser, fill_spans, recording, set_span, span_of
+from rewrites.dialect.precedence import PrecedenceParser
+from rewrites.dialect.spans import fill_spans, recording, set_span, span_of
 from sparkcep.errors import CepSyntaxError, CepUnsupportedError, Span
 
 SPARK = Spark()
@@ -105,7 +106,7 @@ def _navigation(name: str) -> Callable[[Any], exp.Expr]:
 
 
 @recording
-class CepParser(SpanParser):
+class CepParser(PrecedenceParser):
     """Parses one expression. ``kleene`` switches ``v[i]`` references on (MATCH PATTERN)."""
 
     FUNCTIONS = {name: _faithful(name, build) for name, build in SparkParser.FUNCTIONS.items()}

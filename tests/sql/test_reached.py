@@ -24,6 +24,7 @@ CONDITIONS = [
     "NOT (b.c_int = 0 OR NOT (12 / b.c_int > a.c_bigint))",
     "b.c_string RLIKE '^[0-9]+$' AND CAST(b.c_string AS INT) > a.c_bigint OR a.c_boolean",
     "b.c_int = 0 OR COALESCE(a.c_boolean, 12 / b.c_int > 3)",
+    "CASE a.c_int WHEN 0 THEN 12 / (a.c_int + 1) > b.c_int WHEN b.c_int THEN 12 / (b.c_bigint + 1) > a.c_int ELSE a.c_boolean END",
     "IF(a.c_bigint > 9, raise_error(concat('at ', b.c_string)), a.c_int > b.c_int)",
     "b.c_bigint > a.c_int OR IF(b.c_bigint <= a.c_int OR a.c_int IS NULL, NULL, raise_error('not reached'))",
 ]
