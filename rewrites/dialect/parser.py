@@ -195,10 +195,11 @@ class CepParser(PrecedenceParser):
         return node
 
     def _parse_plus(self) -> exp.Expr:
-        node = self._parse_unary()
-        if node is None:
+        start = self._index - 1
+        node = exp.Paren(this=self._parse_unary())
+        if node.this is None:
             self.raise_error("Required operand of +")
-        assert node is not None
+        self._force(node, start)
         return node
 
     def _at_semantics(self) -> bool:

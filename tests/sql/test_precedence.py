@@ -27,7 +27,17 @@ OPERATORS = (
         "BETWEEN q AND",
         "NOT BETWEEN q = r AND",
     ),
-    *("IS NULL AND", "IS NOT TRUE OR", "IN (q, r) AND", "COLLATE UTF8_LCASE =", "::INT <", "[0] + -", "AND NOT", "= ~"),
+    *(
+        "IS NULL AND",
+        "IS NOT TRUE OR",
+        "IN (q, r) AND",
+        "COLLATE UTF8_LCASE =",
+        "::INT <",
+        "[0] + -",
+        "AND NOT",
+        "= ~",
+        "+ +",
+    ),
 )
 
 
@@ -51,7 +61,7 @@ def bracketed(node: exp.Expression, sql: str) -> str:
 @pytest.mark.parametrize("first", OPERATORS)
 def test_operators_bind_as_in_spark(spark: SparkSession, first: str) -> None:
     parser = spark._jsparkSession.sessionState().sqlParser()
-    for second, prefix in product(OPERATORS, ("", "NOT -")):
+    for second, prefix in product(OPERATORS, ("", "NOT -", "+")):
         sql = f"{prefix}a {first} b {second} c"
         try:
             read = parser.parseExpression(sql).toString()

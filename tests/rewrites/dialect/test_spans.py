@@ -16,7 +16,7 @@ BEFORE, BEHIND = "SELECT ' é ', ", " FROM t"
 def test_the_text_of_every_node_parses_to_that_node(text: str) -> None:
     sql = BEFORE + text + BEHIND
     root = parse_expression(sql, Span(len(BEFORE), len(BEFORE) + len(text))).node
-    assert sql[span_of(root).start : span_of(root).end] == text.strip().removeprefix("+")
+    assert sql[span_of(root).start : span_of(root).end] == text.strip()
     for node in root.walk():
         span = span_of(node)
         assert len(BEFORE) <= span.start < span.end <= len(BEFORE) + len(text)
