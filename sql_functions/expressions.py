@@ -7,6 +7,7 @@ In: an analysed query (classic sessions; over Spark Connect the plan is out of r
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
+from ctypes import c_float
 from decimal import Decimal
 from functools import lru_cache, partial
 from typing import Any
@@ -140,8 +141,10 @@ def _items(sequence: Any) -> list[Any]:
 
 def _value(value: Any, type_text: str) -> Any:
     """A literal's value, in the form of ``Constant``."""
+    if type_text == "float" and value is not None:
+        return c_float(value).value  # the gateway sends the shortest text, 0.1, of 0.10000000149
     if value is None or isinstance(value, bool | int | float | bytes | bytearray):
-        return float(value) if type_text in ("double", "float") and value is not None else value
+        return float(value) if type_text == "double" and value is not None else value
     if type_text.startswith("decimal"):
         return str(value) if isinstance(value, Decimal) else str(value.toString())
     if type_text == "string" or type_text.startswith("string "):

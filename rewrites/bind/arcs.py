@@ -17,7 +17,8 @@ from sqlglot import exp
 from rewrites.bind.conditions import Columns
 from rewrites.bind.literals import DIGITS, literal
 from rewrites.bind.names import has_query
-from rewrites.bind.operands import EXACT_DIGITS, OPERATORS, NotForTheEngine, Operand, OperandBuilder
+from rewrites.bind.operand_builder import OPERATORS, OperandBuilder
+from rewrites.bind.operands import EXACT_DIGITS, NotForTheEngine, Operand
 from rewrites.bind.reached import where_reached
 from rewrites.bind.relation import Relation, spark_message, suggestion
 from rewrites.bind.row_pattern import plain_column
@@ -144,20 +145,6 @@ class ArcTranslator(OperandBuilder):
             )
         return data_type
 
-    def value(self, node: exp.Expression) -> Operand:
-        """As in ``OperandBuilder``, with division of doubles and the sign of numbers."""
-        node = node.unnest()
-        if not self.is_leaf(node):
-            if isinstance(node, exp.Div):
-                sides = [self._double(self.value(side)) for side in (node.left, node.right)]
-                return Operand(DoubleType(), operator="div", arguments=tuple(sides))
-            if isinstance(node, exp.Neg):
-                operand = self.value(node.this)
-                if isinstance(operand.data_type, IntegralType | DoubleType):
-                    zero = Operand(operand.data_type, None, f"CAST(0 AS {operand.data_type.simpleString()})")
-                    return Operand(operand.data_type, operator="sub", arguments=(zero, operand))
-        return OperandBuilder.value(self, node)
-
     def since(self, operand: Operand) -> Operand:
         """As in ``OperandBuilder``; the engine reads a register, or a timestamp of the event, itself where that is the same."""
         if self.relation.has_steady_zone and operand.operator is None:
@@ -183,13 +170,6 @@ class ArcTranslator(OperandBuilder):
         guarded = operand.at is not None and self.guard is not None
         text = f"CASE WHEN {self.guard} THEN {operand.text} END" if guarded else operand.text
         return EventValue(self.columns.name(text, operand.data_type))
-
-    def _double(self, operand: Operand) -> Operand:
-        if not isinstance(operand.data_type, DoubleType | IntegralType):
-            raise NotForTheEngine
-        if operand.operator is not None or operand.source is not None or isinstance(operand.data_type, DoubleType):
-            return operand
-        return replace(operand, data_type=DoubleType(), text=f"CAST({operand.text} AS double)")
 
     def _fitted(self, operand: Operand, target: DataType) -> Operand:
         """The operand in a register's type. Raises NotForTheEngine where the engine has no operation for that."""
@@ -248,7 +228,7 @@ class ArcTranslator(OperandBuilder):
             f"{self.what} computes this from registers",
             code="ARC_EXPRESSION",
             span=span_of(node),
-            hint=f"{why + '; ' if why else ''}compute in a subquery what looks at the event alone, or use {OPERATORS} and /",
+            hint=f"{why + '; ' if why else ''}compute in a subquery what looks at the event alone, or use {OPERATORS}",
         )
 
 

@@ -11,7 +11,8 @@ from dataclasses import dataclass
 from sqlglot import exp
 
 from rewrites.bind.match_leaves import MatchLeaves, is_wide
-from rewrites.bind.operands import NotForTheEngine, Operand, OperandBuilder
+from rewrites.bind.operand_builder import OperandBuilder
+from rewrites.bind.operands import NotForTheEngine, Operand
 from rewrites.bind.slow_conditions import slow_condition
 from sparkcep.spec import row
 

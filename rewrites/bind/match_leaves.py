@@ -19,7 +19,8 @@ from rewrites.bind.literals import literal
 from rewrites.bind.match_positions import CURRENT, MatchPositions, innermost, is_special
 from rewrites.bind.measures import aggregate_type
 from rewrites.bind.names import is_early, row_text
-from rewrites.bind.operands import EXACT_DIGITS, NotForTheEngine, Operand, OperandBuilder
+from rewrites.bind.operand_builder import OperandBuilder
+from rewrites.bind.operands import EXACT_DIGITS, NotForTheEngine, Operand
 from rewrites.bind.reached import where_reached
 from rewrites.dialect import span_of
 from rewrites.dialect.clause import Name

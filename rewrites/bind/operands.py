@@ -1,14 +1,13 @@
-"""Conditions over several rows, typed as Spark types them: comparison, +, -, *, ABS and logic over leaves that each read one row.
+"""Parts of conditions over several rows, typed as Spark types them.
 
-In: syntax trees. Out: ``Operand`` trees whose leaves are SQL over one row, cast (by Spark) to the common type of their operator. Whatever needs more
-than that raises ``NotForTheEngine``.
+In: the operands of an operator. Out: an ``Operand`` whose leaves are cast (by Spark) to the common type of the operator. Whatever needs more than the
+engines' operators raises ``NotForTheEngine``.
 """
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
 from collections.abc import Hashable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from pyspark.sql.types import (
@@ -20,6 +19,7 @@ from pyspark.sql.types import (
     DayTimeIntervalType,
     DecimalType,
     DoubleType,
+    FloatType,
     IntegerType,
     IntegralType,
     LongType,
@@ -28,28 +28,13 @@ from pyspark.sql.types import (
     TimestampNTZType,
     TimestampType,
 )
-from sqlglot import exp
 
-from rewrites.bind.relation import Relation
-from rewrites.dialect import span_of
-from rewrites.sql.instants import interval_micros, local_micros
+from rewrites.sql.instants import interval_micros
 from sparkcep.spec import expression as ir
 
-_COMPARISONS: dict[type[exp.Expression], ir.Operator] = {
-    exp.EQ: "eq",
-    exp.NEQ: "ne",
-    exp.LT: "lt",
-    exp.LTE: "le",
-    exp.GT: "gt",
-    exp.GTE: "ge",
-    exp.NullSafeEQ: "eq_null_safe",
-}
-_ARITHMETIC: dict[type[exp.Expression], ir.Operator] = {exp.Add: "add", exp.Sub: "sub", exp.Mul: "mul"}
-_LOGIC: dict[type[exp.Expression], ir.Operator] = {exp.And: "and", exp.Or: "or"}
 _AS_THEY_ARE = (BooleanType, DateType, TimestampType, TimestampNTZType, BinaryType)
+_FLOATS = FloatType | DoubleType
 _INTEGERS = (ByteType, ShortType, IntegerType, LongType)
-OPERATORS = "comparison, IN, +, -, *, ABS, IS NULL, IF and CASE between conditions, AND, OR, NOT"
-"""What stands between values of different rows in a condition, for hints."""
 EXACT_DIGITS = 18
 """The unscaled value of a decimal with this many digits fits 64 bits."""
 
@@ -76,131 +61,38 @@ class NotForTheEngine(Exception):
     """The condition needs more of Spark than the engines implement."""
 
 
-class OperandBuilder(ABC):
-    """Syntax tree → Operand; subclasses define the leaves, and have the relation that they are of."""
-
-    __slots__ = ()
-    relation: Relation
-
-    @abstractmethod
-    def leaf(self, node: exp.Expression) -> Operand:
-        """An expression over one row (or none)."""
-
-    @abstractmethod
-    def is_leaf(self, node: exp.Expression) -> bool:
-        """Whether ``node`` reads at most one row."""
-
-    def boolean(self, node: exp.Expression) -> Operand:
-        """A condition. Raises NotForTheEngine."""
-        node = node.unnest()
-        kind = type(node)
-        if kind in _LOGIC:
-            return _call(_LOGIC[kind], self.boolean(node.left), self.boolean(node.right))
-        if isinstance(node, exp.Not):
-            return self._negation(node)
-        if isinstance(node, exp.Is) and isinstance(node.expression, exp.Null):
-            return _call("is_null", self.value(node.this))
-        if isinstance(node, exp.Null):
-            return Operand(BooleanType(), text="CAST(NULL AS BOOLEAN)")
-        if self.is_leaf(node):
-            return self._boolean_leaf(node)
-        if kind in _COMPARISONS:
-            return _comparison(_COMPARISONS[kind], self.value(node.left), self.value(node.right))
-        if isinstance(node, exp.NullSafeNEQ):
-            return _call("not", _comparison("eq_null_safe", self.value(node.left), self.value(node.right)))
-        if isinstance(node, exp.Between) and not node.args.get("symmetric"):
-            value = self.value(node.this)
-            low = _comparison("ge", value, self.value(node.args["low"]))
-            return _call("and", low, _comparison("le", value, self.value(node.args["high"])))
-        if isinstance(node, exp.In):
-            return self._member(node)
-        if isinstance(node, exp.Is) and isinstance(node.expression, exp.Boolean):
-            tested = self.boolean(node.this)
-            return _is_true(tested if node.expression.this else _call("not", tested))
-        if isinstance(node, exp.If) or (isinstance(node, exp.Case) and node.this is None):
-            return self._choice(node)
-        raise NotForTheEngine
-
-    def _member(self, node: exp.In) -> Operand:
-        """``x IN (y, z)`` as ``x = y OR x = z``; values of several types Spark first brings to one."""
-        if not node.expressions:
-            raise NotForTheEngine
-        value, *others = map(self.value, (node.this, *node.expressions))
-        if any(other.data_type != value.data_type for other in others):
-            raise NotForTheEngine
-        parts = [_comparison("eq", value, other) for other in others]
-        return parts[0] if len(parts) == 1 else _call("or", *parts)
-
-    def _choice(self, node: exp.Case | exp.If) -> Operand:
-        """``CASE WHEN c THEN x ELSE y END``, of conditions, as ``c IS TRUE AND x OR c IS NOT TRUE AND y``."""
-        last = node.args.get("default" if isinstance(node, exp.Case) else "false")
-        if last is None:
-            raise NotForTheEngine
-        result = self.boolean(last)
-        for branch in reversed(node.args["ifs"] if isinstance(node, exp.Case) else [node]):
-            taken = _is_true(self.boolean(branch.this))
-            value = self.boolean(branch.args["true"])
-            result = _call("or", _call("and", taken, value), _call("and", _call("not", taken), result))
-        return result
-
-    def _negation(self, node: exp.Not) -> Operand:
-        """``NOT x = y``; in ``x NOT IN (y)`` the NOT is in the middle, so the negated expression has no text of its own."""
-        if span_of(node.this) != span_of(node):
-            return _call("not", self.boolean(node.this))
-        if self.is_leaf(node):
-            return self._boolean_leaf(node)
-        return _call("not", OperandBuilder.boolean(self, node.this))
-
-    def value(self, node: exp.Expression) -> Operand:
-        """A value. Raises NotForTheEngine."""
-        node = node.unnest()
-        if self.is_leaf(node):
-            return self.leaf(node)
-        if type(node) in _ARITHMETIC:
-            left, right = self.value(node.left), self.value(node.right)
-            if isinstance(node, exp.Sub) and all(isinstance(one.data_type, TimestampType) for one in (left, right)):
-                return Operand(DayTimeIntervalType(), operator="sub", arguments=(self.since(left), self.since(right)))
-            return _arithmetic(_ARITHMETIC[type(node)], left, right)
-        if isinstance(node, exp.Abs):
-            return _absolute(self.value(node.this))
-        raise NotForTheEngine
-
-    def since(self, operand: Operand) -> Operand:
-        """A TIMESTAMP as microseconds whose differences are Spark's: those of the zone's local times."""
-        if operand.operator is not None or operand.source is not None:
-            raise NotForTheEngine
-        steady = self.relation.has_steady_zone
-        micros = f"UNIX_MICROS({operand.text})" if steady else local_micros(f"CAST({operand.text} AS TIMESTAMP_NTZ)")
-        return Operand(LongType(), operand.at, micros)
-
-    def _boolean_leaf(self, node: exp.Expression) -> Operand:
-        leaf = self.leaf(node)
-        if isinstance(leaf.data_type, BooleanType):
-            return leaf
-        raise NotForTheEngine
-
-
-def _call(operator: ir.Operator, *arguments: Operand) -> Operand:
+def call(operator: ir.Operator, *arguments: Operand) -> Operand:
+    """A condition."""
     return Operand(BooleanType(), operator=operator, arguments=arguments)
 
 
-def _is_true(condition: Operand) -> Operand:
+def is_true(condition: Operand) -> Operand:
     """The condition, FALSE for NULL. Twice what it is: the slow path is asked for the whole instead."""
     if _is_slow(condition):
         raise NotForTheEngine
-    return _call("and", _call("not", _call("is_null", condition)), condition)
+    return call("and", call("not", call("is_null", condition)), condition)
 
 
 def _is_slow(operand: Operand) -> bool:
     return isinstance(operand.source, ir.SparkFunction) or any(map(_is_slow, operand.arguments))
 
 
-def _comparison(operator: ir.Operator, left: Operand, right: Operand) -> Operand:
+def is_in_doubt(left: Operand, right: Operand) -> bool:
+    """Whether the type of both together depends on the mode: FLOAT and an integer are DOUBLE in ANSI mode."""
+    kinds = left.data_type, right.data_type
+    return any(isinstance(kind, FloatType) for kind in kinds) and any(isinstance(kind, IntegralType) for kind in kinds)
+
+
+def comparison(operator: ir.Operator, left: Operand, right: Operand) -> Operand:
+    """A comparison of values brought to one type."""
     target = _common(left.data_type, right.data_type)
-    return _call(operator, _cast(left, target), _cast(right, target))
+    return call(operator, _cast(left, target), _cast(right, target))
 
 
-def _arithmetic(operator: ir.Operator, left: Operand, right: Operand) -> Operand:
+def arithmetic(operator: ir.Operator, left: Operand, right: Operand) -> Operand:
+    """A sum, a difference or a product of integers, floats or decimals."""
+    if isinstance(left.data_type, FloatType) and isinstance(right.data_type, FloatType):
+        return Operand(FloatType(), operator=operator, arguments=(left, right))
     decimal = _decimal_result(operator, left.data_type, right.data_type)
     if decimal is not None:
         arguments = tuple(_cast(side, _decimal(side.data_type)) for side in (left, right))
@@ -211,8 +103,38 @@ def _arithmetic(operator: ir.Operator, left: Operand, right: Operand) -> Operand
     return Operand(target, operator=operator, arguments=(_cast(left, target), _cast(right, target)))
 
 
-def _absolute(operand: Operand) -> Operand:
-    if not isinstance(operand.data_type, IntegralType | DoubleType | DecimalType | DayTimeIntervalType):
+def quotient(left: Operand, right: Operand, *, ansi: bool) -> Operand:
+    """A division that Spark does with doubles. Not ``ansi``: NULL where the divisor is 0."""
+    kinds = left.data_type, right.data_type
+    if any(isinstance(kind, DecimalType) for kind in kinds) and not any(isinstance(kind, _FLOATS) for kind in kinds):
+        raise NotForTheEngine
+    if not ansi:
+        if right.operator is not None or right.source is not None:
+            raise NotForTheEngine
+        right = replace(right, text=f"NULLIF({right.text}, 0)")
+    return Operand(DoubleType(), operator="div", arguments=(_double(left), _double(right)))
+
+
+def _double(operand: Operand) -> Operand:
+    """The operand as a double; engines bring integers to it that they compute themselves."""
+    if isinstance(operand.data_type, IntegralType) and (operand.operator is not None or operand.source is not None):
+        return operand
+    if not isinstance(operand.data_type, IntegralType | DecimalType | _FLOATS):
+        raise NotForTheEngine
+    return _cast(operand, DoubleType())
+
+
+def negative(operand: Operand) -> Operand:
+    """``-x`` as ``0 - x``."""
+    if not isinstance(operand.data_type, IntegralType | _FLOATS):
+        raise NotForTheEngine
+    zero = Operand(operand.data_type, text=f"CAST(0 AS {operand.data_type.simpleString()})")
+    return Operand(operand.data_type, operator="sub", arguments=(zero, operand))
+
+
+def absolute(operand: Operand) -> Operand:
+    """``ABS(x)``."""
+    if not isinstance(operand.data_type, IntegralType | DecimalType | DayTimeIntervalType | _FLOATS):
         raise NotForTheEngine
     return Operand(operand.data_type, operator="abs", arguments=(operand,))
 
@@ -225,19 +147,16 @@ def _widest(left: DataType, right: DataType) -> DataType | None:
 
 
 def _common(left: DataType, right: DataType) -> DataType:
-    """The type that both sides of an operator have, or the one to which Spark widens them (DOUBLE if either side is DOUBLE). Anything else is left to
-    Spark.
-    """
+    """The type that both sides of an operator have, or the one to which Spark widens them; FLOAT is compared as DOUBLE. The rest is left to Spark."""
     if left == right and (isinstance(left, (*_AS_THEY_ARE, IntegerType)) or left == StringType()):
         return left
     if isinstance(left, IntegralType) and isinstance(right, IntegralType):
         return LongType()
-    if isinstance(left, DoubleType) and isinstance(right, DoubleType):
-        return left
     if isinstance(left, DayTimeIntervalType) and isinstance(right, DayTimeIntervalType):
         return DayTimeIntervalType()
-    pair = {type(left), type(right)}
-    if DoubleType in pair and all(isinstance(side, DoubleType | DecimalType | IntegralType) for side in (left, right)):
+    pair = (left, right)
+    numbers = all(isinstance(side, DecimalType | IntegralType | _FLOATS) for side in pair)
+    if numbers and any(isinstance(side, _FLOATS) for side in pair):
         return DoubleType()
     if isinstance(left, DecimalType | IntegralType) and isinstance(right, DecimalType | IntegralType):
         return _wider(_decimal(left), _decimal(right))
@@ -295,11 +214,14 @@ def _cast(operand: Operand, target: DataType) -> Operand:
         return operand
     if operand.operator is not None and _widest(operand.data_type, target) == target:
         return operand  # engines mix integers of any width
+    engine = operand.operator is not None or operand.source is not None
+    if engine and isinstance(operand.data_type, FloatType) and isinstance(target, DoubleType):
+        return operand  # and floats
     if operand.operator is not None and isinstance(target, DecimalType) and isinstance(operand.data_type, DecimalType):
         return _rescaled(operand, target.scale)
     if operand.carried and _widens(operand.data_type, target):
         return operand
-    if operand.operator is not None or operand.source is not None:
+    if engine:
         raise NotForTheEngine
     return Operand(target, operand.at, f"CAST({operand.text} AS {target.simpleString()})")
 

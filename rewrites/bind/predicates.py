@@ -22,7 +22,8 @@ from rewrites.bind.closures import Aggregate, aggregate
 from rewrites.bind.conditions import Columns
 from rewrites.bind.literals import literal
 from rewrites.bind.names import Variables, has_query, reference, references, row_text
-from rewrites.bind.operands import NotForTheEngine, Operand, OperandBuilder
+from rewrites.bind.operand_builder import OperandBuilder
+from rewrites.bind.operands import NotForTheEngine, Operand
 from rewrites.bind.reached import where_reached
 from rewrites.bind.relation import Relation
 from rewrites.bind.slow_event_conditions import slow_event_condition
@@ -94,7 +95,7 @@ class ConditionTranslator(OperandBuilder):
             return None
         column, text = self.relation.column(read.column.value), row_text(node, self.variables, self.source)
         kind = self.relation.schema[column].dataType if column is not None else None
-        if column is None or not isinstance(kind, IntegerType | LongType) or not self.relation.is_ansi(span_of(node)):
+        if column is None or not isinstance(kind, IntegerType | LongType) or not self.relation.is_ansi():
             return None
         name = f"__cep_s{len(sums)}"
         one = Sum(name, column, found[1], read.members[0], self.source.text(span_of(node)))

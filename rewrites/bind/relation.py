@@ -117,9 +117,9 @@ class Relation:
         quotes = len(text) > 2 and text[0] == text[-1] == "`"
         return self.column(text[1:-1].replace("``", "`") if quotes else text)
 
-    def is_ansi(self, span: Span) -> bool:
+    def is_ansi(self) -> bool:
         """Whether the session is in ANSI mode."""
-        return self.types_of([(_ANSI, span)], source="(SELECT 1)") == [LongType()]
+        return self.types_of([(_ANSI, Span(0, 0))], source="(SELECT 1)") == [LongType()]
 
     @property
     def has_steady_zone(self) -> bool:

@@ -30,7 +30,8 @@ from rewrites.bind.aggregates import function_name, innermost_call, is_aggregate
 from rewrites.bind.engine_values import FIRST_ROW, has_engine_value, over_row
 from rewrites.bind.match_leaves import MatchLeaves, argument_of, is_wide
 from rewrites.bind.match_positions import innermost
-from rewrites.bind.operands import OPERATORS, NotForTheEngine, Operand
+from rewrites.bind.operand_builder import OPERATORS
+from rewrites.bind.operands import NotForTheEngine, Operand
 from rewrites.bind.slow_lists import list_of_values
 from rewrites.bind.stand_in import Refusal, StandIn, is_constant, is_name, is_value
 from rewrites.dialect import span_of

@@ -11,7 +11,8 @@ from typing import Protocol
 
 from sqlglot import exp
 
-from rewrites.bind.operands import OPERATORS, NotForTheEngine, Operand
+from rewrites.bind.operand_builder import OPERATORS
+from rewrites.bind.operands import NotForTheEngine, Operand
 from rewrites.bind.relation import Relation
 from rewrites.bind.stand_in import StandIn, is_constant, is_name, is_value
 from rewrites.dialect import span_of

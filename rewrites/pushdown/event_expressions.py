@@ -14,6 +14,9 @@ from functools import partial
 
 from pyspark.sql.types import (
     DataType,
+    DecimalType,
+    DoubleType,
+    FloatType,
     IntegralType,
     LongType,
 )
@@ -171,6 +174,8 @@ class _Reader:
         if isinstance(node, exp.Cast) and not isinstance(node, exp.TryCast):
             if fits(values[0].data_type, data_type):
                 return None
+            if isinstance(data_type, DecimalType) and isinstance(values[0].data_type, FloatType | DoubleType):
+                raise UnknownError  # NaN as a decimal is NULL and no error
             return f"TRY_CAST({texts[0]} AS {data_type.simpleString()})"
         if isinstance(node, exp.Div | exp.Mod | exp.IntDiv):
             divided = _not_zero(node.expression) and not overflows(data_type)

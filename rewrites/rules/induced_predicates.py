@@ -161,7 +161,7 @@ def _are_whole(leaves: tuple[_Leaf, ...], bound: BoundEventPattern) -> bool:
     """Whether the values are integers, and their sums an error where they overflow."""
     kinds = [bound.relation.schema[leaf.column].dataType for leaf in leaves if leaf.column is not None]
     kinds += bound.relation.types_of([(leaf.text, Span(0, 0)) for leaf in leaves if leaf.column is None])
-    return all(isinstance(kind, IntegralType) for kind in kinds) and bound.relation.is_ansi(Span(0, 0))
+    return all(isinstance(kind, IntegralType) for kind in kinds) and bound.relation.is_ansi()
 
 
 def _summed(leaves: list[_Leaf], operator: str, plain: bool, text: str, bound: BoundEventPattern) -> _Comparison:

@@ -75,7 +75,7 @@ TEMPLATES = {
         UNIX_MICROS({timestamp}); TIMESTAMPDIFF(SECOND, {timestamp}, {timestamp}); TIMESTAMPDIFF(MONTH, {timestamp}, {timestamp});
         UNIX_SECONDS({timestamp}); TRY_DIVIDE({bigint}, {bigint})::BIGINT
     """,
-    "double": "TRY_DIVIDE({double}, {double}); SQRT(ABS({double})); ROUND({double}, 1); POWER({double}, 2); LN({double})",
+    "double": "({int} / NULLIF({int}, 0)); ({double} / NULLIF({number}, 0)); TRY_DIVIDE({double}, {double}); SQRT(ABS({double})); ROUND({double}, 1); POWER({double}, 2); LN({double})",
     "decimal": "ROUND({decimal}, 1); FLOOR({decimal})",
     "string": """
         ({string} || {string}); UPPER({string}); SUBSTR({string}, 1, 1); TRIM({string}); CONCAT_WS('-', {string}, {string}); SUBSTRING({string} FROM 1 FOR 2);

@@ -21,6 +21,10 @@ ENGINE = [
     "(a.c_bigint > b.c_bigint) IS TRUE OR a.c_date IN (b.c_date)",
     "IF(a.c_boolean = b.c_boolean, a.c_double < b.c_double, a.c_string < b.c_string)",
     "NOT CASE WHEN a.c_int > b.c_int THEN a.c_boolean WHEN a.c_string = b.c_string THEN b.c_boolean ELSE a.c_date < b.c_date END",
+    "(a.c_double - b.c_double) / NULLIF(b.c_int, 0) < 0.5 OR a.c_int / NULLIF(b.c_tinyint, 0) = 1",
+    "-(a.c_double * 2) < a.c_int / NULLIF(b.c_double, 0)",
+    "b.c_float - a.c_float > 1 OR b.c_float IN (a.c_float, 1.5F) AND -b.c_float < a.c_double",
+    "ABS(b.c_float * 0.1F + a.c_float) < a.c_double",
 ]
 """Without a function that only Python has."""
 CONDITIONS = [
@@ -43,6 +47,7 @@ CONDITIONS = [
     "COALESCE(a.c_decimal, 0) < COALESCE(b.c_decimal, a.c_decimal, 1)",
     "a.c_binary >= b.c_binary AND NOT a.c_array = b.c_array",
     "exists(a.c_array, q -> q = b.c_int) IS NOT TRUE",
+    "IF(a.c_boolean, 0.1F, a.c_float) IS DISTINCT FROM CASE WHEN b.c_boolean THEN a.c_float ELSE b.c_float END",
     *ENGINE,
 ]
 

@@ -89,6 +89,7 @@ FROM_MATCHES = {
         MATCH PATTERN (SEQ(A a, B b) PARTITION BY user ORDER BY at WITHIN INTERVAL 1 MONTH)""",
     "closures_as_arrays": """SELECT COUNT(b.x), SUM(size(b)), MAX(b.x) FROM aseq_events
         MATCH PATTERN (SEQ(A a, B+ b) PARTITION BY user ORDER BY ts WITHIN 25)""",
+    "not_a_number_as_a_decimal": f"SELECT COUNT(*), COUNT(CAST(SQRT(CAST(a.x AS DOUBLE)) AS DECIMAL(10, 2))) FROM {WINDOW}",
     "select_distinct": f"SELECT DISTINCT COUNT(*) FROM {WINDOW} GROUP BY user",
 }
 

@@ -49,20 +49,27 @@ def spelled(node: Expression, kinds: Mapping[str, Kind]) -> SparkFunction:
         return _joined(_NAMES[node.operator], parts)
     if node.operator in _NAMES:
         return SparkFunction(_NAMES[node.operator], "boolean", parts)
+    if node.operator == "div":
+        parts = tuple(map(_as_double, parts))
     types = {part.type for part in parts}
     settings = ("true" if node.operator == "abs" else "ANSI",)
     if all(name.startswith("decimal") for name in types):
         scales = [int(part.type.rstrip(")").rpartition(",")[2]) for part in parts]
         scale = sum(scales) if node.operator == "mul" else max(scales)
         return SparkFunction(_ARITHMETIC[node.operator], f"decimal(38,{scale})", parts, settings)
-    if not types <= set(_INTEGERS.values()) and types != {"double"}:
+    if not types <= set(_INTEGERS.values()) and not types <= {"float", "double"}:
         raise CepUnsupportedError(
             f"{node} of every element of a closure that is complete",
             code="CLOSURE_ELEMENTS",
             hint="cast its columns to numbers",
         )
-    widest = max(types, key=[*_INTEGERS.values(), "double"].index)
+    widest = max(types, key=[*_INTEGERS.values(), "float", "double"].index)
     return SparkFunction(_ARITHMETIC[node.operator], widest, parts, settings)
+
+
+def _as_double(part: SparkFunction) -> SparkFunction:
+    integer = part.type in _INTEGERS.values()
+    return SparkFunction("Cast", "double", (part,), ("ANSI", ""), text="cast") if integer else part
 
 
 def _joined(name: str, parts: tuple[SparkFunction, ...]) -> SparkFunction:

@@ -45,6 +45,8 @@ def arithmetic(operator: ArithmeticOperator, left: Lowered, right: Lowered, node
     Raises CepUnsupportedError where the kinds have no such operator here.
     """
     fault = either(left.fault, right.fault)
+    if operator == "div":
+        left, right = _doubled(left), _doubled(right)
     found = combined(operator, [left.span, right.span]) if left.span is not None and right.span is not None else None
     if found is not None and found.kind.name not in ("float", "decimal"):
         sides = (side.value.cast(pl.Int64) for side in (left, right))
@@ -84,6 +86,13 @@ def _apply(operator: ArithmeticOperator, left: pl.Expr, right: pl.Expr) -> pl.Ex
     if operator == "add":
         return left + right
     return left - right if operator == "sub" else left * right
+
+
+def _doubled(part: Lowered) -> Lowered:
+    """Integers that the engine has computed, as doubles."""
+    if part.kind.name != "integer":
+        return part
+    return Lowered(part.value.cast(pl.Float64), Kind("float", 64), part.fault)
 
 
 def _floating(operator: ArithmeticOperator, left: Lowered, right: Lowered, fault: pl.Expr | None) -> Lowered:
