@@ -27,7 +27,7 @@ from sparkcep.spec import row as row_spec
 from tests.corpus import EventCase, RowCase
 from tests.reference import row_sql, sql
 from tests.reference.corpus import partition_rows
-from tests.reference.event_sql import condition as event_condition
+from tests.reference.event_sql import conditions as event_conditions
 from tests.reference.event_sql import equivalence
 from tests.reference.text import event_pattern, row_pattern
 
@@ -254,7 +254,7 @@ def _event_holds(case: EventCase, element: event_ir.Element, members: Sequence[A
     """The type test and the conjuncts over this variable alone, for each event."""
     pattern = event_pattern(case.pattern)
     local = [text for text in case.where if _is_local(text, pattern) and _variables(text) == {element.variable}]
-    conditions = [event_condition(text, pattern) for text in local]
+    conditions = [one for text in local for one in event_conditions(text, pattern)]
     return [
         (not element.types or event["type"] in element.types)
         and all(condition.holds({element.variable: [event]}) for condition in conditions)

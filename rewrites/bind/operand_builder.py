@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import itertools
 from abc import ABC, abstractmethod
+from dataclasses import replace
 
 from pyspark.sql.types import BooleanType, DayTimeIntervalType, LongType, TimestampType
 from sqlglot import exp
@@ -11,9 +13,11 @@ from rewrites.bind.operands import (
     NotForTheEngine,
     Operand,
     absolute,
+    alike,
     arithmetic,
     call,
     comparison,
+    first_known,
     is_in_doubt,
     is_true,
     negative,
@@ -35,7 +39,7 @@ _COMPARISONS: dict[type[exp.Expression], ir.Operator] = {
 }
 _ARITHMETIC: dict[type[exp.Expression], ir.Operator] = {exp.Add: "add", exp.Sub: "sub", exp.Mul: "mul"}
 _LOGIC: dict[type[exp.Expression], ir.Operator] = {exp.And: "and", exp.Or: "or"}
-OPERATORS = "comparison, IN, +, -, *, /, ABS, IS NULL, IF and CASE between conditions, AND, OR, NOT"
+OPERATORS = "comparison, IN, +, -, *, /, ABS, IS NULL, COALESCE, IF and CASE between conditions, AND, OR, NOT"
 """What stands between values of different rows in a condition, for hints."""
 
 
@@ -68,21 +72,49 @@ class OperandBuilder(ABC):
         if self.is_leaf(node):
             return self._boolean_leaf(node)
         if kind in _COMPARISONS:
-            return self._comparison(_COMPARISONS[kind], self.value(node.left), self.value(node.right))
+            return self._compared(_COMPARISONS[kind], node.left, node.right)
         if isinstance(node, exp.NullSafeNEQ):
-            return call("not", self._comparison("eq_null_safe", self.value(node.left), self.value(node.right)))
+            return call("not", self._compared("eq_null_safe", node.left, node.right))
         if isinstance(node, exp.Between) and not node.args.get("symmetric"):
             value = self.value(node.this)
             low = self._comparison("ge", value, self.value(node.args["low"]))
             return call("and", low, self._comparison("le", value, self.value(node.args["high"])))
         if isinstance(node, exp.In):
             return self._member(node)
+        if isinstance(node, exp.Coalesce):
+            return first_known([self.boolean(part) for part in _parts(node)], lambda condition: condition)
         if isinstance(node, exp.Is) and isinstance(node.expression, exp.Boolean):
             tested = self.boolean(node.this)
             return is_true(tested if node.expression.this else call("not", tested))
         if isinstance(node, exp.If) or (isinstance(node, exp.Case) and node.this is None):
             return self._choice(node)
         raise NotForTheEngine
+
+    def _compared(self, operator: ir.Operator, left: exp.Expression, right: exp.Expression) -> Operand:
+        """A comparison; one with COALESCE is with the first value that is not NULL."""
+        if self._is_coalesced(left):
+            other = self.value(right)
+            return first_known(self._alike(left), lambda value: self._comparison(operator, value, other))
+        if self._is_coalesced(right):
+            other = self.value(left)
+            return first_known(self._alike(right), lambda value: self._comparison(operator, other, value))
+        return self._comparison(operator, self.value(left), self.value(right))
+
+    def _is_coalesced(self, node: exp.Expression) -> bool:
+        """Whether a value is a COALESCE that Spark cannot compute."""
+        node = node.unnest()
+        return isinstance(node, exp.Coalesce) and not (self.is_leaf(node) and self.is_hoisted(node))
+
+    def is_hoisted(self, node: exp.Expression) -> bool:
+        """Whether Spark can compute a leaf's value before its row is known."""
+        return True
+
+    def _alike(self, node: exp.Expression) -> list[Operand]:
+        """The arguments of COALESCE in their common type."""
+        values = [self.value(part) for part in _parts(node.unnest())]
+        for left, right in itertools.pairwise(values):
+            self._require_no_doubt(left, right)
+        return alike(values)
 
     def _comparison(self, operator: ir.Operator, left: Operand, right: Operand) -> Operand:
         self._require_no_doubt(left, right)
@@ -112,7 +144,7 @@ class OperandBuilder(ABC):
             taken = is_true(self.boolean(branch.this))
             value = self.boolean(branch.args["true"])
             result = call("or", call("and", taken, value), call("and", call("not", taken), result))
-        return result
+        return replace(result, whole=True)
 
     def _negation(self, node: exp.Not) -> Operand:
         """``NOT x = y``; in ``x NOT IN (y)`` the NOT is in the middle, so the negated expression has no text of its own."""
@@ -155,3 +187,7 @@ class OperandBuilder(ABC):
         if isinstance(leaf.data_type, BooleanType):
             return leaf
         raise NotForTheEngine
+
+
+def _parts(node: exp.Expression) -> list[exp.Expression]:
+    return [node.this, *node.expressions]

@@ -6,8 +6,9 @@ engines' operators raises ``NotForTheEngine``.
 
 from __future__ import annotations
 
-from collections.abc import Hashable
+from collections.abc import Callable, Hashable
 from dataclasses import dataclass, replace
+from functools import reduce
 from typing import Any
 
 from pyspark.sql.types import (
@@ -55,6 +56,8 @@ class Operand:
     arguments: tuple[Operand, ...] = ()
     carried: bool = False
     """Of a source: the engine itself brings its numbers to the type of an operator."""
+    whole: bool = False
+    """As in ``Call``."""
 
 
 class NotForTheEngine(Exception):
@@ -70,11 +73,28 @@ def is_true(condition: Operand) -> Operand:
     """The condition, FALSE for NULL. Twice what it is: the slow path is asked for the whole instead."""
     if _is_slow(condition):
         raise NotForTheEngine
-    return call("and", call("not", call("is_null", condition)), condition)
+    return replace(call("and", call("not", call("is_null", condition)), condition), whole=True)
 
 
 def _is_slow(operand: Operand) -> bool:
     return isinstance(operand.source, ir.SparkFunction) or any(map(_is_slow, operand.arguments))
+
+
+def first_known(values: list[Operand], condition: Callable[[Operand], Operand]) -> Operand:
+    """``condition`` of the first value that is not NULL, or of the last one. Twice what it is: see ``is_true``."""
+    if any(map(_is_slow, values)):
+        raise NotForTheEngine
+    found = condition(values[-1])
+    for value in reversed(values[:-1]):
+        missing = call("is_null", value)
+        found = call("or", call("and", call("not", missing), condition(value)), call("and", missing, found))
+    return replace(found, whole=True)
+
+
+def alike(values: list[Operand]) -> list[Operand]:
+    """Values in their common type."""
+    target = reduce(_common, (value.data_type for value in values))
+    return [_cast(value, target) for value in values]
 
 
 def is_in_doubt(left: Operand, right: Operand) -> bool:

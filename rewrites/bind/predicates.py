@@ -188,7 +188,7 @@ class ConditionTranslator(OperandBuilder):
     def _emit(self, operand: Operand, some: Seat) -> ir.Expression:
         """The operand as data; constants become a column of the events at ``some`` seat of the condition."""
         if operand.operator is not None:
-            return ir.Call(operand.operator, tuple(self._emit(argument, some) for argument in operand.arguments))
+            return ir.Call(operand.operator, tuple(self._emit(part, some) for part in operand.arguments), operand.whole)
         if operand.source is not None:
             return cast(ir.Expression, operand.source)
         variable, place = cast(Seat, operand.at or some)

@@ -36,6 +36,8 @@ class Call:
 
     operator: Operator
     arguments: tuple[Any, ...]
+    whole: bool = False
+    """Of ``and`` and ``or``: not the user's, but what CASE or COALESCE says."""
 
     def __str__(self) -> str:
         return f"{self.operator}({', '.join(str(argument) for argument in self.arguments)})"

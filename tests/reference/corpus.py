@@ -8,7 +8,7 @@ from typing import Any
 from tests.corpus import AutomatonCase, EventCase, RowCase
 from tests.reference.aggregates import Aggregate, aggregate, changes
 from tests.reference.automaton import Automaton, arc, match_automaton, registers
-from tests.reference.event_sql import condition as event_condition
+from tests.reference.event_sql import conditions as event_conditions
 from tests.reference.event_sql import equivalence
 from tests.reference.events import Event, Match, Query, match_events
 from tests.reference.row_output import Measure, Row, all_rows, one_row
@@ -89,7 +89,7 @@ def event_query(case: EventCase) -> Query:
     return Query(
         pattern,
         case.strategy,  # type: ignore[arg-type]
-        tuple(event_condition(text, pattern) for text in case.where if equivalence(text) is None),
+        tuple(one for text in case.where if equivalence(text) is None for one in event_conditions(text, pattern)),
         case.within,
         case.within_events,
         case.partition,

@@ -1,12 +1,13 @@
 """WHERE conjuncts over events → conditions of the reference matcher (SASE+ section 2, language page section 2).
 
-``condition("b[i].x > b[i-1].x", pattern)``. A reference to a Kleene variable without an index is allowed in an
+``conditions("b[i].x > b[i-1].x", pattern)``. A reference to a Kleene variable without an index is allowed in an
 aggregate only.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from itertools import product
 from typing import Any
 
 from sparkcep.pattern import event as ir
@@ -17,9 +18,30 @@ from tests.reference.sql import Call, Node, Ref, evaluate, parse, walk
 _USES: dict[str | None, Use] = {"1": "first", "FIRST": "first", "i": "element", "i-1": "element", "..i-1": "element"}
 
 
-def condition(text: str, pattern: ir.EventPattern) -> Condition:
-    """One conjunct. ``v[i]`` runs over all elements; with ``v[i-1]`` or ``v[..i-1]`` from the second on."""
+def conditions(text: str, pattern: ir.EventPattern) -> list[Condition]:
+    """What must hold for one condition of WHERE: the conjuncts of its normal form (SASE+ 3.2), each as soon as its events are there.
+
+    One with ``v[i-1]`` or ``v[..i-1]``, for all elements from the second on, stays whole, as does one on a negated event.
+    """
     tree = parse(text)
+    refs = [node for node in walk(tree) if isinstance(node, Ref)]
+    negated = {element.variable for element in ir.elements(pattern, negated=True)}
+    whole = any(ref.index in ("i-1", "..i-1") or ref.variable in negated for ref in refs)
+    return [_condition(part, pattern) for part in ([tree] if whole else _conjuncts(tree, True))]
+
+
+def _conjuncts(node: Node, wanted: bool) -> list[Node]:
+    if not isinstance(node, Call) or node.name not in ("AND", "OR", "NOT"):
+        return [node if wanted else Call("NOT", (node,))]
+    if node.name == "NOT":
+        return _conjuncts(node.arguments[0], not wanted)
+    parts = [_conjuncts(part, wanted) for part in node.arguments]
+    if (node.name == "AND") == wanted:
+        return [one for part in parts for one in part]
+    return [Call("OR", choice) for choice in product(*parts)]
+
+
+def _condition(tree: Node, pattern: ir.EventPattern) -> Condition:
     refs = [node for node in walk(tree) if isinstance(node, Ref)]
     kleene = {element.variable for element in ir.elements(pattern) if element.kleene}
     uses: dict[str, Use] = {}

@@ -10,22 +10,25 @@ or maximum, which the value vector keeps; elsewhere the vector keeps all element
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import product
 from math import prod
 from typing import Literal
 
 from sparkcep.engines.nfa_b.structure import Component
+from sparkcep.errors import CepLimitError
 from sparkcep.spec.event import Predicate
 from sparkcep.spec.expression import (
     AggregateOf,
     Call,
+    ColumnOf,
     ElementOf,
     Expression,
     Function,
     Operator,
     SparkFunction,
+    Term,
     looks_back,
     moves,
     terms,
@@ -37,7 +40,7 @@ from sparkcep.spec.expression import (
 EdgeKind = Literal["begin", "take", "proceed"]
 
 MAX_CONJUNCTS = 256
-"""Most conjuncts that an OR becomes: the normal form can be exponential in its size."""
+"""Most conjuncts of one predicate's normal form, which can be exponential in its size."""
 
 _COMPUTED: tuple[Operator, ...] = ("add", "sub", "mul", "div", "abs")
 _FLIPPED: dict[Operator, Operator] = {"lt": "gt", "le": "ge", "gt": "lt", "ge": "le", "eq": "eq"}
@@ -64,41 +67,65 @@ class Conjunct:
 
 
 def placed(predicates: Sequence[Predicate], components: Sequence[Component]) -> tuple[Conjunct, ...]:
-    """The conjuncts over the line's variables; those over variables that it lacks (negated, not taken) are left out."""
+    """The conjuncts over the line's variables; those over variables that it lacks (negated, not taken) are left out.
+
+    Raises CepLimitError past ``MAX_CONJUNCTS``.
+    """
     places = {component.variable: at for at, component in enumerate(components)}
     found: list[Conjunct] = []
     for predicate in predicates:
         if not set(places).issuperset(variables(predicate.condition)):
             continue
-        clauses = normal_form(predicate.condition)
+        clauses = normal_form(predicate.condition, places, predicate.text)
         for clause in clauses:
             text = predicate.text if len(clauses) == 1 else str(clause)
             found += _placed(clause, text, places, components)
     return tuple(found)
 
 
-def normal_form(condition: Expression) -> tuple[Expression, ...]:
+def normal_form(condition: Expression, places: Mapping[str, int], text: str = "") -> tuple[Expression, ...]:
     """The conjuncts whose AND is ``condition``, in three-valued logic too.
 
-    A condition with ``a[i-1]`` stays whole: no part of it is about a[1]. An OR over ANDs does where a part may fail, which is evaluated only if what
-    stands before it has not decided, and beyond ``MAX_CONJUNCTS``.
+    A condition with ``a[i-1]`` stays whole, as no part of it is about a[1]; so does what is no AND, OR or NOT of the user's (CASE, COALESCE).
     """
-    return (condition,) if any(map(looks_back, terms(condition))) else tuple(_clauses(condition, True))
+    if any(map(looks_back, terms(condition))):
+        return (condition,)
+    return tuple(_clauses(condition, True, places, text or str(condition)))
 
 
-def _clauses(node: Expression, wanted: bool) -> list[Expression]:
-    if isinstance(node, Call) and node.operator == "not":
-        return _clauses(node.arguments[0], not wanted)
-    whole = node if wanted else Call("not", (node,))
-    if not isinstance(node, Call) or node.operator not in ("and", "or"):
-        return [whole]
-    parts = [_clauses(argument, wanted) for argument in node.arguments]
+def _clauses(node: Expression, wanted: bool, places: Mapping[str, int], text: str) -> list[Expression]:
+    if not isinstance(node, Call) or node.whole or node.operator not in ("and", "or", "not"):
+        return [node if wanted else Call("not", (node,))]
+    if node.operator == "not":
+        return _clauses(node.arguments[0], not wanted, places, text)
+    parts = [_clauses(argument, wanted, places, text) for argument in node.arguments]
     if (node.operator == "and") == wanted:
         return [clause for part in parts for clause in part]
-    count = prod(map(len, parts))
-    if count > MAX_CONJUNCTS or (count > 1 and _may_fail(node)):
-        return [whole]
-    return [Call("or", tuple(_alternatives(choice))) for choice in product(*parts)]
+    if prod(map(len, parts)) > MAX_CONJUNCTS:
+        raise CepLimitError(
+            f"The conjunctive normal form of {text} has more than {MAX_CONJUNCTS} conjuncts.",
+            code="CONJUNCTS",
+            hint="split the condition into smaller ones joined by AND",
+        )
+    return [_clause(parts, choice, places) for choice in product(*(range(len(part)) for part in parts))]
+
+
+def _clause(parts: list[list[Expression]], choice: tuple[int, ...], places: Mapping[str, int]) -> Expression:
+    """The OR of one conjunct of each part. One that may fail keeps those before it, ``x <> 0 AND y / x > 1``, if they are decided by then."""
+    chosen = [part[at] for part, at in zip(parts, choice, strict=True)]
+    known = {term for one in chosen for term in terms(one)}
+    end = max(places[term.variable] for term in known)
+    alternatives = []
+    for part, at, one in zip(parts, choice, chosen, strict=True):
+        before = [other for other in part[:at] if _may_fail(one) and _is_decided(other, known, end, places)]
+        alternatives.append(Call("and", (*before, one)) if before else one)
+    return Call("or", tuple(_alternatives(alternatives)))
+
+
+def _is_decided(node: Expression, known: set[Term], end: int, places: Mapping[str, int]) -> bool:
+    """Whether a condition can be tested together with one that reads ``known``, at the place ``end``."""
+    plain = (isinstance(term, ColumnOf) and places[term.variable] <= end for term in terms(node))
+    return all(term in known or bound for term, bound in zip(terms(node), plain, strict=True))
 
 
 def _may_fail(node: Expression) -> bool:

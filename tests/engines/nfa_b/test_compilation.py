@@ -9,6 +9,7 @@ import pytest
 from sparkcep.engines.nfa_b.compilation import automata
 from sparkcep.engines.nfa_b.conjuncts import normal_form, placed
 from sparkcep.engines.nfa_b.structure import Component, lines
+from sparkcep.errors import CepLimitError
 from sparkcep.pattern.event import And, Element, Or, Seq
 from sparkcep.spec.event import EventPatternSpec, Predicate, WithinTime
 from sparkcep.spec.expression import AggregateOf, Call, ColumnOf, ElementOf, Expression
@@ -91,37 +92,37 @@ def test_elements_of_a_complete_closure_become_their_extreme() -> None:
     assert [str(one.condition) for one in found] == ["lt(MAX(a.x), b.x)", "eq(COUNT(a.x), COUNT(a.*))"]
 
 
+PLACES = {"a": 0, "b": 1, "c": 2}
+X, Y, Z = (ColumnOf(name, "x") for name in "abc")
+
+
+def in_normal_form(condition: Expression) -> list[str]:
+    return [str(part) for part in normal_form(condition, PLACES)]
+
+
 def test_conjunctive_normal_form() -> None:
-    p, q, r = (ColumnOf(name, "x") for name in "abc")
-    assert [str(part) for part in normal_form(Call("or", (Call("and", (p, q)), r)))] == ["or(a.x, c.x)", "or(b.x, c.x)"]
-    assert [str(part) for part in normal_form(Call("not", (Call("or", (p, q)),)))] == ["not(a.x)", "not(b.x)"]
+    assert in_normal_form(Call("or", (Call("and", (X, Y)), Z))) == ["or(a.x, c.x)", "or(b.x, c.x)"]
+    assert in_normal_form(Call("not", (Call("or", (X, Y)),))) == ["not(a.x)", "not(b.x)"]
 
 
-def test_what_may_fail_is_not_taken_from_behind_what_guards_it() -> None:
-    guarded = Call(
-        "or",
-        (
-            Call(
-                "and",
-                (
-                    ColumnOf("a", "x"),
-                    compare(Call("add", (ColumnOf("b", "x"), ColumnOf("b", "x"))), ColumnOf("b", "x")),
-                ),
-            ),
-            ColumnOf("c", "x"),
-        ),
-    )
-    assert normal_form(guarded) == (guarded,)
+def test_what_may_fail_stays_behind_what_guards_it() -> None:
+    fails = Call("gt", (Call("add", (Y, Y)), Y))
+    assert in_normal_form(Call("or", (Call("and", (X, fails)), Y))) == ["or(a.x, b.x)", f"or(and(a.x, {fails}), b.x)"]
+    assert in_normal_form(Call("or", (Call("and", (Z, fails)), Y))) == ["or(c.x, b.x)", f"or({fails}, b.x)"]
 
 
-def test_a_condition_with_the_element_before_stays_whole() -> None:
-    neighbours = Call("or", (Call("and", (ColumnOf("a", "x"), ElementOf("b", "x", "previous"))), ColumnOf("c", "x")))
-    assert normal_form(neighbours) == (neighbours,)
+def test_what_stays_whole() -> None:
+    """Neighbours, and what CASE or COALESCE says."""
+    neighbours = Call("or", (Call("and", (X, ElementOf("b", "x", "previous"))), Z))
+    choice = Call("or", (Call("and", (X, Y)), Z), whole=True)
+    assert normal_form(neighbours, PLACES) == (neighbours,)
+    assert normal_form(Call("and", (choice, Call("not", (choice,)))), PLACES) == (choice, Call("not", (choice,)))
 
 
-def test_large_normal_forms_are_not_made() -> None:
-    pairs = Call("or", tuple(Call("and", (ColumnOf("a", str(i)), ColumnOf("b", str(i)))) for i in range(9)))
-    assert normal_form(pairs) == (pairs,)
+def test_large_normal_forms_are_refused() -> None:
+    pairs = tuple(Call("and", (ColumnOf("a", str(i)), ColumnOf("b", str(i)))) for i in range(9))
+    with pytest.raises(CepLimitError):
+        normal_form(Call("or", pairs), PLACES)
 
 
 def test_lines_are_branches_and_the_orders_of_an_and() -> None:
