@@ -17,6 +17,7 @@ from rewrites.bind.operands import (
     arithmetic,
     call,
     comparison,
+    days,
     first_known,
     is_in_doubt,
     is_true,
@@ -39,6 +40,7 @@ _COMPARISONS: dict[type[exp.Expression], ir.Operator] = {
 }
 _ARITHMETIC: dict[type[exp.Expression], ir.Operator] = {exp.Add: "add", exp.Sub: "sub", exp.Mul: "mul"}
 _LOGIC: dict[type[exp.Expression], ir.Operator] = {exp.And: "and", exp.Or: "or"}
+_DAYS = ("DATEDIFF", "DATE_DIFF")
 OPERATORS = "comparison, IN, +, -, *, /, ABS, IS NULL, COALESCE, IF and CASE between conditions, AND, OR, NOT"
 """What stands between values of different rows in a condition, for hints."""
 
@@ -168,6 +170,8 @@ class OperandBuilder(ABC):
         if isinstance(node, exp.Div):
             sides = self.value(node.left), self.value(node.right)
             return quotient(*sides, ansi=self.relation.is_ansi())
+        if isinstance(node, exp.Anonymous) and node.name.upper() in _DAYS and len(node.expressions) == 2:
+            return arithmetic("sub", *(days(self.value(side)) for side in node.expressions))
         if isinstance(node, exp.Neg):
             return negative(self.value(node.this))
         if isinstance(node, exp.Abs):

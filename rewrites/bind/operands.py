@@ -144,6 +144,14 @@ def _double(operand: Operand) -> Operand:
     return _cast(operand, DoubleType())
 
 
+def days(operand: Operand) -> Operand:
+    """The day of a date or a timestamp, as a number."""
+    known = isinstance(operand.data_type, DateType | TimestampType | TimestampNTZType)
+    if not known or operand.operator is not None or operand.source is not None:
+        raise NotForTheEngine
+    return Operand(IntegerType(), operand.at, f"UNIX_DATE(CAST({operand.text} AS DATE))")
+
+
 def negative(operand: Operand) -> Operand:
     """``-x`` as ``0 - x``."""
     if not isinstance(operand.data_type, IntegralType | _FLOATS):

@@ -46,6 +46,7 @@ CONDITIONS = [
     "a.c_double = b.c_double OR a.c_float > b.c_double",
     "COALESCE(a.c_decimal, 0) < COALESCE(b.c_decimal, a.c_decimal, 1)",
     "a.c_binary >= b.c_binary AND NOT a.c_array = b.c_array",
+    "DATEDIFF(b.c_date, a.c_timestamp) > 30 OR DATE_DIFF(a.c_ntz, b.c_date) = -1",
     "exists(a.c_array, q -> q = b.c_int) IS NOT TRUE",
     "IF(a.c_boolean, 0.1F, a.c_float) IS DISTINCT FROM CASE WHEN b.c_boolean THEN a.c_float ELSE b.c_float END",
     *ENGINE,
