@@ -36,7 +36,8 @@ from sparkcep.spec import to_json
 from sparkcep.spec.automaton import Arc, AutomatonSpec, EventValue, Output
 from sparkcep.spec.event import FirstEvent, LastEvent, WithinTime
 from sparkcep.spec.expression import Call, Constant
-from sparkcep.spec.stream import Followed, OrderColumn, StreamSpec
+from sparkcep.spec.order import OrderColumn
+from sparkcep.spec.stream import Followed, StreamSpec
 from sparkcep.streaming.fold import Bucket, step
 
 ARCS, WINDOW = 8, 500

@@ -37,7 +37,8 @@ from afa_figures import Case, cases, spec, stream, table
 
 from sparkcep.engines.automaton.engine import compile
 from sparkcep.engines.stream import compile as compile_stream
-from sparkcep.spec.stream import CHANGE, DELETED, OrderColumn, Revisions, SequenceNumber, StreamSpec
+from sparkcep.spec.order import OrderColumn
+from sparkcep.spec.stream import CHANGE, DELETED, Revisions, SequenceNumber, StreamSpec
 from sparkcep.streaming.fold import Bucket
 from sparkcep.streaming.speculation import step
 

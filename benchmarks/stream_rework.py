@@ -27,8 +27,9 @@ from sparkcep.pattern.row import Concat, Quantified, Variable
 from sparkcep.spec.event import EventPatternSpec, FirstEvent, LastEvent, WithinTime
 from sparkcep.spec.event import Output as EventOutput
 from sparkcep.spec.expression import Call, Operator
+from sparkcep.spec.order import OrderColumn
 from sparkcep.spec.row import Aggregate, ColumnAt, Define, Navigation, Output, RowPatternSpec
-from sparkcep.spec.stream import OrderColumn, StreamSpec
+from sparkcep.spec.stream import StreamSpec
 from sparkcep.streaming.fold import Bucket, step
 
 KEYS = 1_000

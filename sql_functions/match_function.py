@@ -10,7 +10,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator
 from functools import lru_cache
-from typing import Any, ClassVar
+from typing import Any, ClassVar, TypeVar
 
 os.environ.setdefault("POLARS_MAX_THREADS", os.environ.get("SPARK_TASK_CPUS", "1"))
 
@@ -34,6 +34,7 @@ from sparkcep.spec.event import WithinTime
 from sql_functions.memory import OpenPartition
 from sql_functions.worker import answer_at_once, settle
 
+Found = TypeVar("Found")
 MIN_ROWS = 1 << 16
 """Complete partitions are buffered until they have this many rows, to amortise the fixed cost of an engine call."""
 
@@ -44,14 +45,12 @@ class MatchTableFunction:
     spec_json: ClassVar[str] = ""
 
     def __init__(self) -> None:
-        from sparkcep.engines.starts import (
-            PartitionStarts,
-        )  # of workers: it imports Polars, and a driver ships this file
+        from sparkcep.engines.arrival import Arrival  # of workers: it imports Polars, and a driver ships this file
 
         answer_at_once()
         self._spec, self._run = _evaluation(self.spec_json)
         self._partition = OpenPartition(self._spec)
-        self._starts = PartitionStarts(self._spec)
+        self._arrival = Arrival(self._spec)
         self._long: LongPartition | None = None
         self._waiting: list[pa.RecordBatch] = []
         self._open: list[pa.RecordBatch] = []
@@ -59,7 +58,11 @@ class MatchTableFunction:
 
     def eval(self, batch: pa.RecordBatch) -> Iterator[pa.Table]:
         """Process one batch of the task's input; yields the matches of partitions that are now complete, and of the open one if it is long."""
-        batch = self._starts.marked(batch)
+        for ready in self._answered(self._arrival.come(batch)):
+            yield from self._met(ready)
+
+    def _met(self, batch: pa.RecordBatch) -> Iterator[pa.Table]:
+        """The next rows in order."""
         if self._long is not None:
             start = self._first_partition_start(batch)
             own = batch.slice(0, start)
@@ -91,6 +94,8 @@ class MatchTableFunction:
 
     def terminate(self) -> Iterator[pa.Table]:
         """Process the end of the task's input: the open partition is now complete."""
+        for ready in self._answered(self._arrival.end()):
+            yield from self._met(ready)
         self._wait(*self._open)
         self._open = []
         yield from self._drain()
@@ -104,7 +109,7 @@ class MatchTableFunction:
         if not isinstance(spec, EventPatternSpec | AggregateSpec) or not spec.line:
             return _last_partition_start(batch.column(spec.masks[0]))
         assert isinstance(spec.within, WithinTime)
-        whole = not spec.unordered and self._open_rows + batch.num_rows >= MIN_ROWS
+        whole = self._open_rows + batch.num_rows >= MIN_ROWS
         return last_gap(batch.column(sent_time(spec)), spec.within.length) if whole else None
 
     def _first_partition_start(self, batch: pa.RecordBatch) -> int | None:
@@ -129,7 +134,8 @@ class MatchTableFunction:
         self._waiting, self._waiting_rows = [], 0
         yield from self._answered(self._run(table))
 
-    def _answered(self, found: Iterator[pa.Table]) -> Iterator[pa.Table]:
+    def _answered(self, found: Iterator[Found]) -> Iterator[Found]:
+        """``found``, whose errors name the clause."""
         try:
             yield from found
         except CepError as error:

@@ -15,8 +15,9 @@ import numpy as np
 import pyarrow as pa
 
 from sparkcep.engines import engine, stream
+from sparkcep.spec.order import OrderColumn
 from sparkcep.spec.row import CurrentRow, Output, RowPatternSpec
-from sparkcep.spec.stream import OrderColumn, StreamSpec
+from sparkcep.spec.stream import StreamSpec
 from sparkcep.streaming.fold import Bucket, Step, step
 
 FOREVER = (1 << 62) - 1

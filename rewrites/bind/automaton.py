@@ -37,6 +37,7 @@ class BoundAutomaton:
     read, ``column_types`` their types. ``ends``: SQL of the time when the window of an event passes, ``ends_type`` its type.
     ``steps``: for each arc what Spark asks of an event. ``key_filters``: tests of partitions, found by a rule. ``whole``: Spark computes nothing for
     the arcs, so that others may take their places: the engine has all columns that it can read, ``whole`` by name.
+    ``starts``: the columns whose change begins a partition, where a rule has workers sort the events.
     """
 
     relation: Relation
@@ -59,6 +60,7 @@ class BoundAutomaton:
     text: str
     key_filters: tuple[str, ...] = ()
     whole: tuple[str, ...] = ()
+    starts: tuple[str, ...] = ()
 
 
 def bind_automaton(

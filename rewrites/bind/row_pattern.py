@@ -29,12 +29,14 @@ from rewrites.bind.within import NOT_POSITIVE, bind_window
 from rewrites.dialect import column_path
 from rewrites.dialect.clause import Expr, MatchRecognizeClause, Name, OrderItem, PartitionItem, Within
 from rewrites.dialect.outer_queries import outer_names
+from rewrites.dialect.tokens import tokenize
 from rewrites.sql.builder import string
 from rewrites.sql.source import Source
 from sparkcep.errors import CepAnalysisError, Span
 from sparkcep.pattern import row as pattern
 from sparkcep.spec import row
 from sparkcep.spec.expression import Call
+from sparkcep.spec.order import OrderColumn
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,6 +63,8 @@ class BoundRowPattern:
     In windows, ``frame``; ``near``: the tests of the mask bits behind the variables' own; ``passed``: input columns in the result.
     ``used``: those that the statement may use of the result of ALL ROWS PER MATCH (None: all).
     ``lateral``: in a LATERAL subquery.
+    ``starts``: the columns whose change begins a partition, where a rule has workers sort the rows, by these and ``sort``; ``prior``: the parts of
+    conditions that workers test because they read rows before the one under test.
     """
 
     relation: Relation
@@ -89,6 +93,9 @@ class BoundRowPattern:
     deadline: str | None = None
     lateral: bool = False
     used: frozenset[str] | None = None
+    starts: tuple[str, ...] = ()
+    sort: tuple[OrderColumn, ...] = ()
+    prior: tuple[row.Define, ...] = ()
 
 
 Bound = tuple[tuple[str, str], ...]
@@ -100,10 +107,13 @@ def bind_row_pattern(
     relation: Relation,
     source: Source,
     outputs_of: Callable[[MeasureBinder], Bound] | None = None,
+    *,
+    prior: bool = False,
 ) -> BoundRowPattern:
     """Resolve a MATCH_RECOGNIZE clause. Raises CepAnalysisError and CepUnsupportedError with spans.
 
-    ``outputs_of`` binds the clause's measures where their expressions are not all that there is to them (in windows).
+    ``outputs_of`` binds the clause's measures where their expressions are not all that there is to them (in windows). ``prior``: conditions on
+    neighbours are data, too, not windows of Spark's.
     """
     variables = _variables(clause)
     _check(clause, relation)
@@ -116,7 +126,7 @@ def bind_row_pattern(
     order = tuple(order_item(item, source) for item in clause.order_by)
     relation.types_of((text, item.expr.span) for (text, _), item in zip(order, clause.order_by, strict=True))
     neighbours, early, arguments = Columns("__cep_n"), Columns("__cep_e"), Columns("__cep_v")
-    binder = ConditionBinder(variables, source, relation, neighbours, early)
+    binder = ConditionBinder(variables, source, relation, neighbours, early, prior)
     conditions = {variables.require(define.variable)[0]: binder.bind(define) for define in clause.defines}
     if clause.frame is not None:
         conditions = near_conditions(conditions, neighbours.texts, clause.frame)
@@ -135,7 +145,11 @@ def bind_row_pattern(
     texts = [text for text, _ in bound]
     check_measures(compress(clause.measures, known), compress(texts, known), outputs, relation)
     tree = _one_spelling(clause.pattern, variables)
-    defines = _match_dependent(conditions, tree, variables, relation, source, arguments, early)
+    translators = dict(_translators(conditions, tree, variables, relation, source, arguments, early))
+    tested = _defines({name: found.prior for name, found in conditions.items()}, translators, source, conditions)
+    defines = _defines(
+        {name: found.match_dependent for name, found in conditions.items()}, translators, source, conditions
+    )
     defines, deadline = _within(clause, defines, variables, relation, source, arguments)
     return BoundRowPattern(
         relation=relation,
@@ -159,6 +173,7 @@ def bind_row_pattern(
         initial=clause.initial is not None,
         deadline=deadline,
         lateral=clause.site.lateral,
+        prior=tested,
     )
 
 
@@ -181,6 +196,14 @@ def bind_keys(items: tuple[PartitionItem, ...], relation: Relation, source: Sour
 def order_item(item: OrderItem, source: Source) -> tuple[str, str]:
     """An ORDER BY item as (SQL, direction)."""
     return source.text(item.expr.span), source.text(Span(item.expr.span.end, item.span.end))
+
+
+def sorting(column: str, direction: str) -> OrderColumn:
+    """A column of ORDER BY; ``direction``: the text behind it."""
+    words = [token.key for token in tokenize(direction).items]
+    descending = "DESC" in words
+    nulls_last = "LAST" in words or (descending and "FIRST" not in words)
+    return OrderColumn(column, descending, nulls_last)
 
 
 def plain_column(node: exp.Expression, relation: Relation) -> str | None:
@@ -324,7 +347,7 @@ def _event_time(clause: MatchRecognizeClause) -> Expr:
     return clause.order_by[0].expr
 
 
-def _match_dependent(
+def _translators(
     conditions: dict[str, Condition],
     tree: pattern.RowPattern,
     variables: Variables,
@@ -332,14 +355,28 @@ def _match_dependent(
     source: Source,
     columns: Columns,
     early: Columns,
-) -> tuple[row.Define, ...]:
+) -> Iterator[tuple[str, MatchConditionTranslator]]:
+    """What translates the conjuncts of each variable that Spark cannot test."""
     guards = {name: condition.guard for name, condition in conditions.items() if condition.guard is not None}
     matched = pattern.matched_before(tree)
+    for name in conditions:
+        yield (
+            name,
+            MatchConditionTranslator(name, variables, source, relation, matched[name], columns, early, guards),
+        )
+
+
+def _defines(
+    conjuncts: dict[str, tuple[exp.Expression, ...]],
+    translators: dict[str, MatchConditionTranslator],
+    source: Source,
+    conditions: dict[str, Condition],
+) -> tuple[row.Define, ...]:
+    """The conjuncts of each variable as data."""
     defines = []
-    for name, condition in conditions.items():
-        translator = MatchConditionTranslator(name, variables, source, relation, matched[name], columns, early, guards)
-        parts = tuple(translator.translate(node) for node in condition.match_dependent)
+    for name, nodes in conjuncts.items():
+        parts = tuple(map(translators[name].translate, nodes))
         if parts:
             whole = parts[0] if len(parts) == 1 else Call("and", parts)
-            defines.append(row.Define(name, whole, source.text(condition.span)))
+            defines.append(row.Define(name, whole, source.text(conditions[name].span)))
     return tuple(defines)

@@ -14,7 +14,8 @@ from rewrites.bind.row_pattern import plain_column
 from rewrites.dialect.clause import Clause, MatchPatternClause, OrderItem
 from rewrites.dialect.clause import SequenceNumber as Number
 from sparkcep.errors import CepAnalysisError, CepUnsupportedError, Span
-from sparkcep.spec.stream import OrderColumn, SequenceNumber
+from sparkcep.spec.order import OrderColumn
+from sparkcep.spec.stream import SequenceNumber
 
 
 def bind_sequence(clause: Clause, order: tuple[OrderColumn, ...], relation: Relation) -> SequenceNumber | None:

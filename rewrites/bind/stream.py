@@ -28,13 +28,12 @@ from rewrites.bind.event_pattern import BoundEventPattern
 from rewrites.bind.notices import Notice
 from rewrites.bind.relation import Relation, no_stream
 from rewrites.bind.revisions import Revised, bind_revisions, identity
-from rewrites.bind.row_pattern import BoundRowPattern, plain_column
+from rewrites.bind.row_pattern import BoundRowPattern, plain_column, sorting
 from rewrites.bind.sequence import bind_sequence
 from rewrites.bind.within import Window, window_of
 from rewrites.dialect import span_of
 from rewrites.dialect.clause import Clause, MatchAutomatonClause, MatchPatternClause, MatchRecognizeClause, OrderItem
 from rewrites.dialect.nodes import MatchNumber, Navigation
-from rewrites.dialect.tokens import tokenize
 from rewrites.settings import StreamSettings
 from rewrites.sql.builder import quoted, string
 from rewrites.sql.instants import local_micros
@@ -42,7 +41,8 @@ from rewrites.sql.source import Source
 from sparkcep.errors import CepAnalysisError, CepUnsupportedError, Span
 from sparkcep.pattern import event as events
 from sparkcep.pattern import row as pattern
-from sparkcep.spec.stream import WATERMARK, OrderColumn, SequenceNumber
+from sparkcep.spec.order import OrderColumn
+from sparkcep.spec.stream import WATERMARK, SequenceNumber
 
 IDENTITY = "__cep_identity"
 """The column with the hash of a row."""
@@ -145,7 +145,7 @@ def _streamed(
         _check_type(data_type, "ORDER BY", span)
     for key in bound.keys:
         _check_type(key.data_type, "PARTITION BY", key.span)
-    order = [_sorting(i + 1, text, direction) for i, (text, direction) in enumerate(bound.order[1:])]
+    order = [(text, sorting(f"__cep_o{i}", direction)) for i, (text, direction) in enumerate(bound.order[1:], 1)]
     revised = bind_revisions(clause, bound.keys, relation)
     notices: tuple[Notice, ...] = () if revised is None else (revised.notice,)
     sequence = bind_sequence(clause, tuple(column for _, column in order), relation)
@@ -188,13 +188,6 @@ def _micros(field: StructField, keep_null_time: bool) -> str:
         f"[CEP_DATA_NULL_EVENT_TIME] {field.name} is NULL; filter such events, or set sparkcep.nullEventTime to drop"
     )
     return f"CASE WHEN {name} IS NULL THEN CAST(RAISE_ERROR({string(message)}) AS BIGINT) ELSE {micros} END"
-
-
-def _sorting(i: int, text: str, direction: str) -> tuple[str, OrderColumn]:
-    words = [token.key for token in tokenize(direction).items]
-    descending = "DESC" in words
-    nulls_last = "LAST" in words or (descending and "FIRST" not in words)
-    return text, OrderColumn(f"__cep_o{i}", descending, nulls_last)
 
 
 def _check_type(data_type: DataType, what: str, span: Span) -> None:

@@ -13,7 +13,7 @@ from rewrites.emit.analyze import automaton_counts
 from rewrites.emit.automaton import automaton_query, automaton_spec
 from rewrites.emit.timeline import automaton_timeline
 from rewrites.options import Options, RewrittenClause
-from rewrites.rules import key_filters
+from rewrites.rules import key_filters, keys_in_order
 from rewrites.sql.source import Source
 from sparkcep.spec import AnalyzeSpec, AutomatonSpec
 
@@ -25,6 +25,8 @@ def automaton(clause: MatchAutomatonClause, rows: Relation, source: Source, opti
         return automaton_stream(clause, bound, source, options)
     if not options.analyze and key_filters.NAME not in options.disabled:  # ANALYZE is about all rows of the clause
         bound = replace(bound, key_filters=key_filters.key_filters(bound, clause.site, source))
+    if keys_in_order.NAME not in options.disabled:
+        bound = replace(bound, starts=keys_in_order.automaton_keys(bound))
     spec = replace(automaton_spec(bound), max_runs=options.evaluation.max_partial_matches)
     function = options.checked_function_of(spec, clause.site)
     query = automaton_query(bound, spec, function, keep_null_time=options.keep_null_time)

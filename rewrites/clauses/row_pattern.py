@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import partial
 
 from rewrites.bind.notices import notices
 from rewrites.bind.relation import Relation
@@ -13,7 +14,7 @@ from rewrites.emit.analyze import row_pattern_counts
 from rewrites.emit.row_pattern import row_pattern_query, row_pattern_spec
 from rewrites.emit.timeline import row_spec, row_timeline, told_columns
 from rewrites.options import Options, RewrittenClause
-from rewrites.rules import key_filters, prune_fields
+from rewrites.rules import key_filters, keys_in_order, prune_fields
 from rewrites.sql.source import Source
 from sparkcep.spec import AnalyzeSpec, RowPatternSpec
 
@@ -23,6 +24,9 @@ def row_pattern(
 ) -> RewrittenClause:
     """The clause over ``rows``, rewritten; ``only_clause``: the statement has no other. Raises CepError."""
     bound = bind_row_pattern(clause, rows, source)
+    if not (options.analyze or rows.streaming) and keys_in_order.NAME not in options.disabled:
+        again = partial(bind_row_pattern, clause, rows, source, prior=True)
+        bound = keys_in_order.row_pattern_keys(bound, again)
     if (
         not (options.analyze or rows.streaming) and key_filters.NAME not in options.disabled
     ):  # ANALYZE is about all rows

@@ -14,6 +14,7 @@ from sqlglot import exp
 from rewrites.bind.automaton import BoundAutomaton
 from rewrites.bind.within import DEADLINE, TIME
 from rewrites.emit.masks import ROW_NUMBER, checked, mask_columns
+from rewrites.rules.keys_in_order import distributed
 from rewrites.sql.builder import filtered, match_call, named, over, quoted, raw, select, string, text_of
 from rewrites.sql.transport import carried_schema, decoded_columns, encoded
 from sparkcep.spec.automaton import (
@@ -26,6 +27,7 @@ from sparkcep.spec.automaton import (
     values,
 )
 from sparkcep.spec.event import FirstEvent, LastEvent, WithinTime
+from sparkcep.spec.order import OrderColumn
 
 ENDS = "__cep_ends"
 EVENT_TIME = "__cep_o0"
@@ -46,6 +48,8 @@ def automaton_spec(bound: BoundAutomaton) -> AutomatonSpec:
         partition=tuple(key.sent for key in bound.keys),
         text=bound.text,
         clock=TIME if bound.whole else None,
+        starts=bound.starts,
+        sort=(OrderColumn(bound.time_column or EVENT_TIME),) if bound.starts else (),
     )
 
 
@@ -68,7 +72,10 @@ def automaton_query(
 
 
 def engine_input(bound: BoundAutomaton, spec: AutomatonSpec, *, keep_null_time: bool) -> exp.Select:
-    """The rows that an engine reads: columns and masks, partition after partition, in order."""
+    """The rows that an engine reads: columns and masks, partition after partition, in order (which workers may have to make)."""
+    if spec.starts:
+        masks = [named(quoted(name), name) for name in spec.masks]
+        return select([*read(bound, spec), *masks], distributed(events(bound, keep_null_time), spec.starts))
     start = f" + CASE WHEN {quoted(ROW_NUMBER)} = 1 THEN 1 ELSE 0 END"
     masks = [named(f"{quoted(name)}{'' if i else start}", name) for i, name in enumerate(spec.masks)]
     return select([*read(bound, spec), *masks], _windowed(bound, keep_null_time))

@@ -23,7 +23,7 @@ from rewrites.emit.flat_events import flat_columns, structs
 from rewrites.emit.masks import ROW_NUMBER, checked, mask_columns
 from rewrites.emit.neighbours import APART, Line, is_contiguous, neighbours
 from rewrites.emit.shards import OWN, in_line, offered, own, partitioning, sharded
-from rewrites.rules.keys_in_order import ranked_by_time
+from rewrites.rules.keys_in_order import distributed, ranked_by_time, sorted_by_workers
 from rewrites.rules.prune_fields import Shown
 from rewrites.rules.time_shards import Shards
 from rewrites.sql.builder import filtered, match_call, named, over, quoted, raw, select, text_of
@@ -61,7 +61,7 @@ def event_pattern_spec(bound: BoundEventPattern, shown: Shown, shards: Shards | 
         partition=tuple(key.sent for key in bound.keys),
         text=bound.text,
         line=shards is not None and shards.line,
-        unordered=shards is not None and shards.unordered,
+        unordered=(shards is not None and shards.line) or (bool(bound.starts) and sorted_by_workers(bound)),
         time_of=_time_of(bound, sent),
         sums=bound.sums,
         constants=bound.constants,
@@ -121,8 +121,7 @@ def engine_input(
     events = event_rows(bound, keep_null_time, every_event)
     if shards is not None and shards.line:
         masks = [name for _, name in _masks(bound)]
-        times = TIME, TIME if TIME in names else bound.time_column or EVENT_TIME
-        return in_line(_taking_part(bound, events), read(bound, names), masks, times, shards)
+        return in_line(_taking_part(bound, events), read(bound, names), masks, TIME, shards)
     if starts:
         masks = [named(quoted(name), name) for _, name in _masks(bound)]
         return select([*read(bound, names), *masks], _by_keys(bound, events, starts))
@@ -221,12 +220,11 @@ def _order(bound: BoundEventPattern) -> list[str]:
 
 
 def _by_keys(bound: BoundEventPattern, events: exp.Select, starts: Sequence[str]) -> exp.Select:
-    """The events that take part, partition after partition, each in order. DISTRIBUTE BY is no hint, which a setting lets Spark ignore."""
-    keys = [quoted(name) for name in starts]
-    order = _order(bound)
-    rows = select([exp.Star()], _taking_part(bound, events)).sort_by(*map(raw, [*keys, *order]), copy=False)
-    rows.set("distribute", exp.Distribute(expressions=list(map(raw, keys))))
-    return rows
+    """The events that take part, those of a partition in one task; sorted, if workers do not sort them."""
+    rows = distributed(select([exp.Star()], _taking_part(bound, events)), starts)
+    if sorted_by_workers(bound):
+        return rows
+    return rows.sort_by(*map(raw, [*map(quoted, starts), *_order(bound)]), copy=False)
 
 
 def _taking_part(bound: BoundEventPattern, events: exp.Select) -> exp.Select:

@@ -14,6 +14,7 @@ from sqlglot import exp
 from rewrites.bind.row_pattern import BoundRowPattern, boolean_conditions
 from rewrites.emit.folds import folded
 from rewrites.emit.masks import ROW_NUMBER, mask_columns
+from rewrites.rules.keys_in_order import distributed
 from rewrites.sql.builder import filtered, match_call, named, over, quoted, raw, select, subquery, text_of
 from rewrites.sql.transport import carried_schema, decoded_columns, encoded
 from sparkcep.spec.expression import Call, SparkFunction
@@ -36,6 +37,9 @@ def row_pattern_spec(bound: BoundRowPattern) -> RowPatternSpec:
         partition=tuple(key.sent for key in bound.keys),
         text=bound.text,
         frame=bound.frame,
+        starts=bound.starts,
+        sort=bound.sort,
+        prior=bound.prior,
     )
 
 
@@ -48,12 +52,15 @@ def row_pattern_query(bound: BoundRowPattern, spec: RowPatternSpec, function: st
 
 
 def engine_input(bound: BoundRowPattern, spec: RowPatternSpec, rows: exp.Select | None = None) -> exp.Select:
-    """The rows that an engine reads: columns and masks, partition after partition, in order; of a stream, ``rows`` in any order."""
+    """The rows that an engine reads: columns and masks, partition after partition, in order (which workers may have to make); of a stream,
+    ``rows`` in any order."""
     types = bound.column_types | {key.sent: key.data_type for key in bound.keys}
     columns = [_column(quoted(name), name, types) for name in _needed(bound, spec)]
     columns += [_column(text, name, types) for text, name in bound.arguments.items()]
-    if rows is not None:
-        return select([*columns, *(named(*one) for one in mask_columns(_tests(bound), start="FALSE"))], rows)
+    if bound.starts or rows is not None:
+        masks = [named(*one) for one in mask_columns(_tests(bound), start="FALSE")]
+        read = select([*columns, *masks], windowed(bound) if rows is None else rows)
+        return distributed(read, bound.starts) if bound.starts else read
     columns += [named(text, name) for text, name in mask_columns(_tests(bound))]
     return select(columns, windowed(bound))
 
@@ -71,7 +78,9 @@ def _column(text: str, name: str, types: Mapping[str, DataType]) -> exp.Expressi
 
 
 def windowed(bound: BoundRowPattern) -> exp.Select:
-    """The input with the row's number in its partition, and its neighbours' values."""
+    """The input with the row's number in its partition, and its neighbours' values, where workers do not look for them."""
+    if bound.starts:
+        return input_rows(bound, [])
     if bound.early:
         return _windowed_above(bound, _early(bound))
     partition = [key.text for key in bound.keys]
@@ -138,8 +147,9 @@ def _needed(bound: BoundRowPattern, spec: RowPatternSpec) -> list[str]:
     """Columns that the engine reads and that already exist below the conditions."""
     added = set(bound.arguments.values())
     read = [column for output in spec.outputs for column in _read(output.source)]
-    read += [column for define in spec.defines for column in _read(define.condition)]
-    return [column for column in dict.fromkeys([*read, *spec.partition]) if column not in added]
+    read += [column for define in (*spec.defines, *spec.prior) for column in _read(define.condition)]
+    read += [*spec.partition, *spec.starts, *(one.column for one in spec.sort)]
+    return [column for column in dict.fromkeys(read) if column not in added]
 
 
 def _read(source: Condition) -> list[str]:

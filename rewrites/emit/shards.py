@@ -16,7 +16,7 @@ from itertools import count
 from sqlglot import exp
 
 from rewrites.rules.time_shards import Shards
-from rewrites.sql.builder import named, quoted, raw, select
+from rewrites.sql.builder import named, quoted, select
 from sparkcep.spec.row import MASK_BITS
 
 HOME, SHARD, OWN, TASK = "__cep_home", "__cep_shard", "__cep_own", "__cep_task"
@@ -41,13 +41,9 @@ def sharded(events: exp.Select, time: str, masks: list[str], shards: Shards) -> 
 
 
 def in_line(
-    events: exp.Select, columns: list[exp.Expression], masks: list[str], times: tuple[str, str], shards: Shards
+    events: exp.Select, columns: list[exp.Expression], masks: list[str], time: str, shards: Shards
 ) -> exp.Select:
-    """``columns`` and ``masks`` of ``events`` in tasks, each in the order of time (or unordered). Only what the engine reads is shuffled.
-
-    ``times``: the column with the time, and the one of ``columns`` with the same order.
-    """
-    time, ascending = times
+    """``columns`` and ``masks`` of ``events`` in tasks, in no order. Only what the engine reads is shuffled. ``time``: the column with the time."""
     lengths = select([exp.Star(), named(shards.length, _LENGTH)], events)
     home = select([exp.Star(), named(_home(quoted(time), shards), HOME)], lengths)
     sent = select([exp.Star(), named(f"EXPLODE({_steps(time, masks, shards)})", _STEP)], home)
@@ -57,8 +53,7 @@ def in_line(
     offers = [named(offered(name, i, shards), name) for i, name in enumerate(masks)]
     spread = _spread(placed, shards.tasks, [*read, *offers]) if shards.tasks is not None else placed
     names = [exp.column(column.alias_or_name, quoted=True) for column in (*read, *offers)]
-    line = select(names, spread)
-    return line if shards.unordered else line.sort_by(raw(quoted(ascending)))
+    return select(names, spread)
 
 
 def _steps(time: str, masks: list[str], shards: Shards) -> str:

@@ -23,7 +23,8 @@ from rewrites.settings import Follows, StreamSettings
 from rewrites.sql.builder import ALIAS, named, quoted, raw, string
 from rewrites.sql.transport import carried_schema, decoded_columns
 from sparkcep.spec import AggregateSpec, AutomatonSpec, EventPatternSpec, RowPatternSpec, to_json
-from sparkcep.spec.stream import BUCKET, DELETED, LATE, Followed, OrderColumn, StreamSpec, identity
+from sparkcep.spec.order import OrderColumn
+from sparkcep.spec.stream import BUCKET, DELETED, LATE, Followed, StreamSpec, identity
 
 FUNCTION_NAME = "cep_stream"
 MATCH_ID, CHANGE_TYPE = "match_id", "_change_type"

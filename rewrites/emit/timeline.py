@@ -7,6 +7,7 @@ The query has the columns ``lane`` (the PARTITION BY values as text), ``match`` 
 from __future__ import annotations
 
 from collections import Counter
+from dataclasses import replace
 
 from pyspark.sql.types import LongType, StringType
 from sqlglot import exp
@@ -55,18 +56,12 @@ def row_spec(bound: BoundRowPattern, site: Site, told: tuple[str, ...]) -> RowPa
     keys = zip(bound.keys, base.partition, strict=True)
     outputs += [(Output(f"__cep_lane{i}", CurrentRow(column)), key.data_type) for i, (key, column) in enumerate(keys)]
     outputs += [(Output(f"__cep_told{i}", CurrentRow(name)), types[name]) for i, name in enumerate(told)]
-    return RowPatternSpec(
-        variables=base.variables,
-        pattern=base.pattern,
-        masks=base.masks,
+    return replace(
+        base,
         outputs=tuple(output for output, _ in outputs),
         schema=carried_schema((output.name, data_type) for output, data_type in outputs).json(),
         rows_per_match="all_omit_empty",
-        skip=base.skip,
-        initial=base.initial,
-        defines=base.defines,
-        partition=base.partition,
-        text=base.text,
+        frame=None,
     )
 
 

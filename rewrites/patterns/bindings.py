@@ -41,9 +41,10 @@ from rewrites.sql.source import Source
 from sparkcep.errors import CepAnalysisError, CepUnsupportedError
 from sparkcep.pattern import event as events
 from sparkcep.spec import from_json, to_json
+from sparkcep.spec.order import OrderColumn
 from sparkcep.spec.projection import ProjectedSpec
 from sparkcep.spec.row import MatchNumber, RowPatternSpec, sources
-from sparkcep.spec.stream import OrderColumn, StreamSpec
+from sparkcep.spec.stream import StreamSpec
 
 
 @dataclass(frozen=True, slots=True)

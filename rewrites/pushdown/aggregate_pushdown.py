@@ -117,7 +117,7 @@ def partials_query(part: EmittedClause, partials: Partials, session: PushdownSes
     kept_together = part.shards is None or part.shards.leaders is None or spec.emit is not None
     shards = None if kept_together else part.shards
     if shards is not None:
-        spec = replace(spec, line=shards.line, unordered=shards.unordered)
+        spec = replace(spec, line=shards.line, unordered=shards.line)
     try:
         session.check(spec)
     except CepError as error:

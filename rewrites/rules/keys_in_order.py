@@ -1,29 +1,50 @@
-"""keys_in_order: rows of equal keys follow each other, so the worker sees where a partition begins; no window function tells it.
+"""keys_in_order: workers sort the rows of a task, and see where a partition begins; no window function of Spark's does.
 
-``ROW_NUMBER() OVER (PARTITION BY user ORDER BY ts)`` → the same exchange and sort by ``user`` and ``ts``. Spark's window copies each partition into a
-buffer before it numbers the rows, 5 to 15 % of what such a query takes (``benchmarks/keys_in_order.py``).
+``ROW_NUMBER() OVER (PARTITION BY user ORDER BY ts)`` → the same exchange by ``user``, and nothing else. Spark's sort and the window above it, which
+copies each partition into a buffer before it numbers the rows, take a third to a half of what such a query takes (``benchmarks/keys_in_order.py``).
+In MATCH_RECOGNIZE the workers also test conditions on a row and rows before it (``price < PREV(price)``), for which Spark would need a window.
 
-Applies to keys whose equality is that of their bytes (not DOUBLE, no collations), where nothing else needs a window: ranks follow from the time
-(``engines.ranks``). And only to an input that is read from a file or a cache: another one may come with a partitioning by the same keys, which a
-window uses and an exchange that is asked for does not.
+Applies to keys whose equality is that of their bytes (not DOUBLE, no collations) and to one ORDER BY item that is a number, a date or a timestamp
+(MATCH_RECOGNIZE: to such columns), where nothing else needs a window. And only to an input that is read from a file or a cache: another one may
+come with a partitioning by the same keys, which a window uses and an exchange that is asked for does not.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
+
 from pyspark.sql.types import (
+    BinaryType,
     BooleanType,
     DataType,
     DateType,
+    DecimalType,
     DoubleType,
+    FloatType,
     IntegralType,
     StringType,
     TimestampNTZType,
     TimestampType,
 )
+from sqlglot import exp
 
+from rewrites.bind.automaton import BoundAutomaton
 from rewrites.bind.event_pattern import BoundEventPattern
+from rewrites.bind.relation import Relation
+from rewrites.bind.row_pattern import BoundRowPattern, sorting
+from rewrites.sql.builder import ROW_NUMBER, quoted, raw
+from sparkcep.errors import CepError
+from sparkcep.spec.expression import Call, Constant, walk
+from sparkcep.spec.order import OrderColumn
+from sparkcep.spec.row import ColumnAt, Condition, Navigation, leaves
 
 NAME = "keys_in_order"
+_NUMBERED = IntegralType | DateType | TimestampType | TimestampNTZType
+"""Types whose values workers sort as numbers."""
+_COMPARED = _NUMBERED | FloatType | DoubleType | BooleanType | StringType | BinaryType | DecimalType
+"""Types whose values workers compare with those of prior rows."""
+_COMPUTED = ("add", "sub", "mul", "abs")
 
 
 def keys_in_order(bound: BoundEventPattern) -> tuple[str, ...]:
@@ -35,25 +56,109 @@ def keys_in_order(bound: BoundEventPattern) -> tuple[str, ...]:
     types = {field.name: field.dataType for field in bound.relation.schema}
     keys = {key.sent: key.data_type for key in bound.keys}
     keys |= {column: types[column] for column in bound.equivalences}
-    plain = keys and all(_is_plain(kind) for kind in keys.values())
-    return tuple(keys) if plain and _is_read(bound) else ()
+    return tuple(keys) if are_plain(keys.values()) and is_read(bound.relation) else ()
+
+
+def automaton_keys(bound: BoundAutomaton) -> tuple[str, ...]:
+    """The same of a MATCH AUTOMATON clause."""
+    numbered = len(bound.order) == 1 and is_numbered(bound.time_type)
+    keys = {key.sent: key.data_type for key in bound.keys}
+    return tuple(keys) if numbered and are_plain(keys.values()) and is_read(bound.relation) else ()
+
+
+def row_pattern_keys(bound: BoundRowPattern, again: Callable[[], BoundRowPattern]) -> BoundRowPattern:
+    """A MATCH_RECOGNIZE clause by the rule, if it applies. ``again`` binds the clause with conditions on neighbours as data."""
+    order = _sort(bound)
+    if not order or not are_plain(key.data_type for key in bound.keys) or _needs_window(bound):
+        return bound
+    if not is_read(bound.relation):
+        return bound
+    if bound.neighbours:
+        try:
+            found = again()
+        except CepError:  # the engine has not got a function that Spark has
+            return bound
+        if not all(_is_prior(define.condition, found) for define in found.prior):
+            return bound
+        bound = found
+    return replace(bound, starts=tuple(key.sent for key in bound.keys), sort=order)
+
+
+def _sort(bound: BoundRowPattern) -> tuple[OrderColumn, ...]:
+    """How workers sort the rows of a partition; empty if they do not."""
+    types = {field.name: field.dataType for field in bound.relation.schema}
+    if len(bound.order_columns) < len(bound.order) or not all(is_numbered(types[name]) for name in bound.order_columns):
+        return ()
+    items = zip(bound.order_columns, bound.order, strict=True)
+    return tuple(sorting(name, direction) for name, (_, direction) in items)
+
+
+def _needs_window(bound: BoundRowPattern) -> bool:
+    """Whether something but the conditions on prior rows needs a window of Spark's."""
+    texts = [*bound.arguments, *(condition.text or "" for condition in bound.conditions.values())]
+    ahead = any(not call.startswith("LAG") for call in bound.neighbours)
+    return ahead or bound.frame is not None or bound.lateral or any(ROW_NUMBER in text for text in texts)
+
+
+def _is_prior(condition: Condition, bound: BoundRowPattern) -> bool:
+    """Whether workers test a condition of all rows at once, with Spark's results."""
+    parts = list(walk(condition))
+    if not all(isinstance(part, Call | Constant) or _is_column(part, bound) for part in parts):
+        return False
+    return all(_is_computed(part, bound) for part in parts if isinstance(part, Call) and part.operator in _COMPUTED)
+
+
+def _is_column(part: Condition, bound: BoundRowPattern) -> bool:
+    """The value of a column in the row under test or in one so many rows before it."""
+    if not isinstance(part, ColumnAt) or part.at.physical > 0:
+        return False
+    known = bound.column_types.get(part.column)
+    return part.at == Navigation(running=True, physical=part.at.physical) and isinstance(known, _COMPARED)
+
+
+def _is_computed(part: Call, bound: BoundRowPattern) -> bool:
+    """Arithmetic of floats, and of integers where they do not wrap."""
+    kinds = [bound.column_types[leaf.column] for leaf in leaves(part) if isinstance(leaf, ColumnAt)]
+    if any(isinstance(kind, DecimalType) for kind in kinds):
+        return False
+    return bound.relation.is_ansi() or any(isinstance(kind, FloatType | DoubleType) for kind in kinds)
 
 
 def ranked_by_time(bound: BoundEventPattern) -> bool:
     """Whether the rank of an event in its partition follows from its time, which the engine has for WITHIN."""
     by_time = bound.window is not None and bound.window.events is None and len(bound.order) == 1
-    exact = IntegralType | DoubleType | DateType | TimestampType | TimestampNTZType
-    return by_time and isinstance(bound.time_type, exact)
+    return by_time and isinstance(bound.time_type, _NUMBERED | DoubleType)
+
+
+def sorted_by_workers(bound: BoundEventPattern) -> bool:
+    """Whether workers sort the events of a clause that is ``ranked_by_time``."""
+    return is_numbered(bound.time_type)
+
+
+def is_numbered(kind: DataType) -> bool:
+    """Whether workers sort the values of a type."""
+    return isinstance(kind, _NUMBERED)
+
+
+def are_plain(kinds: Iterable[DataType]) -> bool:
+    """Whether there are types, and values of each are equal where their bytes are."""
+    found = list(kinds)
+    return bool(found) and all(map(_is_plain, found))
 
 
 def _is_plain(kind: DataType) -> bool:
-    """Whether values are equal where their bytes are."""
     if isinstance(kind, StringType):
         return type(kind) is StringType and kind.isUTF8BinaryCollation()
-    return isinstance(kind, IntegralType | BooleanType | DateType | TimestampType | TimestampNTZType)
+    return isinstance(kind, _NUMBERED | BooleanType)
 
 
-def _is_read(bound: BoundEventPattern) -> bool:
-    """Whether Spark reads the events from files or a cache, with no exchange of its own."""
-    resources, rows = bound.relation.resources, f"SELECT * FROM {bound.relation.text}\n"
-    return resources is not None and resources(bound.relation.scope(rows)).cheap
+def is_read(relation: Relation) -> bool:
+    """Whether Spark reads the rows from files or a cache, with no exchange of its own."""
+    resources = relation.resources
+    return resources is not None and resources(relation.scope(f"SELECT * FROM {relation.text}\n")).cheap
+
+
+def distributed(rows: exp.Select, keys: Sequence[str]) -> exp.Select:
+    """``rows``, those of equal keys in one task. DISTRIBUTE BY is no hint, which a setting lets Spark ignore."""
+    rows.set("distribute", exp.Distribute(expressions=[raw(quoted(name)) for name in keys]))
+    return rows

@@ -53,9 +53,6 @@ TASK_BYTES = 64 << 20
 MEASURED_BYTES = 32 << 20
 """The input size from which it pays to measure the timeline first: this takes a separate job, about as expensive as a small query."""
 
-UNORDERED_BYTES = 16 << 20
-"""The input of a task up to which the engine sorts it: a row of some bytes in a file takes ten times as many in memory."""
-
 LONGEST = 1_000_000_000_000_000_000
 """Windows longer than this get one shard each: four of them would overflow BIGINT."""
 
@@ -82,20 +79,16 @@ class Shards:
     text: str
     tasks: int | None = None
     line: bool = False
-    """Each task reads its shards as one line, in the order of time: shards of a task are a window apart, so no match spans two."""
-    unordered: bool = False
-    """A task's line is short enough for the engine to sort it in memory."""
+    """Each task reads its shards as one line, which the worker sorts by time: shards of a task are a window apart, so no match spans two."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Room:
-    """``cores``: the tasks that run concurrently. ``tasks``: how many to make. ``twice``: the input is large, and cheap to read twice. ``small``: a
-    task's part of it fits in memory."""
+    """``cores``: the tasks that run concurrently. ``tasks``: how many to make. ``twice``: the input is large, and cheap to read twice."""
 
     cores: int
     tasks: int
     twice: bool
-    small: bool
 
 
 class _NotCut(Exception):
@@ -145,7 +138,6 @@ def _shards(bound: BoundEventPattern, evaluation: Evaluation, place: Span) -> Sh
         text=text,
         tasks=tasks,
         line=line,
-        unordered=line and room is not None and room.small,
     )
 
 
@@ -174,8 +166,7 @@ def _room(bound: BoundEventPattern) -> _Room | None:
     many = found.size // TASK_BYTES if found.size is not None else 0
     tasks = max(min(max(2 * found.cores, many), found.shuffle_partitions), 1)
     twice = found.cheap and found.size is not None and found.size >= MEASURED_BYTES
-    small = found.size is not None and found.size <= tasks * UNORDERED_BYTES
-    return _Room(found.cores, 1 if found.cores == 1 and many <= 1 else tasks, twice, small)
+    return _Room(found.cores, 1 if found.cores == 1 and many <= 1 else tasks, twice)
 
 
 def _measured_length(

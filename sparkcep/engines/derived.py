@@ -28,8 +28,6 @@ def with_derived(spec: MatchSpec | AnalyzeSpec, table: pa.Table) -> pa.Table:
     of = spec.of if isinstance(spec, AnalyzeSpec) else spec
     if not isinstance(of, EventPatternSpec | AggregateSpec):
         return table
-    if of.unordered:
-        table = _in_order(table, sent_time(of))
     if of.line:
         table = _begun(table, of.masks[0])
     if isinstance(of, EventPatternSpec):
@@ -62,14 +60,6 @@ def last_gap(time: pa.Array, length: int) -> int | None:
     numbers = whole_numbers(time).to_numpy()
     found = np.flatnonzero(np.diff(numbers).view(np.uint64) >= length)  # differences of BIGINTs may need 64 bits
     return int(found[-1]) + 1 if len(found) else None
-
-
-def _in_order(table: pa.Table, time: str) -> pa.Table:
-    """In runs of ascending times, as the tasks before the exchange have read them, NumPy's stable sort takes a tenth of Spark's time."""
-    numbers = whole_numbers(table.column(time)).to_numpy()
-    if not np.any(numbers[1:] < numbers[:-1]):
-        return table
-    return table.combine_chunks().take(pa.array(np.argsort(numbers, kind="stable")))
 
 
 def _begun(table: pa.Table, name: str) -> pa.Table:

@@ -21,8 +21,9 @@ from sparkcep.spec import AnalyzeSpec, MatchSpec
 from sparkcep.spec.aggregate import AggregateSpec
 from sparkcep.spec.automaton import AutomatonSpec
 from sparkcep.spec.event import EventPatternSpec, WithinEvents, WithinTime
+from sparkcep.spec.order import OrderColumn
 from sparkcep.spec.row import RowPatternSpec
-from sparkcep.spec.stream import OrderColumn, StreamSpec
+from sparkcep.spec.stream import StreamSpec
 
 LONG = 1 << 19
 """Rows of a part, at least; and at least as many as are kept, so that no row is met again more than once on average."""
@@ -85,10 +86,8 @@ def compile(spec: MatchSpec | AnalyzeSpec) -> Parts | None:
 
 
 def _is_whole(spec: MatchSpec) -> bool:
-    """Of what no stream could tell, or not in the same way: neighbours across partitions, and rows that come in no order."""
-    if isinstance(spec, EventPatternSpec) and spec.strategy == "strict_contiguity":
-        return True
-    return isinstance(spec, EventPatternSpec | AggregateSpec) and spec.unordered
+    """Of what no stream could tell, or not in the same way: neighbours across partitions."""
+    return isinstance(spec, EventPatternSpec) and spec.strategy == "strict_contiguity"
 
 
 class LongPartition:

@@ -9,18 +9,14 @@ from __future__ import annotations
 import pyarrow as pa
 
 from sparkcep.engines.changes import changes
-from sparkcep.spec import AnalyzeSpec, MatchSpec
-from sparkcep.spec.aggregate import AggregateSpec
-from sparkcep.spec.event import EventPatternSpec
+from sparkcep.spec import MatchSpec
 
 
 class PartitionStarts:
     """Of the rows of one task; it keeps the keys of the last one. Batches of a clause whose masks have the bit are left as they are."""
 
-    def __init__(self, spec: MatchSpec | AnalyzeSpec) -> None:
-        of = spec.of if isinstance(spec, AnalyzeSpec) else spec
-        self._keys = list(of.starts) if isinstance(of, EventPatternSpec | AggregateSpec) else []
-        self._mask = of.masks[0]
+    def __init__(self, spec: MatchSpec) -> None:
+        self._keys, self._mask = list(spec.starts), spec.masks[0]
         self._last: list[pa.RecordBatch] = []
 
     def marked(self, batch: pa.RecordBatch) -> pa.RecordBatch:

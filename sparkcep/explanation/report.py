@@ -12,6 +12,7 @@ from rewrites.bind.automaton import BoundAutomaton
 from rewrites.bind.event_pattern import BoundEventPattern
 from rewrites.bind.row_pattern import BoundRowPattern
 from rewrites.dialect.clause import MatchRecognizeClause
+from rewrites.rules.keys_in_order import sorted_by_workers
 from rewrites.rules.time_shards import Shards
 from sparkcep.engines.choice import choose
 from sparkcep.engines.event_pattern.planner.plan import predicate_class
@@ -104,9 +105,19 @@ def _key_filters(bound: BoundRowPattern | BoundEventPattern | BoundAutomaton) ->
     return [f"only where {text}: the others are not read" for text in bound.key_filters]
 
 
+def _keys(bound: BoundRowPattern | BoundEventPattern | BoundAutomaton) -> list[str]:
+    """Where the rows of partitions are brought in order."""
+    if not bound.starts:
+        return []
+    if isinstance(bound, BoundEventPattern) and not sorted_by_workers(bound):
+        return ["in order: workers see where a partition begins, no window numbers its rows"]
+    return ["workers sort the rows and see where a partition begins; Spark neither sorts nor numbers them"]
+
+
 def _row_lines(bound: BoundRowPattern, spec: RowPatternSpec) -> Iterator[str]:
     yield from _table("input", [bound.relation.text])
     yield from _table("partition", [", ".join(key.text for key in bound.keys) or "all rows in one task"])
+    yield from _table("keys", _keys(bound))
     yield from _table("partitions", _key_filters(bound))
     ties = (
         "rows that tie fall as the sort leaves them" if bound.order else "no ORDER BY: the order of rows is undefined"
@@ -125,6 +136,7 @@ def _row_lines(bound: BoundRowPattern, spec: RowPatternSpec) -> Iterator[str]:
 
 def _row_conditions(bound: BoundRowPattern, spec: RowPatternSpec) -> Iterator[str]:
     defines = {define.variable: define for define in spec.defines}
+    prior = {define.variable: define.text for define in spec.prior}
     for variable in bound.variables:
         condition = bound.conditions.get(variable)
         if condition is None:
@@ -133,6 +145,8 @@ def _row_conditions(bound: BoundRowPattern, spec: RowPatternSpec) -> Iterator[st
         if condition.text is not None:
             yield f"{variable}: Spark, on each row: {condition.text}"
         yield from (f"{variable}: {_near(place, condition.near[-1])}: {place[2]}" for place in condition.near[:-1])
+        if variable in prior:
+            yield f"{variable}: workers, on each row and rows before it: {prior[variable]}"
         if variable in defines:
             where = "slow path (Python), " if slow_functions(defines[variable].condition) else ""
             yield f"{variable}: engine, {where}on the match so far: {defines[variable].text}"
@@ -164,9 +178,7 @@ def _event_lines(bound: BoundEventPattern, spec: EventPatternSpec, shards: Shard
     partition = [key.text for key in bound.keys] + [f"[{column}]" for column in bound.equivalences]
     partition += [f"{key.text} (inferred)" for key in bound.inferred]
     yield from _table("partition", [", ".join(partition)] if partition else [])
-    yield from _table(
-        "keys", ["in order: workers see where a partition begins, no window numbers its rows"] if bound.starts else []
-    )
+    yield from _table("keys", _keys(bound))
     yield from _table("partitions", _key_filters(bound))
     yield from _table("time line", _time_line(shards, bool(partition)))
     yield from _table("order", [", ".join(f"{text}{direction}" for text, direction in bound.order)])
@@ -196,6 +208,7 @@ def _induced(bound: BoundEventPattern) -> Iterator[tuple[str, str]]:
 def _automaton_lines(bound: BoundAutomaton, spec: AutomatonSpec) -> Iterator[str]:
     yield from _table("input", [bound.relation.text])
     yield from _table("partition", [", ".join(key.text for key in bound.keys) or "all rows in one task"])
+    yield from _table("keys", _keys(bound))
     yield from _table("partitions", _key_filters(bound))
     order = ", ".join(map("".join, bound.order))
     yield from _table("order", [f"{order} (rows that tie fall as the sort leaves them)"])

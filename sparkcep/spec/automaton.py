@@ -12,6 +12,7 @@ from typing import Any, Literal
 
 from sparkcep.spec.event import FirstEvent, LastEvent, WithinTime
 from sparkcep.spec.expression import Call, Constant, SparkFunction
+from sparkcep.spec.order import OrderColumn
 from sparkcep.spec.row import slow_functions
 
 ArcKind = Literal["event", "epsilon", "window_end"]
@@ -130,7 +131,8 @@ class AutomatonSpec:
     ``states`` begins with the start state. ``schema`` is the output as Spark's StructType JSON, in the order of ``outputs``. ``text`` is the
     clause's body as the user wrote it. ``max_runs``: more runs at one time end with an error (None: the engine's own limit). ``periods``: of an
     automaton that changes, by the event time in the column ``clock`` (microseconds; BIGINT); the first one begins with time (none: all arcs and
-    ``finals`` hold always).
+    ``finals`` hold always). ``starts``: as in ``EventPatternSpec``; ``sort``: the rows of a task are in no order, the worker sorts them by
+    ``starts`` and these.
     """
 
     states: tuple[str, ...]
@@ -146,6 +148,8 @@ class AutomatonSpec:
     max_runs: int | None = None
     clock: str | None = None
     periods: tuple[Period, ...] = ()
+    starts: tuple[str, ...] = ()
+    sort: tuple[OrderColumn, ...] = ()
 
 
 def waits(spec: AutomatonSpec) -> bool:

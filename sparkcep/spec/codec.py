@@ -14,7 +14,7 @@ from typing import Any
 from sparkcep.errors import CepInternalError
 from sparkcep.pattern import event as event_pattern
 from sparkcep.pattern import row as row_pattern
-from sparkcep.spec import aggregate, analyze, automaton, event, expression, projection, row, stream
+from sparkcep.spec import aggregate, analyze, automaton, event, expression, order, projection, row, stream
 
 Spec = (
     row.RowPatternSpec
@@ -48,21 +48,22 @@ def from_json(text: str) -> Spec:
     return spec
 
 
-_MODULES: dict[str, ModuleType] = {
-    "row_pattern": row_pattern,
-    "event_pattern": event_pattern,
-    "expression": expression,
-    "row": row,
-    "event": event,
-    "aggregate": aggregate,
-    "automaton": automaton,
-    "analyze": analyze,
-    "stream": stream,
-    "projection": projection,
-}
+_MODULES: tuple[tuple[str, ModuleType], ...] = (
+    ("row_pattern", row_pattern),
+    ("event_pattern", event_pattern),
+    ("expression", expression),
+    ("row", row),
+    ("event", event),
+    ("aggregate", aggregate),
+    ("automaton", automaton),
+    ("analyze", analyze),
+    ("stream", stream),
+    ("projection", projection),
+    ("stream", order),
+)
 _REGISTRY = {
     f"{prefix}.{name}": cls
-    for prefix, module in _MODULES.items()
+    for prefix, module in _MODULES
     for name, cls in vars(module).items()
     if isinstance(cls, type) and is_dataclass(cls) and cls.__module__ == module.__name__
 }

@@ -166,8 +166,8 @@ class EventPatternSpec:
     wrote it. ``max_partial_matches``: a run that creates more fails (None: the engine's own limit).
     ``line``: the rows of a task are in the order of ``within.time``, and no bit 0 is set: a partition may begin wherever time has moved on by
     ``within.length``, which no match spans.
-    ``unordered``: the rows of a line are few, and in no order: the engine sorts them.
     ``starts``: the rows of a task are in the order of these columns, and no bit 0 is set: a partition begins where one of them changes.
+    ``unordered``: the rows of a task are in no order: the worker sorts them, by ``starts`` and time.
     ``time_of``: the column, sent for the result, whose whole numbers (of a timestamp its microseconds) ``within.time`` is; then that is not sent.
     ``statistics``: (variable, relative frequency) given by the user; if they cover a branch, they replace the counts in the choice of the order.
     """

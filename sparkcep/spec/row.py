@@ -13,6 +13,7 @@ from typing import Any, Literal
 
 from sparkcep.pattern.row import RowPattern
 from sparkcep.spec.expression import Call, Constant, SparkFunction
+from sparkcep.spec.order import OrderColumn
 
 MASK_BITS = 62
 """Bits used per BIGINT mask column: the sign bit and one spare stay clear."""
@@ -204,7 +205,8 @@ class RowPatternSpec:
 
     ``schema`` is the output as Spark's StructType JSON, in the order of ``outputs``. ``partition`` names input columns with the PARTITION BY values,
     if present (for error messages). ``text`` is the pattern as the user wrote it. ``frame``: with ``rows_per_match`` ``window``, where a row without
-    a match has no rows (COUNT 0) and the MATCH_NUMBER 0.
+    a match has no rows (COUNT 0) and the MATCH_NUMBER 0. ``starts`` and ``sort``: as in ``AutomatonSpec``. ``prior``: what rows must satisfy in
+    addition to their mask bits, which rows before them in the partition tell.
     """
 
     variables: tuple[str, ...]
@@ -219,6 +221,9 @@ class RowPatternSpec:
     partition: tuple[str, ...] = ()
     text: str = ""
     frame: Frame | None = None
+    starts: tuple[str, ...] = ()
+    sort: tuple[OrderColumn, ...] = ()
+    prior: tuple[Define, ...] = ()
 
 
 def most_behind(spec: RowPatternSpec) -> int:

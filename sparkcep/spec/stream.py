@@ -14,6 +14,7 @@ from typing import Literal
 from sparkcep.spec.aggregate import AggregateSpec
 from sparkcep.spec.automaton import AutomatonSpec
 from sparkcep.spec.event import EventPatternSpec
+from sparkcep.spec.order import OrderColumn
 from sparkcep.spec.row import RowPatternSpec
 
 _GENERATED = re.compile(r"_pyspark_(connect_temp_view_)?[0-9a-f]{32}")
@@ -77,15 +78,6 @@ class Followed:
     interface: str
     buckets: int
     registers: tuple[str, ...] = ()
-
-
-@dataclass(frozen=True, slots=True)
-class OrderColumn:
-    """An input column with an ORDER BY expression."""
-
-    column: str
-    descending: bool = False
-    nulls_last: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import pyarrow as pa
 import pytest
 
@@ -42,12 +40,6 @@ def test_all_columns_are_there() -> None:
     assert table.column("time").to_pylist() == [0, 1, 2]
     assert table.column("sum") == pa.chunked_array([pa.array([381, None, 383], pa.int32())])
     assert table.column("rank").to_pylist() == [1, 2, 3]
-
-
-def test_an_unordered_line_is_sorted() -> None:
-    table = with_derived(replace(spec(1), unordered=True), sent([1, 2, 3], [2, 4, 4]).take([2, 0, 1]))
-    assert table.column("x").to_pylist() == [1, 2, 3]
-    assert table.column("mask").to_pylist() == [3, 4, 4]
 
 
 @pytest.mark.parametrize(("addend", "extreme"), [(1, LARGEST), (-2, -LARGEST)])

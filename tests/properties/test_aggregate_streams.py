@@ -27,7 +27,8 @@ from sparkcep.spec.aggregate import (
     NamedPattern,
     PatternName,
 )
-from sparkcep.spec.stream import BEFORE, KNOWN, OrderColumn, StreamSpec
+from sparkcep.spec.order import OrderColumn
+from sparkcep.spec.stream import BEFORE, KNOWN, StreamSpec
 from sparkcep.streaming.fold import Bucket, step
 from tests.adapters import event_tables
 from tests.corpus import EventCase

@@ -18,7 +18,8 @@ from sparkcep.engines.stream import compile
 from sparkcep.errors import CepDataError, CepLimitError
 from sparkcep.spec import to_json
 from sparkcep.spec.automaton import AutomatonSpec, waits
-from sparkcep.spec.stream import DELETED, Followed, OrderColumn, StreamSpec
+from sparkcep.spec.order import OrderColumn
+from sparkcep.spec.stream import DELETED, Followed, StreamSpec
 from sparkcep.streaming import speculation
 from sparkcep.streaming.fold import Bucket, step
 from tests.automata import DEADLINE, MASK, ROW, TIME, automaton_spec, changing, events_table, whole

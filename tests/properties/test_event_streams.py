@@ -22,7 +22,8 @@ from sparkcep.engines.stream import compile
 from sparkcep.errors import CepAnalysisError, CepUnsupportedError
 from sparkcep.pattern.event import EventPattern, elements, looks_ahead
 from sparkcep.spec.event import BufferStruct, Engine, EventPatternSpec, FirstEvent, LastEvent, MatchOutput, Output
-from sparkcep.spec.stream import OrderColumn, StreamSpec
+from sparkcep.spec.order import OrderColumn
+from sparkcep.spec.stream import StreamSpec
 from sparkcep.streaming.fold import Bucket, step
 from tests.adapters import event_pattern_spec, event_tables
 from tests.corpus import EventCase, event_cases

@@ -15,7 +15,8 @@ from sparkcep.engines.nfa_b import engine
 from sparkcep.engines.stream import compile
 from sparkcep.errors import CepAnalysisError, CepUnsupportedError
 from sparkcep.spec.event import BufferStruct, EventPatternSpec, LastEvent, MatchOutput, Output
-from sparkcep.spec.stream import OrderColumn, StreamSpec
+from sparkcep.spec.order import OrderColumn
+from sparkcep.spec.stream import StreamSpec
 from sparkcep.streaming.fold import Bucket, step
 from sparkcep.streaming.packets import of_bytes, to_bytes
 from sparkcep.streaming.rows import in_order

@@ -15,7 +15,8 @@ from hypothesis import strategies as st
 
 from sparkcep.engines.stream import compile
 from sparkcep.errors import CepAnalysisError, CepDataError, CepError, CepLimitError, CepUnsupportedError
-from sparkcep.spec.stream import BEFORE, DELETED, KNOWN, OrderColumn, SequenceNumber, StreamSpec
+from sparkcep.spec.order import OrderColumn
+from sparkcep.spec.stream import BEFORE, DELETED, KNOWN, SequenceNumber, StreamSpec
 from sparkcep.streaming.fold import NEVER, Bucket
 from sparkcep.streaming.rows import in_order
 from sparkcep.streaming.speculation import step

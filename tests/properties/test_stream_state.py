@@ -15,7 +15,8 @@ from hypothesis import strategies as st
 
 from sparkcep.engines.turn import Answer, Turn
 from sparkcep.errors import CepDataError
-from sparkcep.spec.stream import OrderColumn, StreamSpec
+from sparkcep.spec.order import OrderColumn
+from sparkcep.spec.stream import StreamSpec
 from sparkcep.streaming import copies, segments, state
 from sparkcep.streaming.fold import Bucket, step
 from sparkcep.streaming.marks import CONTEXT, COPY, NOWHERE, STORED, marked

@@ -1,0 +1,54 @@
+"""What a worker does with the rows of a task before an engine sees them: sorts them, marks where partitions begin, tests what prior rows tell.
+
+In: the batches of one task as Spark sends them. Out: batches of whole masks, partition after partition, each in ORDER BY order.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pyarrow as pa
+
+from sparkcep.engines.derived import sent_time
+from sparkcep.engines.prior import PriorTests
+from sparkcep.engines.sorting import Sorter
+from sparkcep.engines.starts import PartitionStarts
+from sparkcep.spec import AnalyzeSpec, MatchSpec
+from sparkcep.spec.aggregate import AggregateSpec
+from sparkcep.spec.event import EventPatternSpec
+from sparkcep.spec.order import OrderColumn
+from sparkcep.spec.row import RowPatternSpec
+
+
+class Arrival:
+    """The rows of one task."""
+
+    def __init__(self, spec: MatchSpec | AnalyzeSpec) -> None:
+        of = spec.of if isinstance(spec, AnalyzeSpec) else spec
+        order = _order(of)
+        self._sorter = Sorter(of.starts, order) if order else None
+        self._starts = PartitionStarts(of)
+        self._prior = PriorTests(of) if isinstance(of, RowPatternSpec) and of.prior else None
+
+    def come(self, batch: pa.RecordBatch) -> Iterator[pa.RecordBatch]:
+        """The task's next rows, and those that are ready."""
+        if self._sorter is None:
+            yield self._told(batch)
+        else:
+            self._sorter.add(batch)
+
+    def end(self) -> Iterator[pa.RecordBatch]:
+        """The rows that are ready when no more come. Raises CepDataError: a condition cannot be computed."""
+        if self._sorter is not None:
+            yield from map(self._told, self._sorter.sorted())
+
+    def _told(self, batch: pa.RecordBatch) -> pa.RecordBatch:
+        batch = self._starts.marked(batch)
+        return batch if self._prior is None else self._prior.tested(batch)
+
+
+def _order(spec: MatchSpec) -> tuple[OrderColumn, ...]:
+    """How the rows are to be sorted in their partitions; empty if they come sorted."""
+    if isinstance(spec, EventPatternSpec | AggregateSpec):
+        return (OrderColumn(sent_time(spec)),) if spec.unordered else ()
+    return spec.sort
