@@ -28,7 +28,7 @@ class Options:
     ``aggregate_function`` names a function for a call of ``aseq_count`` or its kin (Spark Connect); None: those that every session has.
     ``disabled``: names of disabled rules. ``explain_rows``: the number of input rows in which EXPLAIN PATTERN counts events.
     ``analyze``: each clause's counts are wanted too; ``timeline``: the events of its matches one by one. ``follows``: the clauses that are named
-    patterns.
+    patterns. ``lasting``: the statement creates a view, whose input may be another one when it is read.
     """
 
     function: Callable[[str], str] | None = None
@@ -42,6 +42,12 @@ class Options:
     timeline: bool = False
     aggregate_function: FunctionName | None = None
     follows: tuple[Follows, ...] = ()
+    lasting: bool = False
+
+    @property
+    def numbers_tasks(self) -> bool:
+        """Whether a statement may say in how many tasks its partitions are worked off."""
+        return self.evaluation.repartition and not self.lasting
 
     def function_of(self, spec: MatchSpec | AnalyzeSpec) -> str | None:
         """The table function that knows ``spec``, where the session has one for each."""

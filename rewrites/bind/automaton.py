@@ -15,6 +15,7 @@ from rewrites.bind.names import same_name
 from rewrites.bind.relation import Relation, spark_message
 from rewrites.bind.row_pattern import Key, bind_keys, order_item, plain_column
 from rewrites.bind.states import States, states_of
+from rewrites.bind.together import Together
 from rewrites.bind.within import Window, bind_window
 from rewrites.dialect import span_of
 from rewrites.dialect.clause import Arc, Assignment, Expr, MatchAutomatonClause
@@ -37,7 +38,7 @@ class BoundAutomaton:
     read, ``column_types`` their types. ``ends``: SQL of the time when the window of an event passes, ``ends_type`` its type.
     ``steps``: for each arc what Spark asks of an event. ``key_filters``: tests of partitions, found by a rule. ``whole``: Spark computes nothing for
     the arcs, so that others may take their places: the engine has all columns that it can read, ``whole`` by name.
-    ``starts``: the columns whose change begins a partition, where a rule has workers sort the events.
+    ``together``: how the events come where a rule has workers sort them.
     """
 
     relation: Relation
@@ -60,7 +61,7 @@ class BoundAutomaton:
     text: str
     key_filters: tuple[str, ...] = ()
     whole: tuple[str, ...] = ()
-    starts: tuple[str, ...] = ()
+    together: Together | None = None
 
 
 def bind_automaton(

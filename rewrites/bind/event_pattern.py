@@ -15,6 +15,7 @@ from rewrites.bind.names import Variables, references, row_text
 from rewrites.bind.predicates import ConditionTranslator, Made, check_closures, is_local, spans_variables
 from rewrites.bind.relation import Relation, suggestion
 from rewrites.bind.row_pattern import Key, bind_keys, order_item, plain_column
+from rewrites.bind.together import Together
 from rewrites.bind.within import Window, bind_window
 from rewrites.dialect import column_path
 from rewrites.dialect.clause import Equivalence, Expr, MatchPatternClause, Measure
@@ -56,7 +57,7 @@ class BoundEventPattern:
     ``inferred``: partitionings found by a rule. ``residual``: conjuncts that Spark applies to the matches.
     ``types``: the event types of the pattern; empty if ANY takes all.
     ``measures``: aggregates over the matches, if wanted instead of the matches; ``emit_changes``: a row each time they change. ``key_filters``:
-    filters on partitions, found by a rule. ``starts``: the columns whose change begins a partition, where a rule has Spark sort by them.
+    filters on partitions, found by a rule. ``together``: how the events come where a rule has them distributed by their keys.
     ``induced``: tests of candidate events beside ``tests``, found by a rule; ``bounded``: the input with the columns that they compare with.
     """
 
@@ -87,7 +88,7 @@ class BoundEventPattern:
     measures: tuple[Measure, ...] = ()
     emit_changes: Span | None = None
     key_filters: tuple[str, ...] = ()
-    starts: tuple[str, ...] = ()
+    together: Together | None = None
     induced: tuple[Induced, ...] = ()
     bounded: str = ""
 

@@ -21,9 +21,11 @@ from rewrites.bind.measures import MeasureBinder, Outputs
 from rewrites.bind.names import Variables, same_name
 from rewrites.bind.near import near_conditions
 from rewrites.bind.outer_references import names_outer, refuse_outer_references
+from rewrites.bind.prior_conditions import PriorTranslator
 from rewrites.bind.relation import Relation, suggestion
 from rewrites.bind.result_names import check_result_names
 from rewrites.bind.spark_names import with_spark_names
+from rewrites.bind.together import Together
 from rewrites.bind.window_functions import with_windows
 from rewrites.bind.within import NOT_POSITIVE, bind_window
 from rewrites.dialect import column_path
@@ -63,8 +65,8 @@ class BoundRowPattern:
     In windows, ``frame``; ``near``: the tests of the mask bits behind the variables' own; ``passed``: input columns in the result.
     ``used``: those that the statement may use of the result of ALL ROWS PER MATCH (None: all).
     ``lateral``: in a LATERAL subquery.
-    ``starts``: the columns whose change begins a partition, where a rule has workers sort the rows, by these and ``sort``; ``prior``: the parts of
-    conditions that workers test because they read rows before the one under test.
+    ``together``: how the rows come where a rule has workers sort them, by ``sort``; ``prior``: the parts of conditions that workers test because they
+    read rows before the one under test.
     """
 
     relation: Relation
@@ -93,7 +95,7 @@ class BoundRowPattern:
     deadline: str | None = None
     lateral: bool = False
     used: frozenset[str] | None = None
-    starts: tuple[str, ...] = ()
+    together: Together | None = None
     sort: tuple[OrderColumn, ...] = ()
     prior: tuple[row.Define, ...] = ()
 
@@ -145,10 +147,10 @@ def bind_row_pattern(
     texts = [text for text, _ in bound]
     check_measures(compress(clause.measures, known), compress(texts, known), outputs, relation)
     tree = _one_spelling(clause.pattern, variables)
-    translators = dict(_translators(conditions, tree, variables, relation, source, arguments, early))
-    tested = _defines({name: found.prior for name, found in conditions.items()}, translators, source, conditions)
+    scope = variables, source, relation
+    tested = _defines(conditions, PriorTranslator, lambda one: one.prior, tree, scope, arguments, early)
     defines = _defines(
-        {name: found.match_dependent for name, found in conditions.items()}, translators, source, conditions
+        conditions, MatchConditionTranslator, lambda one: one.match_dependent, tree, scope, arguments, early
     )
     defines, deadline = _within(clause, defines, variables, relation, source, arguments)
     return BoundRowPattern(
@@ -347,36 +349,23 @@ def _event_time(clause: MatchRecognizeClause) -> Expr:
     return clause.order_by[0].expr
 
 
-def _translators(
+def _defines(
     conditions: dict[str, Condition],
+    translator: type[MatchConditionTranslator],
+    conjuncts: Callable[[Condition], tuple[exp.Expression, ...]],
     tree: pattern.RowPattern,
-    variables: Variables,
-    relation: Relation,
-    source: Source,
+    scope: tuple[Variables, Source, Relation],
     columns: Columns,
     early: Columns,
-) -> Iterator[tuple[str, MatchConditionTranslator]]:
-    """What translates the conjuncts of each variable that Spark cannot test."""
+) -> tuple[row.Define, ...]:
+    """Those of each variable's ``conjuncts`` that Spark does not test, as data."""
     guards = {name: condition.guard for name, condition in conditions.items() if condition.guard is not None}
     matched = pattern.matched_before(tree)
-    for name in conditions:
-        yield (
-            name,
-            MatchConditionTranslator(name, variables, source, relation, matched[name], columns, early, guards),
-        )
-
-
-def _defines(
-    conjuncts: dict[str, tuple[exp.Expression, ...]],
-    translators: dict[str, MatchConditionTranslator],
-    source: Source,
-    conditions: dict[str, Condition],
-) -> tuple[row.Define, ...]:
-    """The conjuncts of each variable as data."""
     defines = []
-    for name, nodes in conjuncts.items():
-        parts = tuple(map(translators[name].translate, nodes))
+    for name, condition in conditions.items():
+        translate = translator(name, *scope, matched[name], columns, early, guards).translate
+        parts = tuple(map(translate, conjuncts(condition)))
         if parts:
             whole = parts[0] if len(parts) == 1 else Call("and", parts)
-            defines.append(row.Define(name, whole, source.text(conditions[name].span)))
+            defines.append(row.Define(name, whole, scope[1].text(condition.span)))
     return tuple(defines)

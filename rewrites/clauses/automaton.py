@@ -26,7 +26,7 @@ def automaton(clause: MatchAutomatonClause, rows: Relation, source: Source, opti
     if not options.analyze and key_filters.NAME not in options.disabled:  # ANALYZE is about all rows of the clause
         bound = replace(bound, key_filters=key_filters.key_filters(bound, clause.site, source))
     if keys_in_order.NAME not in options.disabled:
-        bound = replace(bound, starts=keys_in_order.automaton_keys(bound))
+        bound = replace(bound, together=keys_in_order.automaton_keys(bound, options.numbers_tasks))
     spec = replace(automaton_spec(bound), max_runs=options.evaluation.max_partial_matches)
     function = options.checked_function_of(spec, clause.site)
     query = automaton_query(bound, spec, function, keep_null_time=options.keep_null_time)

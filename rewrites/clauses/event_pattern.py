@@ -121,7 +121,8 @@ def _keys_in_order(plan: _Plan, context: _Context) -> _Plan:
     """Workers see where partitions begin; those of a time line that is cut begin with its shards."""
     if plan.cut is not None:
         return plan
-    return replace(plan, bound=replace(plan.bound, starts=keys_in_order.keys_in_order(plan.bound)))
+    together = keys_in_order.keys_in_order(plan.bound, context.options.numbers_tasks)
+    return replace(plan, bound=replace(plan.bound, together=together))
 
 
 def _prune_fields(plan: _Plan, context: _Context) -> _Plan:

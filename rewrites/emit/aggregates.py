@@ -81,9 +81,7 @@ def aggregate_input(
     asked = ranks(bound, every_event)  # a count of events may name the rank, which the engine has in any case
     names = [*asked, *(name for name in dict.fromkeys(columns) if name != spec.rank)]
     names = list(dict.fromkeys([*names, *spec.starts]))
-    return engine_input(
-        bound, names, keep_null_time=keep_null_time, shards=shards, every_event=every_event, starts=spec.starts
-    )
+    return engine_input(bound, names, keep_null_time=keep_null_time, shards=shards, every_event=every_event)
 
 
 def read_columns(spec: AggregateSpec) -> list[str]:

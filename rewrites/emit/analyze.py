@@ -53,7 +53,7 @@ def event_pattern_counts(
         rows = aggregates.aggregate_input(bound, pushed, keep_null_time=keep_null_time)
         return _union(counted, _engine(rows, AnalyzeSpec(pushed), functions[0]))
     columns = event_pattern.needed(bound, spec)
-    rows = event_pattern.engine_input(bound, columns, keep_null_time=keep_null_time, starts=spec.starts)
+    rows = event_pattern.engine_input(bound, columns, keep_null_time=keep_null_time)
     engine = _engine(rows, AnalyzeSpec(spec), functions[0])
     if not bound.residual:
         return _union(counted, engine)

@@ -48,8 +48,8 @@ def automaton_spec(bound: BoundAutomaton) -> AutomatonSpec:
         partition=tuple(key.sent for key in bound.keys),
         text=bound.text,
         clock=TIME if bound.whole else None,
-        starts=bound.starts,
-        sort=(OrderColumn(bound.time_column or EVENT_TIME),) if bound.starts else (),
+        starts=() if bound.together is None else bound.together.keys,
+        sort=() if bound.together is None else (OrderColumn(bound.time_column or EVENT_TIME),),
     )
 
 
@@ -73,9 +73,9 @@ def automaton_query(
 
 def engine_input(bound: BoundAutomaton, spec: AutomatonSpec, *, keep_null_time: bool) -> exp.Select:
     """The rows that an engine reads: columns and masks, partition after partition, in order (which workers may have to make)."""
-    if spec.starts:
+    if bound.together is not None:
         masks = [named(quoted(name), name) for name in spec.masks]
-        return select([*read(bound, spec), *masks], distributed(events(bound, keep_null_time), spec.starts))
+        return select([*read(bound, spec), *masks], distributed(events(bound, keep_null_time), bound.together))
     start = f" + CASE WHEN {quoted(ROW_NUMBER)} = 1 THEN 1 ELSE 0 END"
     masks = [named(f"{quoted(name)}{'' if i else start}", name) for i, name in enumerate(spec.masks)]
     return select([*read(bound, spec), *masks], _windowed(bound, keep_null_time))

@@ -15,6 +15,7 @@ from rewrites.bind.event_pattern import BoundEventPattern, read_by, type_in
 from rewrites.bind.match_aggregates import EMIT_TIME
 from rewrites.bind.names import Variables, reference
 from rewrites.bind.relation import HIDDEN
+from rewrites.bind.together import Together
 from rewrites.bind.within import DEADLINE, TIME
 from rewrites.dialect import span_of
 from rewrites.emit.classes import by_class, of_class
@@ -61,12 +62,12 @@ def event_pattern_spec(bound: BoundEventPattern, shown: Shown, shards: Shards | 
         partition=tuple(key.sent for key in bound.keys),
         text=bound.text,
         line=shards is not None and shards.line,
-        unordered=(shards is not None and shards.line) or (bool(bound.starts) and sorted_by_workers(bound)),
+        unordered=(shards is not None and shards.line) or (bound.together is not None and sorted_by_workers(bound)),
         time_of=_time_of(bound, sent),
         sums=bound.sums,
         constants=bound.constants,
         instants=bound.instants,
-        starts=bound.starts,
+        starts=() if bound.together is None else bound.together.keys,
     )
 
 
@@ -100,7 +101,7 @@ def all_matches(
 ) -> exp.Expression:
     """The engine's matches, before the filters that Spark applies."""
     columns = needed(bound, spec)
-    rows = engine_input(bound, columns, keep_null_time=keep_null_time, shards=shards, starts=spec.starts)
+    rows = engine_input(bound, columns, keep_null_time=keep_null_time, shards=shards)
     outputs = typed_outputs(bound, spec, shards)
     return structs(decoded_columns(match_call(rows, spec, function), flat_columns(outputs)), spec.outputs)
 
@@ -112,19 +113,17 @@ def engine_input(
     keep_null_time: bool,
     shards: Shards | None = None,
     every_event: bool = False,
-    starts: Sequence[str] = (),
 ) -> exp.Select:
     """The rows that an engine reads: the columns ``names`` and the masks, partition after partition, in order. With ``shards``, each partition is
-    restricted to what one shard of the timeline needs. ``every_event``: include events that take no part in a match, and add MOMENT. ``starts``: as
-    in the spec.
+    restricted to what one shard of the timeline needs. ``every_event``: include events that take no part in a match, and add MOMENT.
     """
     events = event_rows(bound, keep_null_time, every_event)
     if shards is not None and shards.line:
         masks = [name for _, name in _masks(bound)]
         return in_line(_taking_part(bound, events), read(bound, names), masks, TIME, shards)
-    if starts:
+    if bound.together is not None and not every_event:
         masks = [named(quoted(name), name) for _, name in _masks(bound)]
-        return select([*read(bound, names), *masks], _by_keys(bound, events, starts))
+        return select([*read(bound, names), *masks], _by_keys(bound, events, bound.together))
     events = _windowed(bound, events, shards, every_event)
     columns = [own() if name == OWN else column for name, column in zip(names, read(bound, names), strict=True)]
     marked = len(bound.variables) + 1 if is_contiguous(bound) else None
@@ -219,12 +218,12 @@ def _order(bound: BoundEventPattern) -> list[str]:
     return [f"{quoted(f'__cep_o{i}')}{direction}" for i, (_, direction) in enumerate(bound.order)]
 
 
-def _by_keys(bound: BoundEventPattern, events: exp.Select, starts: Sequence[str]) -> exp.Select:
+def _by_keys(bound: BoundEventPattern, events: exp.Select, together: Together) -> exp.Select:
     """The events that take part, those of a partition in one task; sorted, if workers do not sort them."""
-    rows = distributed(select([exp.Star()], _taking_part(bound, events)), starts)
+    rows = distributed(select([exp.Star()], _taking_part(bound, events)), together)
     if sorted_by_workers(bound):
         return rows
-    return rows.sort_by(*map(raw, [*map(quoted, starts), *_order(bound)]), copy=False)
+    return rows.sort_by(*map(raw, [*map(quoted, together.keys), *_order(bound)]), copy=False)
 
 
 def _taking_part(bound: BoundEventPattern, events: exp.Select) -> exp.Select:

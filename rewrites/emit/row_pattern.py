@@ -37,7 +37,7 @@ def row_pattern_spec(bound: BoundRowPattern) -> RowPatternSpec:
         partition=tuple(key.sent for key in bound.keys),
         text=bound.text,
         frame=bound.frame,
-        starts=bound.starts,
+        starts=() if bound.together is None else bound.together.keys,
         sort=bound.sort,
         prior=bound.prior,
     )
@@ -57,10 +57,14 @@ def engine_input(bound: BoundRowPattern, spec: RowPatternSpec, rows: exp.Select 
     types = bound.column_types | {key.sent: key.data_type for key in bound.keys}
     columns = [_column(quoted(name), name, types) for name in _needed(bound, spec)]
     columns += [_column(text, name, types) for text, name in bound.arguments.items()]
-    if bound.starts or rows is not None:
-        masks = [named(*one) for one in mask_columns(_tests(bound), start="FALSE")]
+    if bound.together is not None or rows is not None:
+        tests = _tests(bound)
+        told = rows is not None or any(
+            test is not None for test in tests
+        )  # workers know masks of which all bits are set
+        masks = [named(*one) for one in mask_columns(tests, start="FALSE")] if told else []
         read = select([*columns, *masks], windowed(bound) if rows is None else rows)
-        return distributed(read, bound.starts) if bound.starts else read
+        return read if bound.together is None else distributed(read, bound.together)
     columns += [named(text, name) for text, name in mask_columns(_tests(bound))]
     return select(columns, windowed(bound))
 
@@ -79,7 +83,7 @@ def _column(text: str, name: str, types: Mapping[str, DataType]) -> exp.Expressi
 
 def windowed(bound: BoundRowPattern) -> exp.Select:
     """The input with the row's number in its partition, and its neighbours' values, where workers do not look for them."""
-    if bound.starts:
+    if bound.together is not None:
         return input_rows(bound, [])
     if bound.early:
         return _windowed_above(bound, _early(bound))

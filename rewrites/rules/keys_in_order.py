@@ -5,13 +5,14 @@ copies each partition into a buffer before it numbers the rows, take a third to 
 In MATCH_RECOGNIZE the workers also test conditions on a row and rows before it (``price < PREV(price)``), for which Spark would need a window.
 
 Applies to keys whose equality is that of their bytes (not DOUBLE, no collations) and to one ORDER BY item that is a number, a date or a timestamp
-(MATCH_RECOGNIZE: to such columns), where nothing else needs a window. And only to an input that is read from a file or a cache: another one may
+(MATCH_RECOGNIZE: to such columns), where nothing else needs a window. Spark is told the number of tasks: where it finds one by itself, two cores may
+have three tasks to do. Not in a view that lasts, whose input may grow. And only to an input that is read from a file or a cache: another one may
 come with a partitioning by the same keys, which a window uses and an exchange that is asked for does not.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 
 from pyspark.sql.types import (
@@ -31,9 +32,10 @@ from sqlglot import exp
 
 from rewrites.bind.automaton import BoundAutomaton
 from rewrites.bind.event_pattern import BoundEventPattern
-from rewrites.bind.relation import Relation
+from rewrites.bind.relation import Relation, Resources
 from rewrites.bind.row_pattern import BoundRowPattern, sorting
-from rewrites.sql.builder import ROW_NUMBER, quoted, raw
+from rewrites.bind.together import Together
+from rewrites.sql.builder import ROW_NUMBER, quoted, raw, select
 from sparkcep.errors import CepError
 from sparkcep.spec.expression import Call, Constant, walk
 from sparkcep.spec.order import OrderColumn
@@ -45,33 +47,44 @@ _NUMBERED = IntegralType | DateType | TimestampType | TimestampNTZType
 _COMPARED = _NUMBERED | FloatType | DoubleType | BooleanType | StringType | BinaryType | DecimalType
 """Types whose values workers compare with those of prior rows."""
 _COMPUTED = ("add", "sub", "mul", "abs")
+TASK_BYTES = 16 << 20
+"""The keys and times of a task in a file; its rows take ten times as many bytes in memory."""
+LEAST_BYTES = 1 << 20
+"""Those of which it takes a task of its own."""
 
 
-def keys_in_order(bound: BoundEventPattern) -> tuple[str, ...]:
-    """The columns that begin a partition where they change; none where the rule does not apply."""
+def keys_in_order(bound: BoundEventPattern, numbers_tasks: bool) -> Together | None:
+    """How the events of a MATCH PATTERN clause come; None where the rule does not apply."""
     if bound.relation.streaming or bound.inferred or bound.emit_changes is not None or not ranked_by_time(bound):
-        return ()
+        return None
     if bound.strategy not in ("any", "next"):
-        return ()
+        return None
     types = {field.name: field.dataType for field in bound.relation.schema}
     keys = {key.sent: key.data_type for key in bound.keys}
     keys |= {column: types[column] for column in bound.equivalences}
-    return tuple(keys) if are_plain(keys.values()) and is_read(bound.relation) else ()
+    texts = [*(key.text for key in bound.keys), *map(quoted, bound.equivalences)]
+    return _together(keys, [*texts, bound.time], bound.relation, numbers_tasks)
 
 
-def automaton_keys(bound: BoundAutomaton) -> tuple[str, ...]:
+def automaton_keys(bound: BoundAutomaton, numbers_tasks: bool) -> Together | None:
     """The same of a MATCH AUTOMATON clause."""
-    numbered = len(bound.order) == 1 and is_numbered(bound.time_type)
+    if len(bound.order) > 1 or not is_numbered(bound.time_type):
+        return None
     keys = {key.sent: key.data_type for key in bound.keys}
-    return tuple(keys) if numbered and are_plain(keys.values()) and is_read(bound.relation) else ()
+    return _together(keys, [*(key.text for key in bound.keys), bound.time], bound.relation, numbers_tasks)
 
 
-def row_pattern_keys(bound: BoundRowPattern, again: Callable[[], BoundRowPattern]) -> BoundRowPattern:
+def row_pattern_keys(
+    bound: BoundRowPattern, again: Callable[[], BoundRowPattern], numbers_tasks: bool
+) -> BoundRowPattern:
     """A MATCH_RECOGNIZE clause by the rule, if it applies. ``again`` binds the clause with conditions on neighbours as data."""
     order = _sort(bound)
-    if not order or not are_plain(key.data_type for key in bound.keys) or _needs_window(bound):
+    if not order or _needs_window(bound):
         return bound
-    if not is_read(bound.relation):
+    keys = {key.sent: key.data_type for key in bound.keys}
+    texts = [*(key.text for key in bound.keys), *(text for text, _ in bound.order)]
+    together = _together(keys, texts, bound.relation, numbers_tasks)
+    if together is None:
         return bound
     if bound.neighbours:
         try:
@@ -81,7 +94,7 @@ def row_pattern_keys(bound: BoundRowPattern, again: Callable[[], BoundRowPattern
         if not all(_is_prior(define.condition, found) for define in found.prior):
             return bound
         bound = found
-    return replace(bound, starts=tuple(key.sent for key in bound.keys), sort=order)
+    return replace(bound, together=together, sort=order)
 
 
 def _sort(bound: BoundRowPattern) -> tuple[OrderColumn, ...]:
@@ -140,25 +153,35 @@ def is_numbered(kind: DataType) -> bool:
     return isinstance(kind, _NUMBERED)
 
 
-def are_plain(kinds: Iterable[DataType]) -> bool:
-    """Whether there are types, and values of each are equal where their bytes are."""
-    found = list(kinds)
-    return bool(found) and all(map(_is_plain, found))
+def _together(
+    keys: Mapping[str, DataType], texts: Sequence[str], relation: Relation, numbers_tasks: bool
+) -> Together | None:
+    """``keys``, if the rule applies to them; ``texts``: the SQL of these and of the time. ``numbers_tasks``: as in ``Options``."""
+    if not keys or not all(map(_is_plain, keys.values())) or relation.resources is None:
+        return None
+    found = relation.resources(relation.scope(f"SELECT {', '.join(texts)} FROM {relation.text}\n"))
+    return Together(tuple(keys), _tasks(found) if numbers_tasks else None) if found.cheap else None
+
+
+def _tasks(found: Resources) -> int | None:
+    """None: Spark does not know the size of the input."""
+    if found.size is None:
+        return None
+    many = max(min(2 * found.cores, found.size // LEAST_BYTES + 1), found.size // TASK_BYTES)
+    return max(min(many, found.shuffle_partitions), 1)
 
 
 def _is_plain(kind: DataType) -> bool:
+    """Whether values of a type are equal where their bytes are."""
     if isinstance(kind, StringType):
         return type(kind) is StringType and kind.isUTF8BinaryCollation()
     return isinstance(kind, _NUMBERED | BooleanType)
 
 
-def is_read(relation: Relation) -> bool:
-    """Whether Spark reads the rows from files or a cache, with no exchange of its own."""
-    resources = relation.resources
-    return resources is not None and resources(relation.scope(f"SELECT * FROM {relation.text}\n")).cheap
-
-
-def distributed(rows: exp.Select, keys: Sequence[str]) -> exp.Select:
+def distributed(rows: exp.Select, together: Together) -> exp.Select:
     """``rows``, those of equal keys in one task. DISTRIBUTE BY is no hint, which a setting lets Spark ignore."""
-    rows.set("distribute", exp.Distribute(expressions=[raw(quoted(name)) for name in keys]))
-    return rows
+    keys = list(map(quoted, together.keys))
+    rows.set("distribute", exp.Distribute(expressions=list(map(raw, keys))))
+    if together.tasks is None:
+        return rows
+    return select([exp.Star()], rows).hint(f"REPARTITION({together.tasks}, {', '.join(keys)})", dialect="spark")

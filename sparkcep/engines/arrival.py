@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+import numpy as np
 import pyarrow as pa
 
 from sparkcep.engines.derived import sent_time
@@ -17,7 +18,7 @@ from sparkcep.spec import AnalyzeSpec, MatchSpec
 from sparkcep.spec.aggregate import AggregateSpec
 from sparkcep.spec.event import EventPatternSpec
 from sparkcep.spec.order import OrderColumn
-from sparkcep.spec.row import RowPatternSpec
+from sparkcep.spec.row import MASK_BITS, RowPatternSpec
 
 
 class Arrival:
@@ -26,6 +27,7 @@ class Arrival:
     def __init__(self, spec: MatchSpec | AnalyzeSpec) -> None:
         of = spec.of if isinstance(spec, AnalyzeSpec) else spec
         order = _order(of)
+        self._masks = _all_bits(of)
         self._sorter = Sorter(of.starts, order) if order else None
         self._starts = PartitionStarts(of)
         self._prior = PriorTests(of) if isinstance(of, RowPatternSpec) and of.prior else None
@@ -37,14 +39,27 @@ class Arrival:
         else:
             self._sorter.add(batch)
 
+    def _with_masks(self, batch: pa.RecordBatch) -> pa.RecordBatch:
+        """With the masks that are not sent, because Spark tests nothing."""
+        for name, bits in self._masks.items():
+            if name not in batch.schema.names:
+                batch = batch.append_column(name, pa.array(np.full(batch.num_rows, bits)))
+        return batch
+
     def end(self) -> Iterator[pa.RecordBatch]:
         """The rows that are ready when no more come. Raises CepDataError: a condition cannot be computed."""
         if self._sorter is not None:
             yield from map(self._told, self._sorter.sorted())
 
     def _told(self, batch: pa.RecordBatch) -> pa.RecordBatch:
-        batch = self._starts.marked(batch)
+        batch = self._starts.marked(self._with_masks(batch))
         return batch if self._prior is None else self._prior.tested(batch)
+
+
+def _all_bits(spec: MatchSpec) -> dict[str, int]:
+    """The masks of a spec in which all variables' bits are set."""
+    bits = (1 << 1 + len(spec.variables)) - 2 if isinstance(spec, RowPatternSpec) else 0
+    return {name: bits >> i * MASK_BITS & (1 << MASK_BITS) - 1 for i, name in enumerate(spec.masks)}
 
 
 def _order(spec: MatchSpec) -> tuple[OrderColumn, ...]:

@@ -107,7 +107,7 @@ def _key_filters(bound: BoundRowPattern | BoundEventPattern | BoundAutomaton) ->
 
 def _keys(bound: BoundRowPattern | BoundEventPattern | BoundAutomaton) -> list[str]:
     """Where the rows of partitions are brought in order."""
-    if not bound.starts:
+    if bound.together is None:
         return []
     if isinstance(bound, BoundEventPattern) and not sorted_by_workers(bound):
         return ["in order: workers see where a partition begins, no window numbers its rows"]

@@ -58,6 +58,7 @@ def spark_sql(text: str, describe: Describe, options: Options, patterns: Pattern
             return statement_sql(text, statement, patterns, describe)
         if (prefix := explain_prefix(text)) is not None:
             return _explained(text, prefix, describe, options, patterns)
+        options = replace(options, lasting=lasting_view(text) is not None)
         return _rewritten(expand(text, patterns), describe, options, patterns)
 
 
