@@ -27,7 +27,7 @@ class _MatchDependent(Exception):
     """The expression reads a row of the match other than the one under test."""
 
 
-class _Prior(Exception):
+class _Adjacent(Exception):
     """The expression reads a neighbour of the row under test, which Spark is not to look for."""
 
 
@@ -53,7 +53,7 @@ class Condition:
 
     ``text`` is None if no conjunct is row-only. ``parts``: the row-only conjuncts as (the user's text, SQL). ``near``: in a window, what
     ``text`` is near a frame's bounds, as (rows before, rows behind, SQL), the last as ``text`` itself; empty if it is the same everywhere.
-    ``prior``: the conjuncts that read neighbours, where workers look for them.
+    ``adjacent``: the conjuncts that read neighbours, where workers look for them.
     """
 
     text: str | None
@@ -61,7 +61,7 @@ class Condition:
     match_dependent: tuple[exp.Expression, ...] = ()
     parts: tuple[tuple[str, str], ...] = ()
     near: tuple[tuple[int, int, str], ...] = ()
-    prior: tuple[exp.Expression, ...] = ()
+    adjacent: tuple[exp.Expression, ...] = ()
 
     @property
     def guard(self) -> str | None:
@@ -76,7 +76,7 @@ class ConditionBinder:
     """Binds the conditions of one clause.
 
     ``neighbours`` collects ``LAG``/``LEAD`` calls (without their OVER), ``early`` expressions with a subquery.
-    ``prior``: workers look for neighbours.
+    ``adjacent``: workers look for neighbours.
     """
 
     variables: Variables
@@ -84,27 +84,27 @@ class ConditionBinder:
     relation: Relation
     neighbours: Columns
     early: Columns
-    prior: bool = False
+    adjacent: bool = False
 
     def bind(self, define: Define) -> Condition:
         """The condition, split. Errors: PREV with a bad offset, navigation inside a subquery's comparison."""
         own = self.variables.require(define.variable)[0]
-        prior = [node for node in conjuncts(define.condition.node) if self._is_prior(node, own)]
-        whole = None if prior else self._row_only(define.condition.node, own)
-        others = [node for node in conjuncts(define.condition.node) if node not in prior]
+        adjacent = [node for node in conjuncts(define.condition.node) if self._is_adjacent(node, own)]
+        whole = None if adjacent else self._row_only(define.condition.node, own)
+        others = [node for node in conjuncts(define.condition.node) if node not in adjacent]
         parts = [(node, self._row_only(node, own)) for node in others]
         row_only = tuple((self.source.text(span_of(node)), text) for node, text in parts if text is not None)
         if whole is not None:
             return Condition(whole, define.condition.span, parts=row_only)
         texts = [f"({text})" for _, text in parts if text is not None]
         rest = tuple(node for node, text in parts if text is None)
-        return Condition(" AND ".join(texts) or None, define.condition.span, rest, row_only, prior=tuple(prior))
+        return Condition(" AND ".join(texts) or None, define.condition.span, rest, row_only, adjacent=tuple(adjacent))
 
-    def _is_prior(self, node: exp.Expression, own: str) -> bool:
+    def _is_adjacent(self, node: exp.Expression, own: str) -> bool:
         """Whether workers are to look for the neighbours that a conjunct reads."""
         try:
             self._row_only(node, own)
-        except _Prior:
+        except _Adjacent:
             return True
         return False
 
@@ -169,8 +169,8 @@ class ConditionBinder:
             return f"({text})"
         if self.relation.streaming:  # Spark has no LAG over a stream
             raise _MatchDependent
-        if self.prior:
-            raise _Prior
+        if self.adjacent:
+            raise _Adjacent
         function = "LAG" if node.function == "PREV" else "LEAD"
         return quoted(self.neighbours.name(f"{function}({text}, {distance})"))
 

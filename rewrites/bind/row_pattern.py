@@ -9,6 +9,7 @@ from itertools import compress
 from pyspark.sql.types import BooleanType, DataType
 from sqlglot import exp
 
+from rewrites.bind.adjacent_conditions import AdjacentTranslator
 from rewrites.bind.aggregate_calls import mark_aggregates, refuse_marked
 from rewrites.bind.aggregates import Fold, Folds
 from rewrites.bind.arguments import Arguments
@@ -21,7 +22,6 @@ from rewrites.bind.measures import MeasureBinder, Outputs
 from rewrites.bind.names import Variables, same_name
 from rewrites.bind.near import near_conditions
 from rewrites.bind.outer_references import names_outer, refuse_outer_references
-from rewrites.bind.prior_conditions import PriorTranslator
 from rewrites.bind.relation import Relation, suggestion
 from rewrites.bind.result_names import check_result_names
 from rewrites.bind.spark_names import with_spark_names
@@ -65,8 +65,8 @@ class BoundRowPattern:
     In windows, ``frame``; ``near``: the tests of the mask bits behind the variables' own; ``passed``: input columns in the result.
     ``used``: those that the statement may use of the result of ALL ROWS PER MATCH (None: all).
     ``lateral``: in a LATERAL subquery.
-    ``together``: how the rows come where a rule has workers sort them, by ``sort``; ``prior``: the parts of conditions that workers test because they
-    read rows before the one under test.
+    ``together``: how the rows come where a rule has workers sort them, by ``sort``; ``adjacent``: the parts of conditions that workers test because
+    they read rows next to the one under test.
     """
 
     relation: Relation
@@ -97,7 +97,7 @@ class BoundRowPattern:
     used: frozenset[str] | None = None
     together: Together | None = None
     sort: tuple[OrderColumn, ...] = ()
-    prior: tuple[row.Define, ...] = ()
+    adjacent: tuple[row.Define, ...] = ()
 
 
 Bound = tuple[tuple[str, str], ...]
@@ -110,11 +110,11 @@ def bind_row_pattern(
     source: Source,
     outputs_of: Callable[[MeasureBinder], Bound] | None = None,
     *,
-    prior: bool = False,
+    adjacent: bool = False,
 ) -> BoundRowPattern:
     """Resolve a MATCH_RECOGNIZE clause. Raises CepAnalysisError and CepUnsupportedError with spans.
 
-    ``outputs_of`` binds the clause's measures where their expressions are not all that there is to them (in windows). ``prior``: conditions on
+    ``outputs_of`` binds the clause's measures where their expressions are not all that there is to them (in windows). ``adjacent``: conditions on
     neighbours are data, too, not windows of Spark's.
     """
     variables = _variables(clause)
@@ -128,7 +128,7 @@ def bind_row_pattern(
     order = tuple(order_item(item, source) for item in clause.order_by)
     relation.types_of((text, item.expr.span) for (text, _), item in zip(order, clause.order_by, strict=True))
     neighbours, early, arguments = Columns("__cep_n"), Columns("__cep_e"), Columns("__cep_v")
-    binder = ConditionBinder(variables, source, relation, neighbours, early, prior)
+    binder = ConditionBinder(variables, source, relation, neighbours, early, adjacent)
     conditions = {variables.require(define.variable)[0]: binder.bind(define) for define in clause.defines}
     if clause.frame is not None:
         conditions = near_conditions(conditions, neighbours.texts, clause.frame)
@@ -148,7 +148,7 @@ def bind_row_pattern(
     check_measures(compress(clause.measures, known), compress(texts, known), outputs, relation)
     tree = _one_spelling(clause.pattern, variables)
     scope = variables, source, relation
-    tested = _defines(conditions, PriorTranslator, lambda one: one.prior, tree, scope, arguments, early)
+    tested = _defines(conditions, AdjacentTranslator, lambda one: one.adjacent, tree, scope, arguments, early)
     defines = _defines(
         conditions, MatchConditionTranslator, lambda one: one.match_dependent, tree, scope, arguments, early
     )
@@ -175,7 +175,7 @@ def bind_row_pattern(
         initial=clause.initial is not None,
         deadline=deadline,
         lateral=clause.site.lateral,
-        prior=tested,
+        adjacent=tested,
     )
 
 

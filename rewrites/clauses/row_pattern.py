@@ -25,7 +25,7 @@ def row_pattern(
     """The clause over ``rows``, rewritten; ``only_clause``: the statement has no other. Raises CepError."""
     bound = bind_row_pattern(clause, rows, source)
     if not (options.analyze or rows.streaming) and keys_in_order.NAME not in options.disabled:
-        again = partial(bind_row_pattern, clause, rows, source, prior=True)
+        again = partial(bind_row_pattern, clause, rows, source, adjacent=True)
         bound = keys_in_order.row_pattern_keys(bound, again, options.numbers_tasks)
     if (
         not (options.analyze or rows.streaming) and key_filters.NAME not in options.disabled

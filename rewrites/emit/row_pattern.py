@@ -39,7 +39,7 @@ def row_pattern_spec(bound: BoundRowPattern) -> RowPatternSpec:
         frame=bound.frame,
         starts=() if bound.together is None else bound.together.keys,
         sort=bound.sort,
-        prior=bound.prior,
+        adjacent=bound.adjacent,
     )
 
 
@@ -151,7 +151,7 @@ def _needed(bound: BoundRowPattern, spec: RowPatternSpec) -> list[str]:
     """Columns that the engine reads and that already exist below the conditions."""
     added = set(bound.arguments.values())
     read = [column for output in spec.outputs for column in _read(output.source)]
-    read += [column for define in (*spec.defines, *spec.prior) for column in _read(define.condition)]
+    read += [column for define in (*spec.defines, *spec.adjacent) for column in _read(define.condition)]
     read += [*spec.partition, *spec.starts, *(one.column for one in spec.sort)]
     return [column for column in dict.fromkeys(read) if column not in added]
 

@@ -2,7 +2,7 @@
 
 ``ROW_NUMBER() OVER (PARTITION BY user ORDER BY ts)`` → the same exchange by ``user``, and nothing else. Spark's sort and the window above it, which
 copies each partition into a buffer before it numbers the rows, take a third to a half of what such a query takes (``benchmarks/keys_in_order.py``).
-In MATCH_RECOGNIZE the workers also test conditions on a row and rows before it (``price < PREV(price)``), for which Spark would need a window.
+In MATCH_RECOGNIZE the workers also test conditions on a row and rows next to it (``price < PREV(price)``), for which Spark would need a window.
 
 Applies to keys whose equality is that of their bytes (not DOUBLE, no collations) and to one ORDER BY item that is a number, a date or a timestamp
 (MATCH_RECOGNIZE: to such columns), where nothing else needs a window. Spark is told the number of tasks: where it finds one by itself, two cores may
@@ -45,7 +45,7 @@ NAME = "keys_in_order"
 _NUMBERED = IntegralType | DateType | TimestampType | TimestampNTZType
 """Types whose values workers sort as numbers."""
 _COMPARED = _NUMBERED | FloatType | DoubleType | BooleanType | StringType | BinaryType | DecimalType
-"""Types whose values workers compare with those of prior rows."""
+"""Types whose values workers compare with those of adjacent rows."""
 _COMPUTED = ("add", "sub", "mul", "abs")
 TASK_BYTES = 16 << 20
 """The keys and times of a task in a file; its rows take ten times as many bytes in memory."""
@@ -91,7 +91,7 @@ def row_pattern_keys(
             found = again()
         except CepError:  # the engine has not got a function that Spark has
             return bound
-        if not all(_is_prior(define.condition, found) for define in found.prior):
+        if not all(_is_adjacent(define.condition, found) for define in found.adjacent):
             return bound
         bound = found
     return replace(bound, together=together, sort=order)
@@ -107,13 +107,12 @@ def _sort(bound: BoundRowPattern) -> tuple[OrderColumn, ...]:
 
 
 def _needs_window(bound: BoundRowPattern) -> bool:
-    """Whether something but the conditions on prior rows needs a window of Spark's."""
+    """Whether something but the conditions on adjacent rows needs a window of Spark's."""
     texts = [*bound.arguments, *(condition.text or "" for condition in bound.conditions.values())]
-    ahead = any(not call.startswith("LAG") for call in bound.neighbours)
-    return ahead or bound.frame is not None or bound.lateral or any(ROW_NUMBER in text for text in texts)
+    return bound.frame is not None or bound.lateral or any(ROW_NUMBER in text for text in texts)
 
 
-def _is_prior(condition: Condition, bound: BoundRowPattern) -> bool:
+def _is_adjacent(condition: Condition, bound: BoundRowPattern) -> bool:
     """Whether workers test a condition of all rows at once, with Spark's results."""
     parts = list(walk(condition))
     if not all(isinstance(part, Call | Constant) or _is_column(part, bound) for part in parts):
@@ -122,8 +121,8 @@ def _is_prior(condition: Condition, bound: BoundRowPattern) -> bool:
 
 
 def _is_column(part: Condition, bound: BoundRowPattern) -> bool:
-    """The value of a column in the row under test or in one so many rows before it."""
-    if not isinstance(part, ColumnAt) or part.at.physical > 0:
+    """The value of a column in the row under test or in one so many rows before or behind it."""
+    if not isinstance(part, ColumnAt):
         return False
     known = bound.column_types.get(part.column)
     return part.at == Navigation(running=True, physical=part.at.physical) and isinstance(known, _COMPARED)

@@ -1,4 +1,4 @@
-"""What a worker does with the rows of a task before an engine sees them: sorts them, marks where partitions begin, tests what prior rows tell.
+"""What a worker does with the rows of a task before an engine sees them: sorts them, marks where partitions begin, tests what adjacent rows tell.
 
 In: the batches of one task as Spark sends them. Out: batches of whole masks, partition after partition, each in ORDER BY order.
 """
@@ -10,8 +10,8 @@ from collections.abc import Iterator
 import numpy as np
 import pyarrow as pa
 
+from sparkcep.engines.adjacent import AdjacentTests
 from sparkcep.engines.derived import sent_time
-from sparkcep.engines.prior import PriorTests
 from sparkcep.engines.sorting import Sorter
 from sparkcep.engines.starts import PartitionStarts
 from sparkcep.spec import AnalyzeSpec, MatchSpec
@@ -30,14 +30,29 @@ class Arrival:
         self._masks = _all_bits(of)
         self._sorter = Sorter(of.starts, order) if order else None
         self._starts = PartitionStarts(of)
-        self._prior = PriorTests(of) if isinstance(of, RowPatternSpec) and of.prior else None
+        self._adjacent = AdjacentTests(of) if isinstance(of, RowPatternSpec) and of.adjacent else None
 
     def come(self, batch: pa.RecordBatch) -> Iterator[pa.RecordBatch]:
-        """The task's next rows, and those that are ready."""
+        """The task's next rows, and those that are ready. Raises CepDataError: a condition cannot be computed."""
         if self._sorter is None:
-            yield self._told(batch)
+            yield from self._told(batch)
         else:
             self._sorter.add(batch)
+
+    def end(self) -> Iterator[pa.RecordBatch]:
+        """The rows that are ready when no more come. Raises as ``come``."""
+        if self._sorter is not None:
+            for batch in self._sorter.sorted():
+                yield from self._told(batch)
+        if self._adjacent is not None:
+            yield from self._adjacent.end()
+
+    def _told(self, batch: pa.RecordBatch) -> Iterator[pa.RecordBatch]:
+        batch = self._starts.marked(self._with_masks(batch))
+        if self._adjacent is None:
+            yield batch
+        else:
+            yield from self._adjacent.come(batch)
 
     def _with_masks(self, batch: pa.RecordBatch) -> pa.RecordBatch:
         """With the masks that are not sent, because Spark tests nothing."""
@@ -45,15 +60,6 @@ class Arrival:
             if name not in batch.schema.names:
                 batch = batch.append_column(name, pa.array(np.full(batch.num_rows, bits)))
         return batch
-
-    def end(self) -> Iterator[pa.RecordBatch]:
-        """The rows that are ready when no more come. Raises CepDataError: a condition cannot be computed."""
-        if self._sorter is not None:
-            yield from map(self._told, self._sorter.sorted())
-
-    def _told(self, batch: pa.RecordBatch) -> pa.RecordBatch:
-        batch = self._starts.marked(self._with_masks(batch))
-        return batch if self._prior is None else self._prior.tested(batch)
 
 
 def _all_bits(spec: MatchSpec) -> dict[str, int]:

@@ -136,7 +136,7 @@ def _row_lines(bound: BoundRowPattern, spec: RowPatternSpec) -> Iterator[str]:
 
 def _row_conditions(bound: BoundRowPattern, spec: RowPatternSpec) -> Iterator[str]:
     defines = {define.variable: define for define in spec.defines}
-    prior = {define.variable: define.text for define in spec.prior}
+    adjacent = {define.variable: define.text for define in spec.adjacent}
     for variable in bound.variables:
         condition = bound.conditions.get(variable)
         if condition is None:
@@ -145,8 +145,8 @@ def _row_conditions(bound: BoundRowPattern, spec: RowPatternSpec) -> Iterator[st
         if condition.text is not None:
             yield f"{variable}: Spark, on each row: {condition.text}"
         yield from (f"{variable}: {_near(place, condition.near[-1])}: {place[2]}" for place in condition.near[:-1])
-        if variable in prior:
-            yield f"{variable}: workers, on each row and rows before it: {prior[variable]}"
+        if variable in adjacent:
+            yield f"{variable}: workers, on each row and rows next to it: {adjacent[variable]}"
         if variable in defines:
             where = "slow path (Python), " if slow_functions(defines[variable].condition) else ""
             yield f"{variable}: engine, {where}on the match so far: {defines[variable].text}"

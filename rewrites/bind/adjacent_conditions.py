@@ -1,4 +1,4 @@
-"""Conditions on a row and rows before it as data for workers, which test them of all rows at once.
+"""Conditions on a row and rows next to it as data for workers, which test them of all rows at once.
 
 ``price < PREV(price) * 0.9`` → ``lt(price, mul(price of the row before, 0.9))``. Arithmetic is the workers' where it is of floats, or of integers
 that do not wrap: a column more for Spark to send costs more than to compute it.
@@ -19,8 +19,8 @@ _ARITHMETIC = (exp.Add, exp.Sub, exp.Mul, exp.Div, exp.Neg, exp.Abs)
 
 
 @dataclass(frozen=True, slots=True)
-class PriorTranslator(MatchConditionTranslator):
-    """Translates conjuncts of one variable's condition that read rows before the one under test."""
+class AdjacentTranslator(MatchConditionTranslator):
+    """Translates conjuncts of one variable's condition that read rows next to the one under test."""
 
     def is_leaf(self, node: exp.Expression) -> bool:
         """Arithmetic over a row is no leaf, where workers have it."""

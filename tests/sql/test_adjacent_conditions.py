@@ -1,4 +1,4 @@
-"""Conditions on prior rows that workers test: the answers are those of Spark's LAG, and what workers do not test Spark still does."""
+"""Conditions on adjacent rows that workers test: the answers are those of Spark's LAG and LEAD, and what workers do not test Spark still does."""
 
 from __future__ import annotations
 
@@ -76,7 +76,13 @@ CONDITIONS = {
     "ts": ["ts - PREV(ts) < INTERVAL 1 HOUR", "ts > PREV(ts, 2) + INTERVAL 125 MINUTES", "hour(ts) < hour(PREV(ts))"],
     "x": ["x > PREV(x)", "x = PREV(x)"],
     "division": ["n / 4 > PREV(n)", "tiny <> 0 AND big / tiny < PREV(tiny)", "COALESCE(PREV(d), 7D) > d"],
-    "next": ["d > NEXT(d)", "d < PREV(d) AND d < NEXT(d)"],
+    "next": [
+        "d > NEXT(d)",
+        "d < PREV(d) AND d < NEXT(d)",
+        "n = NEXT(n, 2) OR PREV(s) < NEXT(s)",
+        "NEXT(id, 3) IS NULL",
+        "d > NEXT(LAST(d))",
+    ],
     "the match": ["d > PREV(FIRST(c.d))", "d > PREV(d) AND COUNT(*) < 3", "PREV(LAST(c.n), 2) < n"],
 }
 ORDERS = {
@@ -140,12 +146,12 @@ def test_workers_test_common_conditions(spark: SparkSession) -> None:
         "s > PREV(s)",
     ):
         written = sparkcep.rewrite(queries([text])[text], spark)
-        assert "LAG(" not in written and "ROW_NUMBER" not in written, text
+        assert "LAG(" not in written and "LEAD(" not in written and "ROW_NUMBER" not in written, text
     lines = [
         row[0] for row in spark.sql(f"EXPLAIN PATTERN {queries(['b AND d < PREV(d)'])['b AND d < PREV(d)']}").collect()
     ]
     assert any("Spark, on each row: (b)" in line for line in lines)
-    assert any("workers, on each row and rows before it: b AND d < PREV(d)" in line for line in lines)
+    assert any("workers, on each row and rows next to it: b AND d < PREV(d)" in line for line in lines)
     assert any(line.startswith("keys ") and "workers sort" in line for line in lines)
 
 

@@ -1,8 +1,9 @@
-"""Conditions on a row and rows before it, tested in batches of any size, against the definitions of the operators."""
+"""Conditions on a row and rows next to it, tested in batches of any size, against the definitions of the operators."""
 
 from __future__ import annotations
 
 import math
+from itertools import pairwise
 from typing import Any
 
 import pyarrow as pa
@@ -10,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sparkcep.engines.prior import PriorTests
+from sparkcep.engines.adjacent import AdjacentTests
 from sparkcep.errors import CepDataError
 from sparkcep.pattern.row import Variable
 from sparkcep.spec.expression import Call, Constant
@@ -37,12 +38,12 @@ def at(column: str, back: int = 0) -> ColumnAt:
 def spec(condition: Any, variables: int = 1) -> RowPatternSpec:
     names = tuple(f"v{i}" for i in range(variables))
     masks = tuple(f"mask{i}" for i in range(1 + variables // 62))
-    prior = (Define(names[-1], condition, "the condition"),)
-    return RowPatternSpec(names, Variable(names[-1]), masks, (), "{}", prior=prior)
+    adjacent = (Define(names[-1], condition, "the condition"),)
+    return RowPatternSpec(names, Variable(names[-1]), masks, (), "{}", adjacent=adjacent)
 
 
 def leaf(column: str) -> st.SearchStrategy[Any]:
-    columns = st.integers(0, 3).map(lambda back: at(column, back))
+    columns = st.integers(-2, 3).map(lambda back: at(column, back))
     if column not in SPARK:
         return columns
     return st.one_of(columns, columns, VALUES[column].map(lambda value: Constant(value, SPARK[column])))
@@ -82,19 +83,19 @@ conditions = st.recursive(
 )
 
 
-def truth(node: Any, rows: list[dict[str, Any]], row: int, first: int) -> Any:
-    """The value of a condition, or of a part of it, in a row of the partition that begins with row ``first``."""
+def truth(node: Any, rows: list[dict[str, Any]], row: int, first: int, last: int) -> Any:
+    """The value of a condition, or of a part of it, in a row of the partition of the rows from ``first`` to before ``last``."""
     match node:
         case Constant():
             return node.value
         case ColumnAt():
             there = row + node.at.physical
-            return rows[there][node.column] if there >= first else None
+            return rows[there][node.column] if first <= there < last else None
         case Call(operator="and" | "or"):
-            parts = [truth(part, rows, row, first) for part in node.arguments]
+            parts = [truth(part, rows, row, first, last) for part in node.arguments]
             end = node.operator == "or"
             return end if end in parts else None if None in parts else not end
-    values = [truth(part, rows, row, first) for part in node.arguments]
+    values = [truth(part, rows, row, first, last) for part in node.arguments]
     if node.operator == "is_null":
         return values[0] is None
     if node.operator == "eq_null_safe":
@@ -120,8 +121,9 @@ def key(one: Any) -> Any:
 
 def bits_left(condition: Any, table: pa.Table, size: int, variables: int = 1) -> list[int]:
     """The last mask of each row."""
-    tests = PriorTests(spec(condition, variables))
-    parts = [tests.tested(batch) for batch in table.to_batches(max_chunksize=size)]
+    tests = AdjacentTests(spec(condition, variables))
+    parts = [part for batch in table.to_batches(max_chunksize=size) for part in tests.come(batch)]
+    parts += tests.end()
     assert all(part.schema.equals(table.schema) for part in parts)
     return pa.Table.from_batches(parts, table.schema).column(-1).to_pylist()
 
@@ -139,11 +141,11 @@ def test_bits_stay_where_the_condition_is_true(condition: Any, drawn: list[Any],
     mask = pa.array([begin + bit for begin, bit in zip(begins, bits, strict=True)], pa.int32())
     columns = {name: pa.array([row[name] for row in rows], kind) for name, kind in TYPES.items()}
     found = bits_left(condition, pa.table({**columns, "mask0": mask}), size)
-    first = 0
-    for i, begin in enumerate(begins):
-        first = i if begin else first
-        holds = bits[i] and truth(condition, rows, i, first) is True
-        assert found[i] == begin + (2 if holds else 0)
+    borders = [i for i, begin in enumerate(begins) if begin] + [len(rows)]
+    for first, last in pairwise(borders):
+        for i in range(first, last):
+            holds = bits[i] and truth(condition, rows, i, first, last) is True
+            assert found[i] == begins[i] + (2 if holds else 0)
 
 
 def numbers(values: list[int | None], mask: list[int]) -> pa.Table:

@@ -1,13 +1,13 @@
-"""Conditions on a row and rows before it in its partition (``price < PREV(price)``), tested of all rows at once before the engine sees them.
+"""Conditions on a row and rows next to it in its partition (``price < PREV(price)``), tested of all rows at once before the engine sees them.
 
-In: batches of whole masks in order, in which a set bit says that the rest of a variable's condition holds. Out: the same with the bits cleared of
-rows for which the ``prior`` conditions do not hold. Values are compared as Spark compares them; an error is raised only for rows of which Spark
-would compute the value.
+In: batches of whole masks in order, in which a set bit says that the rest of a variable's condition holds. Out: the same rows with the bits cleared
+of those for which the ``adjacent`` conditions do not hold. Values are compared as Spark compares them; an error is raised only for rows of which
+Spark would compute the value.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from decimal import Decimal
 from typing import Any, TypeAlias
 
@@ -26,62 +26,64 @@ Value: TypeAlias = Any
 Flags = NDArray[np.bool_]
 
 
-class PriorTests:
-    """Of the rows of one task; it keeps as many of the last ones as conditions look back."""
+class AdjacentTests:
+    """Of the rows of one task. It keeps as many of the last ones as conditions look back, and holds back as many as they look ahead."""
 
     def __init__(self, spec: RowPatternSpec) -> None:
-        self._tests = [(divmod(spec.variables.index(one.variable) + 1, MASK_BITS), one) for one in spec.prior]
-        read = [one for define in spec.prior for one in leaves(define.condition) if isinstance(one, ColumnAt)]
+        self._tests = [(divmod(spec.variables.index(one.variable) + 1, MASK_BITS), one) for one in spec.adjacent]
+        read = [one for define in spec.adjacent for one in leaves(define.condition) if isinstance(one, ColumnAt)]
         self._columns = list(dict.fromkeys(one.column for one in read))
-        self._back = max((-one.at.physical for one in read), default=0)
+        self._back = max((-one.at.physical for one in read if one.at.physical < 0), default=0)
+        self._ahead = max((one.at.physical for one in read if one.at.physical > 0), default=0)
         self._masks = spec.masks
-        self._before: pa.Table | None = None
-        self._place = 0
+        self._rows: pa.Table | None = None
+        self._known = 0
 
-    def tested(self, batch: pa.RecordBatch) -> pa.RecordBatch:
-        """The task's next rows. Raises CepDataError: a sum overflows, a divisor is 0."""
-        if not batch.num_rows:
-            return batch
+    def come(self, batch: pa.RecordBatch) -> Iterator[pa.RecordBatch]:
+        """The task's next rows, and those of which all neighbours are here. Raises CepDataError: a sum overflows, a divisor is 0."""
+        rows = pa.Table.from_batches([batch])
+        self._rows = rows if self._rows is None else pa.concat_tables([self._rows, rows])
+        yield from self._ready(self._rows.num_rows - self._ahead)
+
+    def end(self) -> Iterator[pa.RecordBatch]:
+        """The rest of the rows."""
+        if self._rows is not None:
+            yield from self._ready(self._rows.num_rows)
+
+    def _ready(self, until: int) -> Iterator[pa.RecordBatch]:
+        """Of the rows that are here those before ``until`` that have not been given."""
+        if self._rows is None or until <= self._known:
+            return
+        rows = self._rows.combine_chunks()
+        yield self._tested(rows, self._known, until)
+        gone = max(until - self._back, 0)
+        self._rows, self._known = rows.slice(gone), until - gone
+
+    def _tested(self, rows: pa.Table, begin: int, end: int) -> pa.RecordBatch:
+        (batch,) = rows.slice(begin, end - begin).to_batches()
+        partition = np.cumsum(rows.column(self._masks[0]).to_numpy() & 1)
+        columns = {name: rows.column(name).combine_chunks() for name in self._columns}
         masks = {name: batch.column(name).to_numpy().copy() for name in self._masks}
-        place = self._places(masks[self._masks[0]] & 1 != 0)
-        rows = self._with_prior(batch)
         for (mask, bit), define in self._tests:
             bits = masks[self._masks[mask]]
             live = bits & (1 << bit) != 0
             if live.any():
-                holds = _Rows(rows, self._back, place, define).hold(live)
-                bits[live & ~holds] -= 1 << bit
+                bits[live & ~_Rows(columns, partition, begin, define).hold(live)] -= 1 << bit
         for name, bits in masks.items():
             at = batch.schema.get_field_index(name)
             batch = batch.set_column(at, batch.schema.field(at), pa.array(bits))
-        self._before = rows.slice(rows.num_rows - self._back)
-        self._place = int(place[-1]) + 1
         return batch
-
-    def _places(self, first: Flags) -> NDArray[np.int64]:
-        """How many rows of its partition come before each row."""
-        at = np.arange(len(first))
-        return at - np.maximum.accumulate(np.where(first, at, -self._place))
-
-    def _with_prior(self, batch: pa.RecordBatch) -> pa.Table:
-        """The columns that conditions read, with the rows before the batch."""
-        rows = pa.Table.from_batches([batch.select(self._columns)])
-        if self._before is None:
-            nothing = [pa.nulls(self._back, field.type) for field in rows.schema]
-            self._before = pa.Table.from_arrays(
-                nothing, schema=pa.schema(field.with_nullable(True) for field in rows.schema)
-            )
-        return pa.concat_tables([self._before, rows.cast(self._before.schema)]).combine_chunks()
 
 
 class _Rows:
-    """The rows of a batch under one condition. ``rows``: with ``back`` rows before them. ``place``: how many of those are of the row's partition."""
+    """Rows under one condition: those from row ``begin`` of ``columns`` on. ``partition``: the number of each row's partition."""
 
-    def __init__(self, rows: pa.Table, back: int, place: NDArray[np.int64], define: Define) -> None:
-        self._rows, self._back, self._place, self._define = rows, back, place, define
+    def __init__(self, columns: dict[str, pa.Array], partition: NDArray[np.int64], begin: int, define: Define) -> None:
+        self._columns, self._partition, self._begin, self._define = columns, partition, begin, define
 
     def hold(self, live: Flags) -> Flags:
         """The ``live`` rows for which the condition is TRUE; of others nothing is known."""
+        self._own = self._partition[self._begin : self._begin + len(live)]
         return _is(True, self._value(self._define.condition, live), len(live))
 
     def _value(self, node: Any, live: Flags) -> Value:
@@ -99,7 +101,7 @@ class _Rows:
                 if operator == "div":
                     return self._quotient(values[0], values[1], live)
                 return _TESTS[operator](*values)
-        raise CepInternalError(f"{node} is no condition on prior rows")
+        raise CepInternalError(f"{node} is no condition on adjacent rows")
 
     def _logic(self, node: Call, live: Flags) -> Value:
         """As Spark: what follows is computed where it still matters."""
@@ -112,15 +114,23 @@ class _Rows:
         return found
 
     def _column(self, leaf: ColumnAt) -> pa.Array:
-        behind = -leaf.at.physical
-        values = self._rows.column(leaf.column).chunk(0).slice(self._back - behind, len(self._place))
+        """The values in the rows so far before or behind; NULL in another partition."""
+        values, begin, rows = self._columns[leaf.column], self._begin + leaf.at.physical, len(self._own)
         if pa.types.is_timestamp(values.type) or pa.types.is_duration(values.type):
             values = values.cast(pa.int64())
         elif pa.types.is_date32(values.type):
             values = values.cast(pa.int32())
-        if not behind:
-            return values
-        return pc.if_else(pa.array(self._place >= behind), values, pa.scalar(None, values.type))
+        low, high = np.clip((begin, begin + rows), 0, len(values)).tolist()
+        before = min(max(-begin, 0), rows)
+        behind = rows - before - (high - low)
+        found = values.slice(low, high - low)
+        if before or behind:
+            found = pa.concat_arrays([pa.nulls(before, values.type), found, pa.nulls(behind, values.type)])
+        if not leaf.at.physical:
+            return found
+        beside = np.full(rows, -1)
+        beside[before : rows - behind] = self._partition[low:high]
+        return pc.if_else(pa.array(beside == self._own), found, pa.scalar(None, values.type))
 
     def _computed(self, operator: str, values: list[Value], live: Flags) -> Value:
         checked, plain = _COMPUTED[operator]
