@@ -4,10 +4,10 @@
 copies each partition into a buffer before it numbers the rows, take a third to a half of what such a query takes (``benchmarks/keys_in_order.py``).
 In MATCH_RECOGNIZE the workers also test conditions on a row and rows next to it (``price < PREV(price)``), for which Spark would need a window.
 
-Applies to keys whose equality is that of their bytes (not DOUBLE, no collations) and to one ORDER BY item that is a number, a date or a timestamp
-(MATCH_RECOGNIZE: to such columns), where nothing else needs a window. Spark is told the number of tasks: where it finds one by itself, two cores may
-have three tasks to do. Not in a view that lasts, whose input may grow. And only to an input that is read from a file or a cache: another one may
-come with a partitioning by the same keys, which a window uses and an exchange that is asked for does not.
+Applies without PARTITION BY and to keys whose equality is that of their bytes (not DOUBLE, no collations), and to one ORDER BY item that is a
+number, a date or a timestamp (MATCH_RECOGNIZE: to such columns), where nothing else needs a window. Spark is told the number of tasks: where it finds
+one by itself, two cores may have three tasks to do. Not in a view that lasts, whose input may grow. And only to an input that is read from a file or
+a cache: another one may come with a partitioning by the same keys, which a window uses and an exchange that is asked for does not.
 """
 
 from __future__ import annotations
@@ -156,10 +156,10 @@ def _together(
     keys: Mapping[str, DataType], texts: Sequence[str], relation: Relation, numbers_tasks: bool
 ) -> Together | None:
     """``keys``, if the rule applies to them; ``texts``: the SQL of these and of the time. ``numbers_tasks``: as in ``Options``."""
-    if not keys or not all(map(_is_plain, keys.values())) or relation.resources is None:
+    if not all(map(_is_plain, keys.values())) or relation.resources is None:
         return None
     found = relation.resources(relation.scope(f"SELECT {', '.join(texts)} FROM {relation.text}\n"))
-    return Together(tuple(keys), _tasks(found) if numbers_tasks else None) if found.cheap else None
+    return Together(tuple(keys), _tasks(found) if numbers_tasks and keys else None) if found.cheap else None
 
 
 def _tasks(found: Resources) -> int | None:
@@ -178,8 +178,8 @@ def _is_plain(kind: DataType) -> bool:
 
 
 def distributed(rows: exp.Select, together: Together) -> exp.Select:
-    """``rows``, those of equal keys in one task. DISTRIBUTE BY is no hint, which a setting lets Spark ignore."""
-    keys = list(map(quoted, together.keys))
+    """``rows``, those of equal keys in one task; all, if there are no keys. DISTRIBUTE BY is no hint, which a setting lets Spark ignore."""
+    keys = list(map(quoted, together.keys)) or ["0"]
     rows.set("distribute", exp.Distribute(expressions=list(map(raw, keys))))
     if together.tasks is None:
         return rows

@@ -29,7 +29,8 @@ class Arrival:
         order = _order(of)
         self._masks = _all_bits(of)
         self._sorter = Sorter(of.starts, order) if order else None
-        self._starts = PartitionStarts(of)
+        line = isinstance(of, EventPatternSpec | AggregateSpec) and of.line
+        self._starts = PartitionStarts(of, one=bool(order) and not line)
         self._adjacent = AdjacentTests(of) if isinstance(of, RowPatternSpec) and of.adjacent else None
 
     def come(self, batch: pa.RecordBatch) -> Iterator[pa.RecordBatch]:

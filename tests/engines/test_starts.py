@@ -36,3 +36,9 @@ def test_a_partition_begins_where_a_key_changes(size: int, kind: pa.DataType) ->
 def test_rows_whose_masks_tell_are_left_alone() -> None:
     whole = rows(pa.int32())
     assert PartitionStarts(spec()).marked(whole) is whole
+
+
+def test_without_keys_all_rows_are_one_partition() -> None:
+    whole, seen = rows(pa.int32()), PartitionStarts(spec(), one=True)
+    parts = [seen.marked(whole.slice(at, 3)) for at in (0, 3, 6)]
+    assert pa.Table.from_batches(parts).column("mask").to_pylist() == [3, 2, 2, 2, 2, 2, 2]

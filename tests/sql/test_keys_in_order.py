@@ -25,12 +25,27 @@ APPLIES = {
     "a count": "SELECT user, COUNT(*) AS n, SUM(a.x) AS s FROM keyed MATCH PATTERN (SEQ(A a, NOT C c, B b) PARTITION BY user ORDER BY ts WITHIN 30) GROUP BY user",
     "the next match": """SELECT k, a.ts AS s, size(b) AS n FROM keyed MATCH PATTERN (SEQ(A a, ANY+ b, D d) PARTITION BY k, user ORDER BY ts
         SKIP TILL NEXT MATCH WHERE b[i].x > b[i-1].x WITHIN 60)""",
+    "no key": "SELECT a.ts AS s, b.ts AS e FROM keyed MATCH PATTERN (SEQ(A a, B b) ORDER BY ts SKIP TILL NEXT MATCH WHERE a.x < b.x WITHIN 5)",
+    "a timestamp": """SELECT a.ts AS s, b.t AS e FROM (SELECT *, TIMESTAMP'2024-01-01' + make_dt_interval(0, ts) AS t FROM keyed)
+        MATCH PATTERN (SEQ(A a, B b) PARTITION BY k ORDER BY t WHERE a.x < b.x WITHIN 40 HOURS)""",
+    "an automaton": """SELECT * FROM keyed MATCH AUTOMATON (PARTITION BY user, k ORDER BY ts REGISTERS (r INT) START s FINAL f
+        ARC s -> m WHEN type = 'A' SET r = x ARC m -> f WHEN x > r AND type = 'B' WITHIN 30)""",
+    "an automaton over all": """SELECT * FROM keyed MATCH AUTOMATON (ORDER BY ts START s FINAL f ARC s -> m WHEN x < 5 ARC m -> f WHEN x > 90)""",
+    "rows": """SELECT * FROM keyed MATCH_RECOGNIZE (PARTITION BY user, k ORDER BY ts, x DESC MEASURES MATCH_NUMBER() AS n, LAST(x) AS l
+        ALL ROWS PER MATCH PATTERN (a b+) DEFINE b AS x > 9 AND b.x > a.x)""",
+    "rows over all": """SELECT * FROM keyed MATCH_RECOGNIZE (ORDER BY ts, x MEASURES FIRST(ts) AS s, COUNT(*) AS n
+        PATTERN (a b+) DEFINE b AS x > PREV(x) OR type = 'D')""",
 }
 STAYS = {
     "DOUBLE": "SELECT f FROM keyed MATCH PATTERN (SEQ(A a, B b) PARTITION BY f ORDER BY ts WITHIN 20)",
     "a collation": "SELECT c FROM (SELECT *, user COLLATE UTF8_LCASE AS c FROM keyed) MATCH PATTERN (SEQ(A a, B b) PARTITION BY c ORDER BY ts WITHIN 20)",
     "ranks": "SELECT k FROM keyed MATCH PATTERN (SEQ(A a, B b) PARTITION BY k ORDER BY ts WITHIN 9 EVENTS)",
     "neighbours": "SELECT k FROM keyed MATCH PATTERN (SEQ(A a, B b) PARTITION BY k ORDER BY ts PARTITION CONTIGUITY WITHIN 20)",
+    "an order by texts": "SELECT * FROM keyed MATCH_RECOGNIZE (PARTITION BY k ORDER BY ts, user MEASURES 1 AS o PATTERN (a))",
+    "an order by an expression": "SELECT * FROM keyed MATCH_RECOGNIZE (PARTITION BY k ORDER BY ts + 0 MEASURES 1 AS o PATTERN (a))",
+    "a window": "SELECT COUNT(*) OVER w AS n FROM keyed WINDOW w AS (PARTITION BY k ORDER BY ts ROWS BETWEEN CURRENT ROW AND 9 FOLLOWING PATTERN (a b) DEFINE b AS x > 9)",
+    "a function that workers lack": """SELECT * FROM keyed MATCH_RECOGNIZE (PARTITION BY k ORDER BY ts MEASURES 1 AS o PATTERN (a)
+        DEFINE a AS user LIKE PREV(user) || '%')""",
     "rows in partitions": "SELECT k FROM (SELECT k, type, ts FROM keyed GROUP BY ALL) MATCH PATTERN (SEQ(A a, B b) PARTITION BY k ORDER BY ts WITHIN 20)",
 }
 
