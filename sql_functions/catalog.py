@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -30,6 +30,14 @@ UNKNOWN_SIZE = 1 << 62
 """Spark reports the largest BIGINT as the size of what it cannot estimate."""
 
 CHEAP_NODES = frozenset({"Project", "Filter", "Union", "LocalRelation", "Range", "InMemoryRelation"})
+SCAN_NODES = CHEAP_NODES | {
+    "LogicalRelation",
+    "HiveTableRelation",
+    "DataSourceV2ScanRelation",
+    "LogicalRDD",
+    "Generate",
+}
+"""Plans of these nodes distribute no rows."""
 CHEAP_FORMATS = frozenset({"parquet", "orc"})
 """Plans of these nodes over files of these formats can read a single column at a fraction of the cost of whole rows."""
 
@@ -42,14 +50,29 @@ class Resources:
     shuffle_partitions: int
     size: int | None
     cheap: bool
+    scattered: bool = False
 
 
-def _cheap(plan: Any) -> bool:
-    name = plan.nodeName()
-    if name == "LogicalRelation":
-        return str(plan.relation().toString()).lower() in CHEAP_FORMATS
+def _nodes(plan: Any) -> Iterator[Any]:
+    yield plan
     children = plan.children()
-    return name in CHEAP_NODES and all(_cheap(children.apply(i)) for i in range(children.size()))
+    for i in range(children.size()):
+        yield from _nodes(children.apply(i))
+
+
+def _is_cheap(node: Any) -> bool:
+    name = node.nodeName()
+    if name == "LogicalRelation":
+        return str(node.relation().toString()).lower() in CHEAP_FORMATS
+    return name in CHEAP_NODES
+
+
+def _may_be_placed(node: Any) -> bool:
+    """Whether rows may come as they were distributed when they were written: a cache, a table in buckets."""
+    name = node.nodeName()
+    return name == "InMemoryRelation" or (
+        name == "LogicalRelation" and "Num Buckets" in str(node.catalogTable().toString())
+    )
 
 
 def dataset_of_plan(context: Any) -> Callable[[Any, Any], Any]:
@@ -140,9 +163,13 @@ class ClassicDescribe:
                 size = int(str(plan.stats().sizeInBytes()))
             except (Py4JJavaError, PySparkException):  # a constant that overflows, say: the query itself will tell
                 return Resources(cores, partitions, None, cheap=False)
-        return Resources(
-            cores, partitions, size if size < UNKNOWN_SIZE else None, _cheap(plan) and plan.deterministic()
-        )
+            nodes = list(_nodes(plan))
+            scattered = all(node.nodeName() in SCAN_NODES for node in nodes)
+            if scattered and any(map(_may_be_placed, nodes)):
+                placed = dataset.queryExecution().sparkPlan().outputPartitioning()
+                scattered = str(placed.toString()).startswith("Unknown")
+        cheap = all(map(_is_cheap, nodes)) and plan.deterministic()
+        return Resources(cores, partitions, size if size < UNKNOWN_SIZE else None, cheap, scattered)
 
     def rows(self, query: str) -> list[dict[str, Any]]:
         """The rows of a small query, which is run; a NULL is left out."""

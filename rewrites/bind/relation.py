@@ -54,7 +54,8 @@ class Resources(Protocol):
     """What Spark knows before it runs a query, for choices that do not change the answer.
 
     ``cores``: the tasks that run concurrently. ``shuffle_partitions``: the tasks of a shuffle in this session. ``size``: bytes of the query's input,
-    None if unknown. ``cheap``: running the query twice costs little, and gives the same rows.
+    None if unknown. ``cheap``: running the query twice costs little, and gives the same rows. ``scattered``: its rows come as they are read, not as
+    an exchange (or one before they were written) has distributed them.
     """
 
     @property
@@ -65,6 +66,8 @@ class Resources(Protocol):
     def size(self) -> int | None: ...
     @property
     def cheap(self) -> bool: ...
+    @property
+    def scattered(self) -> bool: ...
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,8 +6,8 @@ In MATCH_RECOGNIZE the workers also test conditions on a row and rows next to it
 
 Applies without PARTITION BY and to keys whose equality is that of their bytes (not DOUBLE, no collations), and to one ORDER BY item that is a
 number, a date or a timestamp (MATCH_RECOGNIZE: to such columns), where nothing else needs a window. Spark is told the number of tasks: where it finds
-one by itself, two cores may have three tasks to do. Not in a view that lasts, whose input may grow. And only to an input that is read from a file or
-a cache: another one may come with a partitioning by the same keys, which a window uses and an exchange that is asked for does not.
+one by itself, two cores may have three tasks to do; not in a view that lasts, whose input may grow. And only to an input that comes as it is read:
+one that comes from an exchange may be distributed by the same keys, which a window uses and an exchange that is asked for does not.
 """
 
 from __future__ import annotations
@@ -159,7 +159,7 @@ def _together(
     if not all(map(_is_plain, keys.values())) or relation.resources is None:
         return None
     found = relation.resources(relation.scope(f"SELECT {', '.join(texts)} FROM {relation.text}\n"))
-    return Together(tuple(keys), _tasks(found) if numbers_tasks and keys else None) if found.cheap else None
+    return Together(tuple(keys), _tasks(found) if numbers_tasks and keys else None) if found.scattered else None
 
 
 def _tasks(found: Resources) -> int | None:

@@ -42,13 +42,13 @@ def runs_no_pattern(text: str) -> bool:
 
 def lasting_view(text: str) -> Span | None:
     """The span of a statement that creates a view visible to other sessions: CREATE VIEW, ALTER VIEW, CREATE GLOBAL TEMPORARY VIEW."""
-    first, *rest = tokenize(text).items
-    words = [token.key for token in rest[:5]]
+    tokens = tokenize(text).items[:6]
+    words = [token.key for token in tokens[1:]]
     kind = next((word for word in words if word not in _VIEW_WORDS), "")
-    if first.key not in ("CREATE", "ALTER") or kind != "VIEW":
+    if kind != "VIEW" or tokens[0].key not in ("CREATE", "ALTER"):
         return None
     before = set(words[: words.index("VIEW")])
-    return None if before & {"TEMP", "TEMPORARY"} and "GLOBAL" not in before else first.span
+    return None if before & {"TEMP", "TEMPORARY"} and "GLOBAL" not in before else tokens[0].span
 
 
 def spark_sql(text: str, describe: Describe, options: Options, patterns: PatternStore = NO_PATTERNS) -> str:

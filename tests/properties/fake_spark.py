@@ -47,6 +47,7 @@ class FakeResources:
     shuffle_partitions: int = 8
     size: int | None = 1 << 32
     cheap: bool = True
+    scattered: bool = True
 
 
 class FakeSpark:

@@ -100,3 +100,42 @@ def test_a_view_keeps_its_hints(spark: SparkSession) -> None:
         assert answers(spark, {"pairs": "SELECT * FROM pairs"}) == found
     spark.sql("DROP VIEW pairs")
     spark.sql("DROP TABLE scattered")
+
+
+def test_what_an_input_tells(spark: SparkSession) -> None:
+    """Any rows that come as they are read; not those that a cache or buckets hold distributed by the keys."""
+    query = "SELECT k, a.ts AS s, b.ts AS e FROM {} MATCH PATTERN (SEQ(A a, B b) PARTITION BY k ORDER BY ts WHERE a.x < b.x WITHIN 40)"
+    found = answers(spark, {"": query.format("keyed")})[""]
+    rows = spark.table("keyed").collect()
+    spark.createDataFrame(rows).createOrReplaceTempView("local_rows")
+    spark.createDataFrame(spark.sparkContext.parallelize(rows)).createOrReplaceTempView("rdd_rows")
+    listed = (
+        "SELECT type, one.* FROM (SELECT type, ARRAY(STRUCT(k, ts, x)) AS l FROM keyed) LATERAL VIEW EXPLODE(l) AS one"
+    )
+    spark.sql(listed).createOrReplaceTempView("listed")
+    spark.sql("CACHE TABLE kept AS SELECT * FROM keyed")
+    spark.sql("CACHE TABLE placed AS SELECT * FROM keyed DISTRIBUTE BY k SORT BY k, ts")
+    spark.sql("CREATE TABLE written USING csv AS SELECT k, type, ts, x FROM keyed")
+    spark.sql("CREATE TABLE bucketed USING parquet CLUSTERED BY (k) INTO 3 BUCKETS AS SELECT * FROM keyed")
+    try:
+        for name in ("local_rows", "rdd_rows", "listed", "kept", "written"):
+            assert "ROW_NUMBER" not in sparkcep.rewrite(query.format(name), spark), name
+            assert answers(spark, {"": query.format(name)})[""] == found, name
+        for name in ("placed", "bucketed"):
+            assert "ROW_NUMBER" in sparkcep.rewrite(query.format(name), spark), name
+            assert answers(spark, {"": query.format(name)})[""] == found, name
+    finally:
+        for name in ("written", "bucketed", "kept", "placed"):
+            spark.sql(f"{'UNCACHE' if name in ('kept', 'placed') else 'DROP'} TABLE {name}")
+
+
+def test_a_view_that_lasts_leaves_the_number_of_tasks_to_spark(spark: SparkSession) -> None:
+    spark.sql(f"CREATE TABLE growing USING parquet AS {EVENTS.format(400)}")
+    query = "SELECT k, a.ts AS s FROM growing MATCH PATTERN (SEQ(A a, B b) PARTITION BY k ORDER BY ts WITHIN 40)"
+    spark.sql(f"CREATE VIEW grown AS {query}")
+    text = spark.sql("SHOW CREATE TABLE grown").collect()[0][0]
+    assert "DISTRIBUTE BY" in text and "REPARTITION" not in text
+    assert "REPARTITION" in sparkcep.rewrite(query, spark)
+    assert answers(spark, {"": "SELECT * FROM grown"}) == answers(spark, {"": query})
+    spark.sql("DROP VIEW grown")
+    spark.sql("DROP TABLE growing")
