@@ -31,7 +31,7 @@ from sparkcep.spec import (
     from_json,
 )
 from sparkcep.spec.event import WithinTime
-from sql_functions.memory import OpenPartition
+from sql_functions.memory import OpenPartition, to_sort
 from sql_functions.worker import answer_at_once, settle
 
 Found = TypeVar("Found")
@@ -50,7 +50,7 @@ class MatchTableFunction:
         answer_at_once()
         self._spec, self._run = _evaluation(self.spec_json)
         self._partition = OpenPartition(self._spec)
-        self._arrival = Arrival(self._spec)
+        self._arrival = Arrival(self._spec, to_sort())
         self._long: LongPartition | None = None
         self._waiting: list[pa.RecordBatch] = []
         self._open: list[pa.RecordBatch] = []

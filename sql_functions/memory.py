@@ -16,6 +16,8 @@ from sparkcep.spec import AnalyzeSpec, MatchSpec
 
 STEP = 64 << 20
 """Bytes of a partition's rows between two looks."""
+SORTED = 128 << 20
+"""Bytes of rows that a task sorts in memory, at most."""
 NEED = 5
 """Bytes that an engine takes for each byte of a long partition's rows, as measured (``benchmarks/row_pattern_growth.py``)."""
 _CGROUPS = (
@@ -63,6 +65,12 @@ class OpenPartition:
         if known:
             which = f"the partition {key_text(pa.Table.from_batches([first]).select(known))}"
         return CepLimitError(f"{which} has {self._rows:,} rows so far and {why}", code="PARTITION_MEMORY", hint=_HINT)
+
+
+def to_sort() -> int:
+    """Bytes of rows that a task may sort in memory, which takes three times as many."""
+    room = free()
+    return SORTED if room is None else min(SORTED, room // 8)
 
 
 def free() -> int | None:

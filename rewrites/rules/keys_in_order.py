@@ -107,9 +107,13 @@ def _sort(bound: BoundRowPattern) -> tuple[OrderColumn, ...]:
 
 
 def _needs_window(bound: BoundRowPattern) -> bool:
-    """Whether something but the conditions on adjacent rows needs a window of Spark's."""
+    """Whether something but the conditions on adjacent rows needs a window of Spark's, or has its own."""
     texts = [*bound.arguments, *(condition.text or "" for condition in bound.conditions.values())]
-    return bound.frame is not None or bound.lateral or any(ROW_NUMBER in text for text in texts)
+    read = [*bound.outputs.sources, *(leaf for define in bound.defines for leaf in leaves(define.condition))]
+    numbered = any(ROW_NUMBER in text for text in texts) or any(
+        getattr(one, "column", "") == ROW_NUMBER for one in read
+    )
+    return numbered or bool(bound.early) or bound.frame is not None or bound.lateral
 
 
 def _is_adjacent(condition: Condition, bound: BoundRowPattern) -> bool:

@@ -22,13 +22,13 @@ from sparkcep.spec.row import MASK_BITS, RowPatternSpec
 
 
 class Arrival:
-    """The rows of one task."""
+    """The rows of one task. ``memory``: bytes of rows that are sorted in memory."""
 
-    def __init__(self, spec: MatchSpec | AnalyzeSpec) -> None:
+    def __init__(self, spec: MatchSpec | AnalyzeSpec, memory: int) -> None:
         of = spec.of if isinstance(spec, AnalyzeSpec) else spec
         order = _order(of)
         self._masks = _all_bits(of)
-        self._sorter = Sorter(of.starts, order) if order else None
+        self._sorter = Sorter(of.starts, order, memory) if order else None
         line = isinstance(of, EventPatternSpec | AggregateSpec) and of.line
         self._starts = PartitionStarts(of, one=bool(order) and not line)
         self._adjacent = AdjacentTests(of) if isinstance(of, RowPatternSpec) and of.adjacent else None

@@ -1,7 +1,7 @@
 """Rows of a task in the order of their partitions, sorted where the engine runs.
 
 In: Arrow batches in any order. Out: the same rows, those of a partition together and sorted, in batches. NumPy's stable sorts take a fifth of
-the time that Spark's sort and its window take (``benchmarks/keys_in_order.py``). More rows than ``BYTES`` are sorted run by run in files, which are
+the time that Spark's sort and its window take (``benchmarks/keys_in_order.py``). More rows than fit are sorted run by run in files, which are
 merged.
 """
 
@@ -22,8 +22,6 @@ from sparkcep.engines.changes import frame
 from sparkcep.engines.turn import taken
 from sparkcep.spec.order import OrderColumn
 
-BYTES = 128 << 20
-"""The rows that are sorted in memory; twice as many bytes are taken while they are."""
 BLOCK = 1 << 16
 """Rows of a batch."""
 _DIGIT = 1 << 16
@@ -33,9 +31,10 @@ Order = NDArray[np.int64]
 
 
 class Sorter:
-    """The rows of a task. ``keys``: columns with the PARTITION BY values, whose order is of no matter; ``order``: integers, dates or timestamps."""
+    """The rows of a task. ``keys``: columns with the PARTITION BY values, whose order is of no matter; ``order``: integers, dates or timestamps.
+    ``memory``: bytes of rows that are sorted in memory; twice as many more are taken while they are."""
 
-    def __init__(self, keys: Sequence[str], order: Sequence[OrderColumn], memory: int = BYTES) -> None:
+    def __init__(self, keys: Sequence[str], order: Sequence[OrderColumn], memory: int) -> None:
         self._keys, self._order, self._memory = list(keys), list(order), memory
         self._rows: list[pa.RecordBatch] = []
         self._bytes = 0

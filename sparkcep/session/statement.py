@@ -42,6 +42,8 @@ def runs_no_pattern(text: str) -> bool:
 
 def lasting_view(text: str) -> Span | None:
     """The span of a statement that creates a view visible to other sessions: CREATE VIEW, ALTER VIEW, CREATE GLOBAL TEMPORARY VIEW."""
+    if "VIEW" not in text.upper():
+        return None
     tokens = tokenize(text).items[:6]
     words = [token.key for token in tokens[1:]]
     kind = next((word for word in words if word not in _VIEW_WORDS), "")
