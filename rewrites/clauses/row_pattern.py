@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from functools import partial
 
 from rewrites.bind.notices import notices
 from rewrites.bind.relation import Relation
@@ -23,10 +22,7 @@ def row_pattern(
     clause: MatchRecognizeClause, rows: Relation, source: Source, options: Options, *, only_clause: bool
 ) -> RewrittenClause:
     """The clause over ``rows``, rewritten; ``only_clause``: the statement has no other. Raises CepError."""
-    bound = bind_row_pattern(clause, rows, source)
-    if not (options.analyze or rows.streaming) and keys_in_order.NAME not in options.disabled:
-        again = partial(bind_row_pattern, clause, rows, source, adjacent=True)
-        bound = keys_in_order.row_pattern_keys(bound, again, options.numbers_tasks)
+    bound = _bound(clause, rows, source, options)
     if (
         not (options.analyze or rows.streaming) and key_filters.NAME not in options.disabled
     ):  # ANALYZE is about all rows
@@ -38,6 +34,15 @@ def row_pattern(
     spec = row_pattern_spec(bound)
     query = row_pattern_query(bound, spec, options.checked_function_of(spec, clause.site))
     return RewrittenClause(clause, bound, spec, query, notices(clause))
+
+
+def _bound(clause: MatchRecognizeClause, rows: Relation, source: Source, options: Options) -> BoundRowPattern:
+    def bind(adjacent: bool) -> BoundRowPattern:
+        return bind_row_pattern(clause, rows, source, adjacent=adjacent)
+
+    if options.analyze or rows.streaming or keys_in_order.NAME in options.disabled:
+        return bind(False)
+    return keys_in_order.row_pattern_keys(bind, options.numbers_tasks)
 
 
 def counts(part: RewrittenClause, options: Options) -> str:

@@ -74,27 +74,26 @@ def automaton_keys(bound: BoundAutomaton, numbers_tasks: bool) -> Together | Non
     return _together(keys, [*(key.text for key in bound.keys), bound.time], bound.relation, numbers_tasks)
 
 
-def row_pattern_keys(
-    bound: BoundRowPattern, again: Callable[[], BoundRowPattern], numbers_tasks: bool
-) -> BoundRowPattern:
-    """A MATCH_RECOGNIZE clause by the rule, if it applies. ``again`` binds the clause with conditions on neighbours as data."""
-    order = _sort(bound)
-    if not order or _needs_window(bound):
-        return bound
+def row_pattern_keys(bind: Callable[[bool], BoundRowPattern], numbers_tasks: bool) -> BoundRowPattern:
+    """A MATCH_RECOGNIZE clause by the rule, if it applies. ``bind``: resolves the clause, with conditions on adjacent rows as data or as windows."""
+    try:
+        bound = bind(True)
+    except CepError:  # the engine has not got a function that Spark has, or there is an error in the clause
+        return bind(False)
+    together = _of_rows(bound, numbers_tasks)
+    if together is None:
+        return bind(False) if bound.adjacent else bound
+    return replace(bound, together=together, sort=_sort(bound))
+
+
+def _of_rows(bound: BoundRowPattern, numbers_tasks: bool) -> Together | None:
+    if not _sort(bound) or _needs_window(bound):
+        return None
+    if not all(_is_adjacent(define.condition, bound) for define in bound.adjacent):
+        return None
     keys = {key.sent: key.data_type for key in bound.keys}
     texts = [*(key.text for key in bound.keys), *(text for text, _ in bound.order)]
-    together = _together(keys, texts, bound.relation, numbers_tasks)
-    if together is None:
-        return bound
-    if bound.neighbours:
-        try:
-            found = again()
-        except CepError:  # the engine has not got a function that Spark has
-            return bound
-        if not all(_is_adjacent(define.condition, found) for define in found.adjacent):
-            return bound
-        bound = found
-    return replace(bound, together=together, sort=order)
+    return _together(keys, texts, bound.relation, numbers_tasks)
 
 
 def _sort(bound: BoundRowPattern) -> tuple[OrderColumn, ...]:
