@@ -16,7 +16,7 @@ from sparkcep.spec import AnalyzeSpec, MatchSpec
 
 STEP = 64 << 20
 """Bytes of a partition's rows between two looks."""
-SORTED = 128 << 20
+SORTED = 48 << 20
 """Bytes of rows that a task sorts in memory, at most."""
 NEED = 5
 """Bytes that an engine takes for each byte of a long partition's rows, as measured (``benchmarks/row_pattern_growth.py``)."""

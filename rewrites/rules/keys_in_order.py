@@ -47,7 +47,7 @@ _NUMBERED = IntegralType | DateType | TimestampType | TimestampNTZType
 _COMPARED = _NUMBERED | FloatType | DoubleType | BooleanType | StringType | BinaryType | DecimalType
 """Types whose values workers compare with those of adjacent rows."""
 _COMPUTED = ("add", "sub", "mul", "abs")
-TASK_BYTES = 16 << 20
+TASK_BYTES = 8 << 20
 """The keys and times of a task in a file; its rows take ten times as many bytes in memory."""
 LEAST_BYTES = 1 << 20
 """Those of which it takes a task of its own."""

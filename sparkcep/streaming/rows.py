@@ -16,12 +16,10 @@ from numpy.typing import NDArray
 
 from sparkcep.engines.changes import changes, frame, plain
 from sparkcep.engines.ranks import ranks
-from sparkcep.engines.sorting import sorted_order
 from sparkcep.engines.turn import taken
 from sparkcep.spec.aggregate import AggregateSpec
 from sparkcep.spec.automaton import AutomatonSpec
 from sparkcep.spec.event import EventPatternSpec
-from sparkcep.spec.order import OrderColumn
 from sparkcep.spec.stream import PLACE, StreamSpec
 from sparkcep.streaming.marks import COPY, FINAL, are
 from sparkcep.streaming.versions import Timeline
@@ -105,11 +103,18 @@ def _order(spec: StreamSpec, rows: pa.Table, keys: tuple[str, ...]) -> NDArray[n
     last = [spec.identity]
     if COPY in rows.column_names and rows.column(COPY).to_numpy().any():
         last.append(COPY)
-    columns = [*map(OrderColumn, keys), *spec.order, *map(OrderColumn, last)]
-    if rows.num_rows > FEW or not all(plain(rows.column(one.column)) for one in columns):
-        return sorted_order(rows, columns)
-    values = [(rows.column(one.column).to_numpy(), one.descending) for one in columns]
-    return np.lexsort([~one if down else one for one, down in values][::-1])
+    names = [*keys, *(column.column for column in spec.order), *last]
+    descending = [False] * len(keys) + [column.descending for column in spec.order] + [False] * len(last)
+    if rows.num_rows <= FEW and all(plain(rows.column(name)) for name in names):
+        values = [rows.column(name).to_numpy() for name in names]
+        return np.lexsort([~one if down else one for one, down in zip(values, descending, strict=True)][::-1])
+    order = (pl.arg_sort_by if len(names) > 1 else _arg_sort)(
+        names,
+        descending=descending,
+        nulls_last=[False] * len(keys) + [column.nulls_last for column in spec.order] + [False] * len(last),
+    )
+    indices: NDArray[np.int64] = frame(rows, names).select(order.alias("row"))["row"].to_numpy()
+    return indices
 
 
 def partition_starts(spec: StreamSpec, rows: pa.Table) -> NDArray[np.int64]:
@@ -153,3 +158,7 @@ def with_partitions(spec: StreamSpec, rows: pa.Table, starts: NDArray[np.int64])
         rows = rows.append_column(PLACE, pa.array(_places_of_all(spec, rows)))
     rank = ranks(first == 1, changes(rows, [column.column for column in spec.order]))
     return rows.append_column(spec.of.rank, pa.array(rank))
+
+
+def _arg_sort(names: list[str], *, descending: list[bool], nulls_last: list[bool]) -> pl.Expr:
+    return pl.col(names[0]).arg_sort(descending=descending[0], nulls_last=nulls_last[0])
