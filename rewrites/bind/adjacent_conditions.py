@@ -13,7 +13,9 @@ from sqlglot import exp
 
 from rewrites.bind.match_conditions import MatchConditionTranslator
 from rewrites.bind.match_leaves import MatchLeaves
+from rewrites.bind.reached import NotForWorkers
 from rewrites.dialect.nodes import Navigation
+from sparkcep.spec import row
 
 _ARITHMETIC = (exp.Add, exp.Sub, exp.Mul, exp.Div, exp.Neg, exp.Abs)
 
@@ -26,6 +28,13 @@ class AdjacentTranslator(MatchConditionTranslator):
         """Arithmetic over a row is no leaf, where workers have it."""
         computed = isinstance(node, _ARITHMETIC) and bool(self.positions(node)) and self._is_computed(node)
         return not computed and MatchLeaves.is_leaf(self, node)
+
+    def _over_row_at(self, at: row.Navigation | None, node: exp.Expression) -> str | None:
+        """As in ``MatchLeaves``; Spark would compute a guard before what it guards."""
+        found = MatchLeaves._over_row_at(self, at, node)
+        if found is None:
+            raise NotForWorkers
+        return found
 
     def _is_computed(self, node: exp.Expression) -> bool:
         """Whether workers compute an expression as Spark does."""

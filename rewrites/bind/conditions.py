@@ -14,6 +14,7 @@ from sqlglot import exp
 from rewrites.bind.aggregates import is_aggregate
 from rewrites.bind.engine_values import has_engine_value
 from rewrites.bind.names import Variables, is_early, is_exists, outside_queries, reference, require_known, row_text
+from rewrites.bind.reached import NotForWorkers, may_fail
 from rewrites.bind.relation import Relation
 from rewrites.dialect import column_path, span_of
 from rewrites.dialect.clause import Define
@@ -87,11 +88,13 @@ class ConditionBinder:
     adjacent: bool = False
 
     def bind(self, define: Define) -> Condition:
-        """The condition, split. Errors: PREV with a bad offset, navigation inside a subquery's comparison."""
+        """The condition, split. Errors: PREV with a bad offset, navigation inside a subquery's comparison. Raises NotForWorkers with ``adjacent``."""
         own = self.variables.require(define.variable)[0]
         adjacent = [node for node in conjuncts(define.condition.node) if self._is_adjacent(node, own)]
         whole = None if adjacent else self._row_only(define.condition.node, own)
         others = [node for node in conjuncts(define.condition.node) if node not in adjacent]
+        if adjacent and any(map(may_fail, others[conjuncts(define.condition.node).index(adjacent[0]) :])):
+            raise NotForWorkers
         parts = [(node, self._row_only(node, own)) for node in others]
         row_only = tuple((self.source.text(span_of(node)), text) for node, text in parts if text is not None)
         if whole is not None:

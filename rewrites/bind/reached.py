@@ -18,12 +18,21 @@ _CANNOT_FAIL = (
 )
 
 
+class NotForWorkers(Exception):
+    """What guards an expression that may fail is computed behind it."""
+
+
+def may_fail(node: exp.Expression) -> bool:
+    """Whether there are values for which an expression is an error."""
+    return not all(isinstance(part, _CANNOT_FAIL) for part in node.walk())
+
+
 def where_reached(text: str, node: exp.Expression, over_same_row: Callable[[exp.Expression], str | None]) -> str:
     """``text``, the SQL of ``node`` over its row, NULL where the conditions before it have decided.
 
     ``over_same_row``: the SQL of a condition over that row; None if it is about more.
     """
-    if all(isinstance(part, _CANNOT_FAIL) for part in node.walk()):
+    if not may_fail(node):
         return text
     found = ((over_same_row(condition), told) for condition, told in _decided(node))
     tests = dict.fromkeys(f"({sql}) {told}" for sql, told in found if sql is not None)

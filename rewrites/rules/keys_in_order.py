@@ -32,6 +32,7 @@ from sqlglot import exp
 
 from rewrites.bind.automaton import BoundAutomaton
 from rewrites.bind.event_pattern import BoundEventPattern
+from rewrites.bind.reached import NotForWorkers
 from rewrites.bind.relation import Relation, Resources
 from rewrites.bind.row_pattern import BoundRowPattern, sorting
 from rewrites.bind.together import Together
@@ -78,7 +79,7 @@ def row_pattern_keys(bind: Callable[[bool], BoundRowPattern], numbers_tasks: boo
     """A MATCH_RECOGNIZE clause by the rule, if it applies. ``bind``: resolves the clause, with conditions on adjacent rows as data or as windows."""
     try:
         bound = bind(True)
-    except CepError:  # the engine has not got a function that Spark has, or there is an error in the clause
+    except (CepError, NotForWorkers):  # a function that only Spark has, or an error in the clause
         return bind(False)
     together = _of_rows(bound, numbers_tasks)
     if together is None:

@@ -76,6 +76,14 @@ CONDITIONS = {
     "ts": ["ts - PREV(ts) < INTERVAL 1 HOUR", "ts > PREV(ts, 2) + INTERVAL 125 MINUTES", "hour(ts) < hour(PREV(ts))"],
     "x": ["x > PREV(x)", "x = PREV(x)"],
     "division": ["n / 4 > PREV(n)", "tiny <> 0 AND big / tiny < PREV(tiny)", "COALESCE(PREV(d), 7D) > d"],
+    "what may fail": [
+        "PREV(tiny) <> 0Y AND 5 / tiny < 3 OR tiny IS NULL",
+        "n > 0 AND PREV(n) > 0 AND 6 / n > 2",
+        "PREV(tiny) > 0 AND CAST(IF(s = '', 'x', '1') AS INT) = 1 AND s <> ''",
+        "PREV(n) = 0 OR 100 / PREV(n) > n",
+        "PREV(n) <> 0 AND n <> 0 AND 100 / n > PREV(n)",
+        "CASE WHEN PREV(big) IS NOT NULL THEN PREV(n) > 0 ELSE n = 0 END",
+    ],
     "next": [
         "d > NEXT(d)",
         "d < PREV(d) AND d < NEXT(d)",
