@@ -10,11 +10,13 @@ from collections.abc import Callable, Iterator
 
 from sqlglot import exp
 
+from rewrites.dialect.nodes import Navigation
+
 _CANNOT_FAIL = (
     *(exp.Column, exp.Dot, exp.Identifier, exp.Literal, exp.Boolean, exp.Null, exp.Paren, exp.Var, exp.Interval),
     *(exp.EQ, exp.NEQ, exp.LT, exp.LTE, exp.GT, exp.GTE, exp.NullSafeEQ, exp.NullSafeNEQ, exp.Between, exp.Is, exp.In),
     *(exp.And, exp.Or, exp.Not, exp.Case, exp.If, exp.Coalesce, exp.Like, exp.ILike, exp.DPipe, exp.Concat),
-    *(exp.Upper, exp.Lower, exp.Trim, exp.Length, exp.Substring),
+    *(exp.Upper, exp.Lower, exp.Trim, exp.Length, exp.Substring, Navigation),
 )
 
 
