@@ -48,7 +48,7 @@ def aggregate_spec(
         classes=CLASS if bound.emit_changes and bound.equivalences else None,
         neighbours=events.predicates,
         starts=events.starts,
-        unordered=bool(events.starts) and events.unordered,
+        unordered=bound.together is not None and events.unordered,
     )
 
 

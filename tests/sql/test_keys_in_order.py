@@ -26,6 +26,7 @@ APPLIES = {
     "the next match": """SELECT k, a.ts AS s, size(b) AS n FROM keyed MATCH PATTERN (SEQ(A a, ANY+ b, D d) PARTITION BY k, user ORDER BY ts
         SKIP TILL NEXT MATCH WHERE b[i].x > b[i-1].x WITHIN 60)""",
     "no key": "SELECT a.ts AS s, b.ts AS e FROM keyed MATCH PATTERN (SEQ(A a, B b) ORDER BY ts SKIP TILL NEXT MATCH WHERE a.x < b.x WITHIN 5)",
+    "a count over all": "SELECT COUNT(*) AS n, SUM(a.x) AS s FROM (SELECT * FROM keyed WHERE x > 20) MATCH PATTERN (/*+ CEP_SHARDING(off) */ SEQ(A a, B b) ORDER BY ts WITHIN 9)",
     "a timestamp": """SELECT a.ts AS s, b.t AS e FROM (SELECT *, TIMESTAMP'2024-01-01' + make_dt_interval(0, ts) AS t FROM keyed)
         MATCH PATTERN (SEQ(A a, B b) PARTITION BY k ORDER BY t WHERE a.x < b.x WITHIN 40 HOURS)""",
     "an automaton": """SELECT * FROM keyed MATCH AUTOMATON (PARTITION BY user, k ORDER BY ts REGISTERS (r INT) START s FINAL f
