@@ -28,7 +28,7 @@ class Options:
     ``aggregate_function`` names a function for a call of ``aseq_count`` or its kin (Spark Connect); None: those that every session has.
     ``disabled``: names of disabled rules. ``explain_rows``: the number of input rows in which EXPLAIN PATTERN counts events.
     ``analyze``: each clause's counts are wanted too; ``timeline``: the events of its matches one by one. ``follows``: the clauses that are named
-    patterns. ``lasting``: the statement creates a view, whose input may be another one when it is read.
+    patterns. ``lasting``: the statement creates a view, whose input may have grown when it is read.
     """
 
     function: Callable[[str], str] | None = None

@@ -53,23 +53,27 @@ class Resources:
     scattered: bool = False
 
 
-def _nodes(plan: Any) -> Iterator[Any]:
-    yield plan
+Node = tuple[str, Any]
+"""A node of a plan with its name, which is a call into the JVM."""
+
+
+def _nodes(plan: Any) -> Iterator[Node]:
+    yield plan.nodeName(), plan
     children = plan.children()
     for i in range(children.size()):
         yield from _nodes(children.apply(i))
 
 
-def _is_cheap(node: Any) -> bool:
-    name = node.nodeName()
+def _is_cheap(found: Node) -> bool:
+    name, node = found
     if name == "LogicalRelation":
         return str(node.relation().toString()).lower() in CHEAP_FORMATS
     return name in CHEAP_NODES
 
 
-def _may_be_placed(node: Any) -> bool:
+def _may_be_placed(found: Node) -> bool:
     """Whether rows may come as they were distributed when they were written: a cache, a table in buckets."""
-    name = node.nodeName()
+    name, node = found
     return name == "InMemoryRelation" or (
         name == "LogicalRelation" and "Num Buckets" in str(node.catalogTable().toString())
     )
@@ -164,7 +168,7 @@ class ClassicDescribe:
             except (Py4JJavaError, PySparkException):  # a constant that overflows, say: the query itself will tell
                 return Resources(cores, partitions, None, cheap=False)
             nodes = list(_nodes(plan))
-            scattered = all(node.nodeName() in SCAN_NODES for node in nodes)
+            scattered = all(name in SCAN_NODES for name, _ in nodes)
             if scattered and any(map(_may_be_placed, nodes)):
                 placed = dataset.queryExecution().sparkPlan().outputPartitioning()
                 scattered = str(placed.toString()).startswith("Unknown")

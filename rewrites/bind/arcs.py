@@ -19,9 +19,9 @@ from rewrites.bind.literals import DIGITS, literal
 from rewrites.bind.names import has_query
 from rewrites.bind.operand_builder import OPERATORS, OperandBuilder
 from rewrites.bind.operands import EXACT_DIGITS, NotForTheEngine, Operand
+from rewrites.bind.partitions import plain_column
 from rewrites.bind.reached import where_reached
 from rewrites.bind.relation import Relation, spark_message, suggestion
-from rewrites.bind.row_pattern import plain_column
 from rewrites.bind.stand_in import StandIn, filled, is_constant, is_name, is_value
 from rewrites.dialect import column_path, span_of
 from rewrites.dialect.clause import Expr

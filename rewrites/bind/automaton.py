@@ -12,10 +12,9 @@ from sqlglot import exp
 from rewrites.bind.arcs import ArcTranslator, known_register, literal, storable, travels_as_it_is
 from rewrites.bind.conditions import Columns, conjuncts
 from rewrites.bind.names import same_name
+from rewrites.bind.partitions import Key, Together, bind_keys, order_item, plain_column
 from rewrites.bind.relation import Relation, spark_message
-from rewrites.bind.row_pattern import Key, bind_keys, order_item, plain_column
 from rewrites.bind.states import States, states_of
-from rewrites.bind.together import Together
 from rewrites.bind.within import Window, bind_window
 from rewrites.dialect import span_of
 from rewrites.dialect.clause import Arc, Assignment, Expr, MatchAutomatonClause

@@ -90,12 +90,12 @@ class ConditionBinder:
     def bind(self, define: Define) -> Condition:
         """The condition, split. Errors: PREV with a bad offset, navigation inside a subquery's comparison. Raises NotForWorkers with ``adjacent``."""
         own = self.variables.require(define.variable)[0]
-        adjacent = [node for node in conjuncts(define.condition.node) if self._is_adjacent(node, own)]
-        whole = None if adjacent else self._row_only(define.condition.node, own)
-        others = [node for node in conjuncts(define.condition.node) if node not in adjacent]
-        if adjacent and any(map(may_fail, others[conjuncts(define.condition.node).index(adjacent[0]) :])):
+        nodes = conjuncts(define.condition.node)
+        adjacent = [node for node in nodes if self.adjacent and self._is_adjacent(node, own)]
+        if adjacent and any(may_fail(node) for node in nodes[nodes.index(adjacent[0]) :] if node not in adjacent):
             raise NotForWorkers
-        parts = [(node, self._row_only(node, own)) for node in others]
+        whole = None if adjacent else self._row_only(define.condition.node, own)
+        parts = [(node, self._row_only(node, own)) for node in nodes if node not in adjacent]
         row_only = tuple((self.source.text(span_of(node)), text) for node, text in parts if text is not None)
         if whole is not None:
             return Condition(whole, define.condition.span, parts=row_only)

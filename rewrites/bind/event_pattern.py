@@ -12,10 +12,9 @@ from rewrites.bind.closures import kleene_path
 from rewrites.bind.conditions import Columns
 from rewrites.bind.match_aggregates import bind_aggregates
 from rewrites.bind.names import Variables, references, row_text
+from rewrites.bind.partitions import Key, Together, bind_keys, order_item, plain_column
 from rewrites.bind.predicates import ConditionTranslator, Made, check_closures, is_local, spans_variables
 from rewrites.bind.relation import Relation, suggestion
-from rewrites.bind.row_pattern import Key, bind_keys, order_item, plain_column
-from rewrites.bind.together import Together
 from rewrites.bind.within import Window, bind_window
 from rewrites.dialect import column_path
 from rewrites.dialect.clause import Equivalence, Expr, MatchPatternClause, Measure

@@ -8,8 +8,8 @@ from sqlglot import exp
 
 from rewrites.bind.closures import kleene_path
 from rewrites.bind.names import Variables, references, same_name
+from rewrites.bind.partitions import Key
 from rewrites.bind.relation import Relation
-from rewrites.bind.row_pattern import Key
 from rewrites.dialect import column_path, span_of
 from rewrites.dialect.clause import MatchPatternClause, Measure
 from rewrites.dialect.nodes import Classifier, KleenePrefix, KleeneRef, MatchNumber, MatchSequenceNumber, Navigation

@@ -39,6 +39,7 @@ _STRICT = (
     ),
     *(exp.Upper, exp.Lower, exp.Trim, exp.Substring, exp.Length, exp.Abs, exp.Round, exp.Floor, exp.Ceil),
     *(exp.Year, exp.Month, exp.Day, exp.Hour, exp.Minute, exp.TimestampTrunc, exp.DateTrunc, exp.Bracket),
+    *(exp.EQ, exp.NEQ, exp.LT, exp.LTE, exp.GT, exp.GTE, exp.Between, exp.In, exp.Not),
     *(Navigation, exp.Placeholder, exp.Parameter),
 )
 """Null-propagating expressions: they may be computed before the navigation, which may find no row."""

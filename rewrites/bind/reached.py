@@ -16,17 +16,22 @@ _CANNOT_FAIL = (
     *(exp.Column, exp.Dot, exp.Identifier, exp.Literal, exp.Boolean, exp.Null, exp.Paren, exp.Var, exp.Interval),
     *(exp.EQ, exp.NEQ, exp.LT, exp.LTE, exp.GT, exp.GTE, exp.NullSafeEQ, exp.NullSafeNEQ, exp.Between, exp.Is, exp.In),
     *(exp.And, exp.Or, exp.Not, exp.Case, exp.If, exp.Coalesce, exp.Like, exp.ILike, exp.DPipe, exp.Concat),
-    *(exp.Upper, exp.Lower, exp.Trim, exp.Length, exp.Substring, Navigation),
+    *(exp.Upper, exp.Lower, exp.Trim, exp.Length, exp.Substring, exp.DataType, Navigation),
 )
 
 
 class NotForWorkers(Exception):
-    """What guards an expression that may fail is computed behind it."""
+    """Workers cannot test a condition: what guards an expression that may fail would be computed behind it."""
 
 
-def may_fail(node: exp.Expression) -> bool:
-    """Whether there are values for which an expression is an error."""
-    return not all(isinstance(part, _CANNOT_FAIL) for part in node.walk())
+def may_fail(node: exp.Expression, is_safe: Callable[[exp.Expression], bool] = lambda part: False) -> bool:
+    """Whether there are values for which an expression is an error; ``is_safe`` tells more parts that cannot fail."""
+    return not all(isinstance(part, _CANNOT_FAIL) or _is_number(part) or is_safe(part) for part in node.walk())
+
+
+def _is_number(node: exp.Expression) -> bool:
+    """``1L`` and ``0.5D``, which sqlglot reads as casts."""
+    return isinstance(node, exp.Cast) and isinstance(node.this, exp.Literal) and not node.this.is_string
 
 
 def where_reached(text: str, node: exp.Expression, over_same_row: Callable[[exp.Expression], str | None]) -> str:

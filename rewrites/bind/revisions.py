@@ -11,8 +11,8 @@ from dataclasses import dataclass, replace
 from pyspark.sql.types import IntegralType, StringType, StructField, StructType
 
 from rewrites.bind.notices import Notice
+from rewrites.bind.partitions import Key
 from rewrites.bind.relation import Relation
-from rewrites.bind.row_pattern import Key
 from rewrites.dialect.clause import Clause
 from rewrites.dialect.tokens import tokenize
 from rewrites.sql.builder import quoted, string

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
+from functools import partial
 from itertools import compress
 
 from pyspark.sql.types import BooleanType, DataType
@@ -22,16 +23,14 @@ from rewrites.bind.measures import MeasureBinder, Outputs
 from rewrites.bind.names import Variables, same_name
 from rewrites.bind.near import near_conditions
 from rewrites.bind.outer_references import names_outer, refuse_outer_references
+from rewrites.bind.partitions import Key, Together, bind_keys, order_item, plain_column
 from rewrites.bind.relation import Relation, suggestion
 from rewrites.bind.result_names import check_result_names
 from rewrites.bind.spark_names import with_spark_names
-from rewrites.bind.together import Together
 from rewrites.bind.window_functions import with_windows
 from rewrites.bind.within import NOT_POSITIVE, bind_window
-from rewrites.dialect import column_path
-from rewrites.dialect.clause import Expr, MatchRecognizeClause, Name, OrderItem, PartitionItem, Within
+from rewrites.dialect.clause import Expr, MatchRecognizeClause, Name, Within
 from rewrites.dialect.outer_queries import outer_names
-from rewrites.dialect.tokens import tokenize
 from rewrites.sql.builder import string
 from rewrites.sql.source import Source
 from sparkcep.errors import CepAnalysisError, Span
@@ -39,18 +38,6 @@ from sparkcep.pattern import row as pattern
 from sparkcep.spec import row
 from sparkcep.spec.expression import Call
 from sparkcep.spec.order import OrderColumn
-
-
-@dataclass(frozen=True, slots=True)
-class Key:
-    """A PARTITION BY expression: its SQL, its column (None: not a bare one), the column sent to the engine, its name in the result, its type."""
-
-    text: str
-    column: str | None
-    sent: str
-    name: str
-    data_type: DataType
-    span: Span
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,10 +106,7 @@ def bind_row_pattern(
     """
     variables = _variables(clause)
     _check(clause, relation)
-    source = with_windows(clause, variables, with_spark_names(clause, relation, source))
-    check_spellings(clause, variables)
-    mark_aggregates(clause, variables, relation, source)
-    refuse_marked(clause, source)
+    source = _understood(clause, variables, relation, source)
     outer = outer_names(source.sql, clause.site)
     refuse_outer_references(clause, variables, relation, outer)
     order = tuple(order_item(item, source) for item in clause.order_by)
@@ -141,11 +125,10 @@ def bind_row_pattern(
     measures = MeasureBinder(
         Arguments(variables, source, relation, conditions, arguments, early, outer), running, outputs, folds
     )
-    bound = _measures(clause, measures) if outputs_of is None else outputs_of(measures)
+    bound = (outputs_of or partial(_measures, clause))(measures)
     measures.finish()
     known = [not names_outer(measure.expr.node, variables, relation, outer) for measure in clause.measures]
-    texts = [text for text, _ in bound]
-    check_measures(compress(clause.measures, known), compress(texts, known), outputs, relation)
+    check_measures(compress(clause.measures, known), compress((text for text, _ in bound), known), outputs, relation)
     tree = _one_spelling(clause.pattern, variables)
     scope = variables, source, relation
     tested = _defines(conditions, AdjacentTranslator, lambda one: one.adjacent, tree, scope, arguments, early)
@@ -179,41 +162,17 @@ def bind_row_pattern(
     )
 
 
+def _understood(clause: MatchRecognizeClause, variables: Variables, relation: Relation, source: Source) -> Source:
+    """The text with other engines' functions as Spark has them; the clause's aggregates are marked, and what is not one is refused."""
+    source = with_windows(clause, variables, with_spark_names(clause, relation, source))
+    check_spellings(clause, variables)
+    mark_aggregates(clause, variables, relation, source)
+    refuse_marked(clause, source)
+    return source
+
+
 def _measures(clause: MatchRecognizeClause, binder: MeasureBinder) -> Bound:
     return tuple((binder.bind(measure), measure.name.value) for measure in clause.measures)
-
-
-def bind_keys(items: tuple[PartitionItem, ...], relation: Relation, source: Source) -> tuple[Key, ...]:
-    """PARTITION BY expressions with their names and types."""
-    texts = [(source.text(item.expr.span), item.expr.span) for item in items]
-    types = relation.types_of(texts)
-    keys = []
-    for i, (item, (text, span), data_type) in enumerate(zip(items, texts, types, strict=True)):
-        column = plain_column(item.expr.node, relation)
-        name = item.name.value if item.name else column or text
-        keys.append(Key(text, column, column or f"__cep_k{i}", name, data_type, span))
-    return tuple(keys)
-
-
-def order_item(item: OrderItem, source: Source) -> tuple[str, str]:
-    """An ORDER BY item as (SQL, direction)."""
-    return source.text(item.expr.span), source.text(Span(item.expr.span.end, item.span.end))
-
-
-def sorting(column: str, direction: str) -> OrderColumn:
-    """A column of ORDER BY; ``direction``: the text behind it."""
-    words = [token.key for token in tokenize(direction).items]
-    descending = "DESC" in words
-    nulls_last = "LAST" in words or (descending and "FIRST" not in words)
-    return OrderColumn(column, descending, nulls_last)
-
-
-def plain_column(node: exp.Expression, relation: Relation) -> str | None:
-    """The input column that an expression consists of, if it does; ``t.ts`` is ``ts``."""
-    path = column_path(node)
-    if path is None or len(path) > 2:
-        return None
-    return relation.column(path[-1].value) if len(path) == 1 or not relation.column(path[0].value) else None
 
 
 def boolean_conditions(bound: BoundRowPattern, source: str) -> None:

@@ -9,8 +9,8 @@ from collections.abc import Sequence
 
 from pyspark.sql.types import IntegralType
 
+from rewrites.bind.partitions import plain_column
 from rewrites.bind.relation import Relation, no_stream
-from rewrites.bind.row_pattern import plain_column
 from rewrites.dialect.clause import Clause, MatchPatternClause, OrderItem
 from rewrites.dialect.clause import SequenceNumber as Number
 from sparkcep.errors import CepAnalysisError, CepUnsupportedError, Span

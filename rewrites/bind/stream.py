@@ -26,9 +26,10 @@ from sqlglot import exp
 from rewrites.bind.automaton import BoundAutomaton
 from rewrites.bind.event_pattern import BoundEventPattern
 from rewrites.bind.notices import Notice
+from rewrites.bind.partitions import plain_column, sorting
 from rewrites.bind.relation import Relation, no_stream
 from rewrites.bind.revisions import Revised, bind_revisions, identity
-from rewrites.bind.row_pattern import BoundRowPattern, plain_column, sorting
+from rewrites.bind.row_pattern import BoundRowPattern
 from rewrites.bind.sequence import bind_sequence
 from rewrites.bind.within import Window, window_of
 from rewrites.dialect import span_of

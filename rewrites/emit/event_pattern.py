@@ -14,8 +14,8 @@ from sqlglot import exp
 from rewrites.bind.event_pattern import BoundEventPattern, read_by, type_in
 from rewrites.bind.match_aggregates import EMIT_TIME
 from rewrites.bind.names import Variables, reference
+from rewrites.bind.partitions import Together
 from rewrites.bind.relation import HIDDEN
-from rewrites.bind.together import Together
 from rewrites.bind.within import DEADLINE, TIME
 from rewrites.dialect import span_of
 from rewrites.emit.classes import by_class, of_class

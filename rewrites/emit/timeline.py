@@ -14,7 +14,8 @@ from sqlglot import exp
 
 from rewrites.bind.automaton import BoundAutomaton
 from rewrites.bind.event_pattern import BoundEventPattern
-from rewrites.bind.row_pattern import BoundRowPattern, Key
+from rewrites.bind.partitions import Key
+from rewrites.bind.row_pattern import BoundRowPattern
 from rewrites.dialect.clause import Site
 from rewrites.dialect.tokens import tokenize
 from rewrites.emit.event_pattern import event_pattern_query, event_pattern_spec

@@ -15,8 +15,9 @@ from pyspark.sql.types import StructType
 
 from rewrites.bind.automaton import BoundAutomaton, bind_automaton
 from rewrites.bind.event_pattern import BoundEventPattern, bind_event_pattern
+from rewrites.bind.partitions import Key
 from rewrites.bind.relation import Describe, Relation, no_stream
-from rewrites.bind.row_pattern import Key, bind_row_pattern
+from rewrites.bind.row_pattern import bind_row_pattern
 from rewrites.bind.stream import IDENTITY, Streamed, bind_event_stream, bind_row_stream
 from rewrites.bind.within import TIME
 from rewrites.dialect.clause import ClauseKind, MatchPatternClause, MatchRecognizeClause, Measure

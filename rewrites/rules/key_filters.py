@@ -15,7 +15,8 @@ from sqlglot import exp
 
 from rewrites.bind.automaton import BoundAutomaton
 from rewrites.bind.event_pattern import BoundEventPattern
-from rewrites.bind.row_pattern import BoundRowPattern, Key
+from rewrites.bind.partitions import Key
+from rewrites.bind.row_pattern import BoundRowPattern
 from rewrites.dialect import column_path, span_of
 from rewrites.dialect.blocks import find_block
 from rewrites.dialect.clause import Site

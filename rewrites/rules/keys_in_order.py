@@ -1,12 +1,12 @@
 """keys_in_order: workers sort the rows of a task, and see where a partition begins; no window function of Spark's does.
 
 ``ROW_NUMBER() OVER (PARTITION BY user ORDER BY ts)`` → the same exchange by ``user``, and nothing else. Spark's sort and the window above it, which
-copies each partition into a buffer before it numbers the rows, take a third to a half of what such a query takes (``benchmarks/keys_in_order.py``).
+copies each partition into a buffer before it numbers the rows, take a quarter to two fifths of what such a query takes (``benchmarks/README.md``).
 In MATCH_RECOGNIZE the workers also test conditions on a row and rows next to it (``price < PREV(price)``), for which Spark would need a window.
 
 Applies without PARTITION BY and to keys whose equality is that of their bytes (not DOUBLE, no collations), and to one ORDER BY item that is a
 number, a date or a timestamp (MATCH_RECOGNIZE: to such columns), where nothing else needs a window. Spark is told the number of tasks: where it finds
-one by itself, two cores may have three tasks to do; not in a view that lasts, whose input may grow. And only to an input that comes as it is read:
+one by itself, two cores may have three tasks to do; not in a view, whose input may grow. And only to an input that comes as it is read:
 one that comes from an exchange may be distributed by the same keys, which a window uses and an exchange that is asked for does not.
 """
 
@@ -16,13 +16,10 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 
 from pyspark.sql.types import (
-    BinaryType,
     BooleanType,
     DataType,
     DateType,
-    DecimalType,
     DoubleType,
-    FloatType,
     IntegralType,
     StringType,
     TimestampNTZType,
@@ -30,24 +27,21 @@ from pyspark.sql.types import (
 )
 from sqlglot import exp
 
+from rewrites.bind.adjacent_conditions import are_tested
 from rewrites.bind.automaton import BoundAutomaton
 from rewrites.bind.event_pattern import BoundEventPattern
+from rewrites.bind.partitions import Together, sorting
 from rewrites.bind.reached import NotForWorkers
 from rewrites.bind.relation import Relation, Resources
-from rewrites.bind.row_pattern import BoundRowPattern, sorting
-from rewrites.bind.together import Together
+from rewrites.bind.row_pattern import BoundRowPattern
 from rewrites.sql.builder import ROW_NUMBER, quoted, raw, select
 from sparkcep.errors import CepError
-from sparkcep.spec.expression import Call, Constant, walk
 from sparkcep.spec.order import OrderColumn
-from sparkcep.spec.row import ColumnAt, Condition, Navigation, leaves
+from sparkcep.spec.row import leaves
 
 NAME = "keys_in_order"
 _NUMBERED = IntegralType | DateType | TimestampType | TimestampNTZType
 """Types whose values workers sort as numbers."""
-_COMPARED = _NUMBERED | FloatType | DoubleType | BooleanType | StringType | BinaryType | DecimalType
-"""Types whose values workers compare with those of adjacent rows."""
-_COMPUTED = ("add", "sub", "mul", "abs")
 TASK_BYTES = 8 << 20
 """The keys and times of a task in a file; its rows take ten times as many bytes in memory."""
 LEAST_BYTES = 1 << 20
@@ -90,7 +84,8 @@ def row_pattern_keys(bind: Callable[[bool], BoundRowPattern], numbers_tasks: boo
 def _of_rows(bound: BoundRowPattern, numbers_tasks: bool) -> Together | None:
     if not _sort(bound) or _needs_window(bound):
         return None
-    if not all(_is_adjacent(define.condition, bound) for define in bound.adjacent):
+    ansi, adjacent = bound.relation.is_ansi(), bound.adjacent
+    if adjacent and not are_tested(adjacent, bound.column_types, bound.arguments, ansi=ansi):
         return None
     keys = {key.sent: key.data_type for key in bound.keys}
     texts = [*(key.text for key in bound.keys), *(text for text, _ in bound.order)]
@@ -114,30 +109,6 @@ def _needs_window(bound: BoundRowPattern) -> bool:
         getattr(one, "column", "") == ROW_NUMBER for one in read
     )
     return numbered or bool(bound.early) or bound.frame is not None or bound.lateral
-
-
-def _is_adjacent(condition: Condition, bound: BoundRowPattern) -> bool:
-    """Whether workers test a condition of all rows at once, with Spark's results."""
-    parts = list(walk(condition))
-    if not all(isinstance(part, Call | Constant) or _is_column(part, bound) for part in parts):
-        return False
-    return all(_is_computed(part, bound) for part in parts if isinstance(part, Call) and part.operator in _COMPUTED)
-
-
-def _is_column(part: Condition, bound: BoundRowPattern) -> bool:
-    """The value of a column in the row under test or in one so many rows before or behind it."""
-    if not isinstance(part, ColumnAt):
-        return False
-    known = bound.column_types.get(part.column)
-    return part.at == Navigation(running=True, physical=part.at.physical) and isinstance(known, _COMPARED)
-
-
-def _is_computed(part: Call, bound: BoundRowPattern) -> bool:
-    """Arithmetic of floats, and of integers where they do not wrap."""
-    kinds = [bound.column_types[leaf.column] for leaf in leaves(part) if isinstance(leaf, ColumnAt)]
-    if any(isinstance(kind, DecimalType) for kind in kinds):
-        return False
-    return bound.relation.is_ansi() or any(isinstance(kind, FloatType | DoubleType) for kind in kinds)
 
 
 def ranked_by_time(bound: BoundEventPattern) -> bool:

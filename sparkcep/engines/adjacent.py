@@ -54,13 +54,12 @@ class AdjacentTests:
         """Of the rows that are here those before ``until`` that have not been given."""
         if self._rows is None or until <= self._known:
             return
-        rows = self._rows.combine_chunks()
-        yield self._tested(rows, self._known, until)
+        yield self._tested(self._rows, self._known, until)
         gone = max(until - self._back, 0)
-        self._rows, self._known = rows.slice(gone), until - gone
+        self._rows, self._known = self._rows.slice(gone), until - gone
 
     def _tested(self, rows: pa.Table, begin: int, end: int) -> pa.RecordBatch:
-        (batch,) = rows.slice(begin, end - begin).to_batches()
+        (batch,) = rows.slice(begin, end - begin).combine_chunks().to_batches()
         partition = np.cumsum(rows.column(self._masks[0]).to_numpy() & 1)
         columns = {name: rows.column(name).combine_chunks() for name in self._columns}
         masks = {name: batch.column(name).to_numpy().copy() for name in self._masks}

@@ -1,7 +1,7 @@
 """Rows of a task in the order of their partitions, sorted where the engine runs.
 
 In: Arrow batches in any order. Out: the same rows, those of a partition together and sorted, in batches. NumPy's stable sorts take a fifth of
-the time that Spark's sort and its window take (``benchmarks/keys_in_order.py``). More rows than fit are sorted run by run in files, which are merged.
+the time that Spark's sort and its window take (``benchmarks/README.md``). More rows than fit are sorted run by run in files, which are merged.
 """
 
 from __future__ import annotations
@@ -57,14 +57,17 @@ class Sorter:
 
     def sorted(self) -> Iterator[pa.RecordBatch]:
         """All rows that have come; then there are none."""
-        rows = self._taken_over() if self._bytes else None
         if not self._runs.number:
-            return iter(()) if rows is None else blocks(rows, partition_order(rows, self._keys, self._order))
-        if rows is not None:
-            self._runs.add(rows)
-            rows = None
-        pa.default_memory_pool().release_unused()
-        return self._runs.merged()
+            yield from self._in_memory()
+            return
+        if self._bytes:
+            self._runs.add(self._taken_over())
+        yield from self._runs.merged()
+
+    def _in_memory(self) -> Iterator[pa.RecordBatch]:
+        if self._bytes:
+            rows = self._taken_over()
+            yield from blocks(rows, partition_order(rows, self._keys, self._order))
 
     def _gather(self) -> None:
         """Copy some batches, each of which is one piece of memory, so that columns can be freed one by one."""

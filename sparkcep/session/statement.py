@@ -12,7 +12,7 @@ from rewrites.bind.relation import Describe
 from rewrites.dialect import ExplainPrefix, explain_prefix, find_sites
 from rewrites.dialect.pattern_names import uses
 from rewrites.dialect.pattern_statements import is_pattern_statement, parse_pattern_statement
-from rewrites.dialect.tokens import tokenize
+from rewrites.dialect.tokens import Token, tokenize
 from rewrites.dialect.window_blocks import find_window_blocks
 from rewrites.patterns import Expanded, FixedPatterns, PatternStore, expand, statement_sql
 from rewrites.settings import Follows
@@ -42,15 +42,21 @@ def runs_no_pattern(text: str) -> bool:
 
 def lasting_view(text: str) -> Span | None:
     """The span of a statement that creates a view visible to other sessions: CREATE VIEW, ALTER VIEW, CREATE GLOBAL TEMPORARY VIEW."""
+    tokens = _view(text)
+    if tokens is None:
+        return None
+    words = {token.key for token in tokens}
+    return None if words & {"TEMP", "TEMPORARY"} and "GLOBAL" not in words else tokens[0].span
+
+
+def _view(text: str) -> list[Token] | None:
+    """The tokens before VIEW of a statement that creates or alters one."""
     if "VIEW" not in text.upper():
         return None
-    tokens = tokenize(text).items[:6]
-    words = [token.key for token in tokens[1:]]
-    kind = next((word for word in words if word not in _VIEW_WORDS), "")
-    if kind != "VIEW" or tokens[0].key not in ("CREATE", "ALTER"):
-        return None
-    before = set(words[: words.index("VIEW")])
-    return None if before & {"TEMP", "TEMPORARY"} and "GLOBAL" not in before else tokens[0].span
+    tokens = tokenize(text).items[:7]
+    place = next((i for i, token in enumerate(tokens[1:], 1) if token.key not in _VIEW_WORDS), 0)
+    made = place and tokens[place].key == "VIEW" and tokens[0].key in ("CREATE", "ALTER")
+    return list(tokens[:place]) if made else None
 
 
 def spark_sql(text: str, describe: Describe, options: Options, patterns: PatternStore = NO_PATTERNS) -> str:
@@ -60,7 +66,7 @@ def spark_sql(text: str, describe: Describe, options: Options, patterns: Pattern
             return statement_sql(text, statement, patterns, describe)
         if (prefix := explain_prefix(text)) is not None:
             return _explained(text, prefix, describe, options, patterns)
-        options = replace(options, lasting=lasting_view(text) is not None)
+        options = replace(options, lasting=_view(text) is not None)
         return _rewritten(expand(text, patterns), describe, options, patterns)
 
 

@@ -205,8 +205,8 @@ class RowPatternSpec:
 
     ``schema`` is the output as Spark's StructType JSON, in the order of ``outputs``. ``partition`` names input columns with the PARTITION BY values,
     if present (for error messages). ``text`` is the pattern as the user wrote it. ``frame``: with ``rows_per_match`` ``window``, where a row without
-    a match has no rows (COUNT 0) and the MATCH_NUMBER 0. ``starts`` and ``sort``: as in ``AutomatonSpec``. ``adjacent``: what rows must satisfy in
-    addition to their mask bits, which rows next to them in the partition tell.
+    a match has no rows (COUNT 0) and the MATCH_NUMBER 0. ``starts`` and ``sort``: as in ``AutomatonSpec``; then masks that are not sent have all
+    bits. ``adjacent``: what rows must satisfy in addition to their mask bits, which rows next to them in the partition tell.
     """
 
     variables: tuple[str, ...]

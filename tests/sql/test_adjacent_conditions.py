@@ -164,6 +164,21 @@ def test_workers_test_common_conditions(spark: SparkSession) -> None:
     assert any(line.startswith("keys ") and "workers sort" in line for line in lines)
 
 
+def test_a_condition_guards_what_measures_compute(spark: SparkSession) -> None:
+    """``100 / n`` of rows that the condition excludes is no error, whoever tests it; sums of floats cannot fail."""
+    query = "SELECT COUNT(*) AS c, SUM(i) AS s FROM ordered MATCH_RECOGNIZE (PARTITION BY k ORDER BY ts MEASURES {} AS i PATTERN (a+) DEFINE a AS {})"
+    rises = "tiny > PREV(tiny) AND PREV(n) IN (0, 2)"
+    asked = {
+        "divided": query.format("SUM(100 / (a.tiny + 128))", rises),
+        "cast": query.format("SUM(CAST(IF(a.tiny > -128, '1', 'x') AS INT))", rises),
+        "in a condition": query.format("COUNT(*)", f"{rises} AND (COUNT(*) < 3 OR 100 / (a.tiny + 128) > FIRST(a.n))"),
+    }
+    both(spark, asked)
+    assert all("ROW_NUMBER" in sparkcep.rewrite(text, spark) for text in asked.values())
+    for measure in ("SUM(a.d * a.d + 1D)", "MAX(upper(a.s))", "AVG(a.n)"):
+        assert "ROW_NUMBER" not in sparkcep.rewrite(query.format(measure, rises), spark), measure
+
+
 def test_an_overflow_is_an_error_as_in_spark(spark: SparkSession) -> None:
     query = queries(["n + 1 > PREV(n)"])["n + 1 > PREV(n)"]
     for disabled in ("", NAME):

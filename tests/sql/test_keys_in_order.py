@@ -130,9 +130,13 @@ def test_what_an_input_tells(spark: SparkSession) -> None:
             spark.sql(f"{'UNCACHE' if name in ('kept', 'placed') else 'DROP'} TABLE {name}")
 
 
-def test_a_view_that_lasts_leaves_the_number_of_tasks_to_spark(spark: SparkSession) -> None:
+def test_a_view_leaves_the_number_of_tasks_to_spark(spark: SparkSession) -> None:
     spark.sql(f"CREATE TABLE growing USING parquet AS {EVENTS.format(400)}")
     query = "SELECT k, a.ts AS s FROM growing MATCH PATTERN (SEQ(A a, B b) PARTITION BY k ORDER BY ts WITHIN 40)"
+    spark.sql(f"CREATE TEMPORARY VIEW passing AS {query}")
+    assert "REPARTITION_BY_NUM" not in spark.table("passing")._jdf.queryExecution().toString()
+    assert "REPARTITION_BY_NUM" in spark.sql(query)._jdf.queryExecution().toString()
+    spark.catalog.dropTempView("passing")
     spark.sql(f"CREATE VIEW grown AS {query}")
     text = spark.sql("SHOW CREATE TABLE grown").collect()[0][0]
     assert "DISTRIBUTE BY" in text and "REPARTITION" not in text

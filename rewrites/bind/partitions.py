@@ -1,0 +1,70 @@
+"""PARTITION BY and ORDER BY of a clause, and how the rows of its partitions come together."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from pyspark.sql.types import DataType
+from sqlglot import exp
+
+from rewrites.bind.relation import Relation
+from rewrites.dialect import column_path
+from rewrites.dialect.clause import OrderItem, PartitionItem
+from rewrites.dialect.tokens import tokenize
+from rewrites.sql.source import Source
+from sparkcep.errors import Span
+from sparkcep.spec.order import OrderColumn
+
+
+@dataclass(frozen=True, slots=True)
+class Key:
+    """A PARTITION BY expression: its SQL, its column (None: not a bare one), the column sent to the engine, its name in the result, its type."""
+
+    text: str
+    column: str | None
+    sent: str
+    name: str
+    data_type: DataType
+    span: Span
+
+
+@dataclass(frozen=True, slots=True)
+class Together:
+    """``keys``: the columns whose change begins a partition, once workers have sorted the rows by them (none: all rows are one). ``tasks``: into how
+    many the partitions are distributed; None: as Spark finds best."""
+
+    keys: tuple[str, ...]
+    tasks: int | None = None
+
+
+def bind_keys(items: tuple[PartitionItem, ...], relation: Relation, source: Source) -> tuple[Key, ...]:
+    """PARTITION BY expressions with their names and types."""
+    texts = [(source.text(item.expr.span), item.expr.span) for item in items]
+    types = relation.types_of(texts)
+    keys = []
+    for i, (item, (text, span), data_type) in enumerate(zip(items, texts, types, strict=True)):
+        column = plain_column(item.expr.node, relation)
+        name = item.name.value if item.name else column or text
+        keys.append(Key(text, column, column or f"__cep_k{i}", name, data_type, span))
+    return tuple(keys)
+
+
+def order_item(item: OrderItem, source: Source) -> tuple[str, str]:
+    """An ORDER BY item as (SQL, direction)."""
+    return source.text(item.expr.span), source.text(Span(item.expr.span.end, item.span.end))
+
+
+def sorting(column: str, direction: str) -> OrderColumn:
+    """A column of ORDER BY; ``direction``: the text behind it."""
+    words = [token.key for token in tokenize(direction).items]
+    descending = "DESC" in words
+    nulls_last = "LAST" in words or (descending and "FIRST" not in words)
+    return OrderColumn(column, descending, nulls_last)
+
+
+def plain_column(node: exp.Expression, relation: Relation) -> str | None:
+    """The input column that an expression consists of, if it does; ``t.ts`` is ``ts``."""
+    path = column_path(node)
+    if path is None or len(path) > 2:
+        return None
+    return relation.column(path[-1].value) if len(path) == 1 or not relation.column(path[0].value) else None
