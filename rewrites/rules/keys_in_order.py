@@ -73,9 +73,9 @@ def row_pattern_keys(bind: Callable[[bool], BoundRowPattern], numbers_tasks: boo
     """A MATCH_RECOGNIZE clause by the rule, if it applies. ``bind``: resolves the clause, with conditions on adjacent rows as data or as windows."""
     try:
         bound = bind(True)
+        together = _of_rows(bound, numbers_tasks)
     except (CepError, NotForWorkers):  # a function that only Spark has, or an error in the clause
         return bind(False)
-    together = _of_rows(bound, numbers_tasks)
     if together is None:
         return bind(False) if bound.adjacent else bound
     return replace(bound, together=together, sort=_sort(bound))
