@@ -1,8 +1,9 @@
 """keys_in_order: workers sort the rows of a task, and see where a partition begins; no window function of Spark's does.
 
 ``ROW_NUMBER() OVER (PARTITION BY user ORDER BY ts)`` → the same exchange by ``user``, and nothing else. Spark's sort and the window above it, which
-copies each partition into a buffer before it numbers the rows, take a quarter to two fifths of a query that sends most rows, little of one that sends few.
-In MATCH_RECOGNIZE the workers also test conditions on a row and rows next to it (``price < PREV(price)``), for which Spark would need a window.
+copies each partition into a buffer before it numbers the rows, take a quarter to two fifths of a query that sends most rows, and little of one that
+sends few. In MATCH_RECOGNIZE the workers also test conditions on a row and rows next to it (``price < PREV(price)``), for which Spark would need a
+window.
 
 Applies without PARTITION BY and to keys whose equality is that of their bytes (not DOUBLE, no collations), and to one ORDER BY item that is a
 number, a date or a timestamp (MATCH_RECOGNIZE: to such columns), where nothing else needs a window. Spark is told the number of tasks: where it finds
