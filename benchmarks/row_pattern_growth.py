@@ -19,6 +19,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import os
 import subprocess
 import sys
 import tempfile
@@ -161,7 +162,8 @@ def _write(folder: Path, spec: str, table: pa.Table) -> None:
 
 def _child(folder: Path) -> dict[str, int]:
     command = [sys.executable, __file__, "--child", str(folder)]
-    answer = subprocess.run(command, capture_output=True, text=True, check=False)
+    workers = {"ARROW_DEFAULT_MEMORY_POOL": "system"}  # as sparkcep.daemon forks them
+    answer = subprocess.run(command, capture_output=True, text=True, check=False, env=workers | os.environ)
     if answer.returncode:
         raise RuntimeError(answer.stderr.strip().splitlines()[-1])
     result: dict[str, int] = json.loads(answer.stdout.splitlines()[-1])

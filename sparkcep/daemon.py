@@ -9,6 +9,7 @@ first used).
 from __future__ import annotations
 
 import gc
+import os
 import sys
 from contextlib import suppress
 from importlib import import_module
@@ -47,7 +48,11 @@ def prefer_folders() -> None:
 
 
 def load() -> None:
-    """Import what is there; a Python that lacks some of it fails in the worker, which says what it lacks."""
+    """Import what is there; a Python that lacks some of it fails in the worker, which says what it lacks.
+
+    Arrow's own allocators keep what is freed: a quarter of what a worker grows by over a long partition. The system's gives it back in the same time.
+    """
+    os.environ.setdefault("ARROW_DEFAULT_MEMORY_POOL", "system")
     for name in MODULES:
         with suppress(ImportError):
             import_module(name)

@@ -25,7 +25,7 @@ from sparkcep.spec.order import OrderColumn
 from sparkcep.spec.row import RowPatternSpec
 from sparkcep.spec.stream import StreamSpec
 
-LONG = 1 << 19
+LONG = 1 << 18
 """Rows of a part, at least; and at least as many as are kept, so that no row is met again more than once on average."""
 PLACE = "__cep_part_place"
 """The number of a row in its partition."""

@@ -52,22 +52,31 @@ def test_an_interpreter_without_sparkcep_has_sparks(tmp_path: Path, monkeypatch:
     assert setting(python="no/such/python") is None
 
 
-def test_nothing_that_is_imported_starts_a_pool_of_threads() -> None:
-    """A pool would be lost in the forks, and who waits for it waits for ever. Those that are there: allocators' housekeeping, which forks do without."""
-    program = (
-        "from pathlib import Path; from sparkcep.daemon import load; load();"
-        "print(*{Path(p, 'comm').read_text().strip() for p in Path('/proc/self/task').iterdir()}, sep='\\n')"
-    )
-    environment = {"OMP_NUM_THREADS": "1", "PATH": "/usr/bin:/bin"}
+def loaded(program: str, **environment: str) -> str:
+    """What ``program`` prints in a daemon that has imported everything."""
     done = subprocess.run(
-        [sys.executable, "-c", program],
+        [sys.executable, "-c", f"from pathlib import Path; from sparkcep.daemon import load; load(); {program}"],
         cwd=Path(workers.__file__).parents[2],
-        env=environment,
+        env={"OMP_NUM_THREADS": "1", "PATH": "/usr/bin:/bin", **environment},
         capture_output=True,
         text=True,
         check=True,
     )
-    assert {name for name in done.stdout.split("\n") if name} <= {
+    return done.stdout.strip()
+
+
+def test_workers_give_back_what_they_free() -> None:
+    backend = "import pyarrow; print(pyarrow.default_memory_pool().backend_name)"
+    assert loaded(backend) == "system"
+    assert loaded(backend, ARROW_DEFAULT_MEMORY_POOL="mimalloc") == "mimalloc"
+
+
+def test_nothing_that_is_imported_starts_a_pool_of_threads() -> None:
+    """A pool would be lost in the forks, and who waits for it waits for ever. Those that are there: allocators' housekeeping, which forks do without."""
+    threads = loaded(
+        "print(*{Path(p, 'comm').read_text().strip() for p in Path('/proc/self/task').iterdir()}, sep='\\n')"
+    )
+    assert {name for name in threads.split("\n") if name} <= {
         "python",
         "python3",
         "jemalloc_bg_thd",
