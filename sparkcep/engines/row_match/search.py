@@ -111,6 +111,9 @@ def find_matches(
             status = search_kernels.search(part.starts, progress, *given, path, found)
         else:
             status = window_kernels.search_frames(part.starts, part.masks, frames, *given, path, found)
+        del given
+        if status == kernels.DONE:
+            del work, viable  # which are larger than the rows, if they are one match: measures have their room
         matches = int(state[codes.C_MATCHES])
         if matches:
             done = written(path, found, int(state[codes.C_NODES]), matches)
