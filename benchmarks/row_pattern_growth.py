@@ -10,7 +10,8 @@ linear pass), and the same matches with conditions that depend on the match.
 * rows: 10^5 … 10^7 rows, 1,000 rows a key, short matches.
 * match length: 1,000,000 rows of one key, cut into matches of 10 … 100,000 rows.
 * memory: 1,000,000 and 5,000,000 rows in one partition and in partitions of 1,000, in a process of its own: how much its resident set grows over
-  what it was with the engine loaded, as a multiple of the Arrow size of the input; other clauses, too.
+  what it was with the engine loaded, as a multiple of the Arrow size of the input; other clauses, too. ``one match``
+  takes the whole partition, which is held until it ends.
 
     python benchmarks/row_pattern_growth.py [--largest ROWS] [--repetitions N] [--memory-rows ROWS]
 """
@@ -30,6 +31,8 @@ from typing import TYPE_CHECKING
 import polars as pl
 import pyarrow as pa
 import scan
+
+from sparkcep.daemon import ALLOCATOR
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -56,6 +59,9 @@ QUERIES = {
 _TYPED = "SELECT {what} FROM (SELECT *, CASE ts % 3 WHEN 0 THEN 'a' WHEN 1 THEN 'b' ELSE 'c' END AS type FROM prices) "
 _PATTERN = "MATCH PATTERN (SEQ(a x, b y, c z) PARTITION BY key ORDER BY ts {} WHERE x.price > y.price AND y.price > z.price WITHIN 10{})"
 MEMORY = QUERIES | {
+    "one match": CLAUSE.format(
+        define="down AS LAST(down.price, 1) IS NULL OR down.price < LAST(down.price, 1) OR down.price >= LAST(down.price, 1)"
+    ),
     "any match": _TYPED.format(what="x.price, z.ts") + _PATTERN.format("", ""),
     "any match, events": _TYPED.format(what="x.price, z.ts") + _PATTERN.format("", " EVENTS"),
     "next match": _TYPED.format(what="x.price, z.ts") + _PATTERN.format("SKIP TILL NEXT MATCH", ""),
@@ -162,8 +168,8 @@ def _write(folder: Path, spec: str, table: pa.Table) -> None:
 
 def _child(folder: Path) -> dict[str, int]:
     command = [sys.executable, __file__, "--child", str(folder)]
-    workers = {"ARROW_DEFAULT_MEMORY_POOL": "system"}  # as sparkcep.daemon forks them
-    answer = subprocess.run(command, capture_output=True, text=True, check=False, env=workers | os.environ)
+    environment = dict([ALLOCATOR]) | os.environ  # that of workers
+    answer = subprocess.run(command, capture_output=True, text=True, check=False, env=environment)
     if answer.returncode:
         raise RuntimeError(answer.stderr.strip().splitlines()[-1])
     result: dict[str, int] = json.loads(answer.stdout.splitlines()[-1])

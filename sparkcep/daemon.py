@@ -26,6 +26,10 @@ MODULES = (
 )
 """Of workers that run functions. What the other workers of PySpark do (they plan data sources) needs none of it."""
 
+ALLOCATOR = ("ARROW_DEFAULT_MEMORY_POOL", "system")
+"""Arrow's own allocators keep what is freed, a tenth to a fifth of what a worker grows by over a long partition; the system's does not, and takes no
+more time (``benchmarks/README.md``)."""
+
 
 def prefer_folders() -> None:
     """Let PySpark, and py4j, be imported from folders, as far as the folder is that of this very PySpark (pip's, or that of a distribution).
@@ -48,11 +52,7 @@ def prefer_folders() -> None:
 
 
 def load() -> None:
-    """Import what is there; a Python that lacks some of it fails in the worker, which says what it lacks.
-
-    Arrow's own allocators keep what is freed: a quarter of what a worker grows by over a long partition. The system's gives it back in the same time.
-    """
-    os.environ.setdefault("ARROW_DEFAULT_MEMORY_POOL", "system")
+    """Import what is there; a Python that lacks some of it fails in the worker, which says what it lacks."""
     for name in MODULES:
         with suppress(ImportError):
             import_module(name)
@@ -62,6 +62,7 @@ def load() -> None:
 
 if __name__ == "__main__":
     prefer_folders()
+    os.environ.setdefault(*ALLOCATOR)
     if sys.argv[1:] == ["pyspark.worker"]:
         load()
     import_module("pyspark.daemon").manager()

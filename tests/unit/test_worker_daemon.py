@@ -52,10 +52,10 @@ def test_an_interpreter_without_sparkcep_has_sparks(tmp_path: Path, monkeypatch:
     assert setting(python="no/such/python") is None
 
 
-def loaded(program: str, **environment: str) -> str:
-    """What ``program`` prints in a daemon that has imported everything."""
+def printed(program: str, **environment: str) -> str:
+    """What a process prints."""
     done = subprocess.run(
-        [sys.executable, "-c", f"from pathlib import Path; from sparkcep.daemon import load; load(); {program}"],
+        [sys.executable, "-c", program],
         cwd=Path(workers.__file__).parents[2],
         env={"OMP_NUM_THREADS": "1", "PATH": "/usr/bin:/bin", **environment},
         capture_output=True,
@@ -65,15 +65,10 @@ def loaded(program: str, **environment: str) -> str:
     return done.stdout.strip()
 
 
-def test_workers_give_back_what_they_free() -> None:
-    backend = "import pyarrow; print(pyarrow.default_memory_pool().backend_name)"
-    assert loaded(backend) == "system"
-    assert loaded(backend, ARROW_DEFAULT_MEMORY_POOL="mimalloc") == "mimalloc"
-
-
 def test_nothing_that_is_imported_starts_a_pool_of_threads() -> None:
     """A pool would be lost in the forks, and who waits for it waits for ever. Those that are there: allocators' housekeeping, which forks do without."""
-    threads = loaded(
+    threads = printed(
+        "from pathlib import Path; from sparkcep.daemon import load; load();"
         "print(*{Path(p, 'comm').read_text().strip() for p in Path('/proc/self/task').iterdir()}, sep='\\n')"
     )
     assert {name for name in threads.split("\n") if name} <= {
@@ -82,6 +77,17 @@ def test_nothing_that_is_imported_starts_a_pool_of_threads() -> None:
         "jemalloc_bg_thd",
         "polars-ooc-clea",
     } | {Path(sys.executable).name}
+
+
+def test_workers_give_back_what_they_free() -> None:
+    """What the daemon forks, here in its own process."""
+    program = (
+        "import runpy, sys; from pyspark import daemon;"
+        "daemon.manager = lambda: print(sys.modules['pyarrow'].default_memory_pool().backend_name);"
+        "sys.argv[1:] = ['pyspark.worker']; runpy.run_module('sparkcep.daemon', run_name='__main__')"
+    )
+    assert printed(program) == "system"
+    assert printed(program, ARROW_DEFAULT_MEMORY_POOL="mimalloc") == "mimalloc"
 
 
 @pytest.mark.parametrize("library", ["site/pyspark/python/lib", "spark/python/lib"])

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,7 +21,7 @@ from sparkcep.engines.row_match.values import Data, Pool
 from sparkcep.engines.row_pattern.find import LEAST_NODES, Search, SkipError, viable_nodes
 from sparkcep.engines.row_pattern.frames import FrameProgram
 from sparkcep.engines.row_pattern.matches import BATCH_MATCHES, BATCH_NODES, Matches, room, written
-from sparkcep.engines.row_pattern.structures import Progress
+from sparkcep.engines.row_pattern.structures import Frames, Progress
 from sparkcep.engines.row_pattern.windows import FrameRows, kernel_frames, of_rows
 from sparkcep.errors import CepDataError, CepError, CepLimitError
 from sparkcep.spec.expression import SparkFunction
@@ -89,7 +90,6 @@ def find_matches(
     Raises CepDataError for a condition that overflows or divides by zero, and where AFTER MATCH SKIP TO has nowhere to go;
     CepLimitError where a start row needs more than about ``most_steps`` steps.
     """
-    from sparkcep.engines.row_match import search_kernels, window_kernels
     from sparkcep.engines.row_pattern import kernels
 
     program, rows = search.program, part.masks.shape[1]
@@ -107,13 +107,12 @@ def find_matches(
         path, found = room(nodes, min(BATCH_MATCHES, nodes))
         begin = int(state[codes.C_ROW])
         given = viable, program.targets, search.rules, conditions, part.data.words, limits, work, failures, state
-        if frames is None:
-            status = search_kernels.search(part.starts, progress, *given, path, found)
-        else:
-            status = window_kernels.search_frames(part.starts, part.masks, frames, *given, path, found)
+        status = _searched(part, progress, frames, *given, path, found)
         del given
         if status == kernels.DONE:
-            del work, viable  # which are larger than the rows, if they are one match: measures have their room
+            del work, viable  # of one long match they are larger than its rows: measures have their room
+            if asked is not None:
+                asked += failures[variables : variables + asked.size].reshape(asked.shape)
         matches = int(state[codes.C_MATCHES])
         if matches:
             done = written(path, found, int(state[codes.C_NODES]), matches)
@@ -121,8 +120,6 @@ def find_matches(
         if calls is not None and calls.error is not None:
             raise _call_error(calls.error, state, plan, part)
         if status == kernels.DONE:
-            if asked is not None:
-                asked += failures[variables : variables + asked.size].reshape(asked.shape)
             return
         if status == codes.MATCH_GROWS:
             longest *= 4
@@ -131,6 +128,15 @@ def find_matches(
             nodes = max(nodes, int(state[codes.C_NEED]))
         else:
             raise _error(status, state, failures, plan, part, most_steps, skip_error)
+
+
+def _searched(part: Slice, progress: Progress, frames: Frames | None, *given: Any) -> int:
+    """The search as far as there is room, and why it ends there."""
+    from sparkcep.engines.row_match import search_kernels, window_kernels
+
+    if frames is None:
+        return search_kernels.search(part.starts, progress, *given)
+    return window_kernels.search_frames(part.starts, part.masks, frames, *given)
 
 
 def most_behind(defines: tuple[Define, ...]) -> int:
