@@ -6,9 +6,10 @@ which ``rewrites.pushdown`` combines into the user's aggregates.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 
-from pyspark.sql.types import DataType
+from pyspark.sql.types import DataType, StructType
 from sqlglot import exp
 
 from rewrites.bind.event_pattern import BoundEventPattern
@@ -17,7 +18,7 @@ from rewrites.emit.classes import CLASS
 from rewrites.emit.event_outputs import EVENT_TIME
 from rewrites.emit.event_pattern import MOMENT, engine_input, ranks
 from rewrites.rules.time_shards import Shards
-from rewrites.sql.builder import match_call, named, quoted, text_of
+from rewrites.sql.builder import match_call, named, null_of, quoted, text_of
 from rewrites.sql.transport import carried_schema, decoded
 from sparkcep.spec.aggregate import AggregateOutput, AggregateSpec, EmitTime, GroupColumn, MatchAggregate, PatternName
 from sparkcep.spec.event import EventPatternSpec, WithinTime
@@ -62,13 +63,25 @@ def aggregate_query(
 ) -> str:
     """The query that replaces the clause: PARTITION BY columns and partial aggregates, one row per shard with a match."""
     rows = aggregate_input(bound, spec, keep_null_time=keep_null_time, shards=shards)
-    types = {key.name: key.data_type for key in bound.keys} | ({EMIT_TIME: bound.time_type} if spec.emit else {})
+    types = _group_types(bound, spec)
     columns_out = (
         named(decoded(quoted(o.name), types[o.name]) if o.name in types else quoted(o.name), o.name)
         for o in spec.outputs
     )
     query = exp.select(*columns_out).from_(match_call(rows, spec, function))
     return f"({text_of(query)})"
+
+
+def one_partition(bound: BoundEventPattern, spec: AggregateSpec) -> str:
+    """A row of NULLs in the place of ``aggregate_query``: what reads that has the same types over it, and Spark knows them sooner."""
+    types = {field.name: field.dataType for field in StructType.fromJson(json.loads(spec.schema))}
+    types |= _group_types(bound, spec)
+    return f"({text_of(exp.select(*(named(null_of(types[o.name]), o.name) for o in spec.outputs)))})"
+
+
+def _group_types(bound: BoundEventPattern, spec: AggregateSpec) -> dict[str, DataType]:
+    """The columns that are not partial aggregates."""
+    return {key.name: key.data_type for key in bound.keys} | ({EMIT_TIME: bound.time_type} if spec.emit else {})
 
 
 def aggregate_input(

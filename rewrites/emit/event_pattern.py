@@ -82,6 +82,8 @@ def event_pattern_query(
 ) -> str:
     """The query that replaces the clause, in parentheses. ``keep_null_time``: a NULL event time is an error; otherwise such events are dropped."""
     rows = all_matches(bound, spec, function, keep_null_time=keep_null_time, shards=shards)
+    if isinstance(rows, exp.Subquery) and not flagged(shards) and not bound.residual:
+        return f"({text_of(rows.this)})"
     shown = [output.name for output in spec.outputs if output.name != OWN]
     query = exp.select(*(raw(quoted(name)) for name in shown)).from_(rows)
     if flagged(shards):
@@ -220,7 +222,7 @@ def _order(bound: BoundEventPattern) -> list[str]:
 
 def _by_keys(bound: BoundEventPattern, events: exp.Select, together: Together) -> exp.Select:
     """The events that take part, those of a partition in one task; sorted, if workers do not sort them."""
-    rows = distributed(select([exp.Star()], _taking_part(bound, events)), together)
+    rows = distributed(_taking_part(bound, events), together)
     if sorted_by_workers(bound):
         return rows
     return rows.sort_by(*map(raw, [*map(quoted, together.keys), *_order(bound)]), copy=False)

@@ -22,46 +22,58 @@ from sparkcep.spec.row import MASK_BITS
 HOME, SHARD, OWN, TASK = "__cep_home", "__cep_shard", "__cep_own", "__cep_task"
 _STEP = "__cep_step"
 _LENGTH = "__cep_length"
+_IS_HOME = f"`{SHARD}` = `{HOME}`"
 
 MOST_KEYS = 64
 """With more tasks than this, hashing the shard numbers is even enough."""
 
 
 def sharded(events: exp.Select, time: str, masks: list[str], shards: Shards) -> exp.Select:
-    """``events`` with their shards; ``time`` and ``masks`` name columns. Events that can only lead matches are not copied to other shards."""
-    lengths = select([exp.Star(), named(shards.length, _LENGTH)], events)
-    home = select([exp.Star(), named(_home(quoted(time), shards), HOME)], lengths)
+    """``events``, a ``SELECT *``, with their shards; ``time`` and ``masks`` name columns. Events that can only lead matches are not copied to other
+    shards."""
+    home = _with_length(events, shards).select(named(_home(quoted(time), shards), HOME), copy=False)
     low, high = _range(quoted(time), shards)
     near = f"SEQUENCE({low}, {high})"
     if shards.leaders is not None:
         follows = " OR ".join(f"{_without_leaders(name, i, shards)} <> 0" for i, name in enumerate(masks))
         near = f"CASE WHEN {follows} THEN {near} ELSE ARRAY({quoted(HOME)}) END"
     sent = select([exp.Star(), named(f"EXPLODE({near})", SHARD)], home)
-    return sent if shards.tasks is None else _spread(sent, shards.tasks, [exp.Star()])
+    if shards.tasks is None:
+        return sent
+    return _spread(select([exp.Star(), _task(quoted(SHARD), shards.tasks)], sent), shards.tasks)
 
 
 def in_line(
     events: exp.Select, columns: list[exp.Expression], masks: list[str], time: str, shards: Shards
 ) -> exp.Select:
-    """``columns`` and ``masks`` of ``events`` in tasks, in no order. Only what the engine reads is shuffled. ``time``: the column with the time."""
-    lengths = select([exp.Star(), named(shards.length, _LENGTH)], events)
-    home = select([exp.Star(), named(_home(quoted(time), shards), HOME)], lengths)
-    sent = select([exp.Star(), named(f"EXPLODE({_steps(time, masks, shards)})", _STEP)], home)
-    shard = f"{quoted(HOME)} - {quoted(_STEP)}"
-    placed = select([exp.Star(), named(shard, SHARD)], sent)
-    read = [own() if column.alias_or_name == OWN else column for column in columns]
-    offers = [named(offered(name, i, shards), name) for i, name in enumerate(masks)]
-    spread = _spread(placed, shards.tasks, [*read, *offers]) if shards.tasks is not None else placed
-    names = [exp.column(column.alias_or_name, quoted=True) for column in (*read, *offers)]
-    return select(names, spread)
+    """``columns`` and ``masks`` of ``events``, a ``SELECT *``, in tasks, in no order. Only what the engine reads is shuffled. ``time``: the column
+    with the time. As few queries in each other as can be: Spark analyses one after the other."""
+    assert shards.tasks is not None
+    home = named(_home(quoted(time), shards), HOME)
+    steps = named(f"EXPLODE({_steps(time, masks, shards)})", _STEP)
+    sent = _with_length(events, shards).select(home, steps, copy=False)
+    is_home = f"{quoted(_STEP)} = 0"
+    read = [own(is_home) if column.alias_or_name == OWN else column for column in columns]
+    read += [named(offered(name, i, shards, is_home), name) for i, name in enumerate(masks)]
+    task = _task(f"{quoted(HOME)} - {quoted(_STEP)}", shards.tasks)
+    names = [exp.column(column.alias_or_name, quoted=True) for column in read]
+    return select(names, _spread(select([*read, task], sent), shards.tasks))
+
+
+def _with_length(events: exp.Select, shards: Shards) -> exp.Select:
+    """A ``SELECT *`` of the events, with the length of shards where that is measured."""
+    if not shards.measured:
+        return events
+    return select([exp.Star()], events.select(named(shards.length, _LENGTH), copy=False))
 
 
 def _steps(time: str, masks: list[str], shards: Shards) -> str:
     """How many shards back an event is sent: 0, also 1 where the shard before needs it, also -1 where the next one does; constants, which cost
     nothing to make. Shards are too long for both."""
-    place, window = f"PMOD({quoted(time)}, {quoted(_LENGTH)})", f"({shards.window})"
+    length, window = _length(shards), f"({shards.window})"
+    place = f"PMOD({quoted(time)}, {length})"
     before = f"WHEN {place} < {window} THEN ARRAY(0, 1)"
-    behind = f" WHEN {place} >= {quoted(_LENGTH)} - {window} THEN ARRAY(0, -1)" if shards.back else ""
+    behind = f" WHEN {place} >= {length} - {window} THEN ARRAY(0, -1)" if shards.back else ""
     leads = ""
     if shards.leaders is not None:
         leads = f"WHEN {' AND '.join(f'{_without_leaders(name, i, shards)} = 0' for i, name in enumerate(masks))} THEN ARRAY(0) "
@@ -73,14 +85,18 @@ def partitioning(shards: Shards) -> list[str]:
     return [quoted(SHARD)] if shards.tasks is None else [quoted(TASK), quoted(SHARD)]
 
 
-def _spread(events: exp.Select, tasks: int, columns: list[exp.Expression]) -> exp.Select:
-    """``columns`` of ``events`` in ``tasks`` tasks, which Spark does not coalesce even if the rows are few."""
-    key = f"PMOD({quoted(SHARD)}, {tasks})"
+def _spread(placed: exp.Select, tasks: int) -> exp.Select:
+    """The rows in ``tasks`` tasks, which Spark does not coalesce even if the rows are few."""
+    return placed.hint(f"REPARTITION({tasks}, {quoted(TASK)})", dialect="spark")
+
+
+def _task(shard: str, tasks: int) -> exp.Expression:
+    """The column that tells a shard's task."""
+    key = f"PMOD({shard}, {tasks})"
     if tasks <= MOST_KEYS:
         keys = ", ".join(str(value) for value in apart(tasks))
         key = f"ELEMENT_AT(ARRAY({keys}), CAST({key} AS INT) + 1)"
-    spread = select([exp.Star()], select([*columns, named(key, TASK)], events))
-    return spread.hint(f"REPARTITION({tasks}, {quoted(TASK)})", dialect="spark")
+    return named(key, TASK)
 
 
 @cache
@@ -113,22 +129,24 @@ def _rotated(value: int, bits: int) -> int:
     return (value << bits | value >> 32 - bits) & _WORD
 
 
-def offered(mask: str, i: int, shards: Shards | None) -> str:
+def offered(mask: str, i: int, shards: Shards | None, is_home: str = _IS_HOME) -> str:
     """The i-th mask of an event in the shard it was sent to: outside its home shard it cannot lead a match."""
     if shards is None or shards.leaders is None or not _leader_bits(i, shards):
         return quoted(mask)
-    return (
-        f"CASE WHEN {quoted(SHARD)} = {quoted(HOME)} THEN {quoted(mask)} ELSE {_without_leaders(mask, i, shards)} END"
-    )
+    return f"CASE WHEN {is_home} THEN {quoted(mask)} ELSE {_without_leaders(mask, i, shards)} END"
 
 
-def own() -> exp.Expression:
+def own(is_home: str = _IS_HOME) -> exp.Expression:
     """The flag that identifies the matches of a shard, if the masks do not."""
-    return named(f"{quoted(SHARD)} = {quoted(HOME)}", OWN)
+    return named(is_home, OWN)
+
+
+def _length(shards: Shards) -> str:
+    return quoted(_LENGTH) if shards.measured else f"({shards.length})"
 
 
 def _home(time: str, shards: Shards) -> str:
-    length = quoted(_LENGTH)
+    length = _length(shards)
     if not shards.whole:
         return f"FLOOR({time} / {length})"
     return f"{time} DIV {length} - CASE WHEN {time} < 0 AND PMOD({time}, {length}) > 0 THEN 1 ELSE 0 END"
@@ -136,7 +154,7 @@ def _home(time: str, shards: Shards) -> str:
 
 def _range(time: str, shards: Shards) -> tuple[str, str]:
     """The first and the last shard that an event is sent to."""
-    home, length, window = quoted(HOME), quoted(_LENGTH), f"({shards.window})"
+    home, length, window = quoted(HOME), _length(shards), f"({shards.window})"
     if not shards.whole:
         low = f"FLOOR(({time} - 2D * {window}) / {length})"
         return low, f"FLOOR(({time} + 2D * {window}) / {length})" if shards.back else home

@@ -19,7 +19,7 @@ from pyspark.sql.types import DateType, StructType
 from rewrites.bind.event_pattern import BoundEventPattern
 from rewrites.dialect.blocks import Block, find_block
 from rewrites.dialect.clause import MatchPatternClause
-from rewrites.emit.aggregates import aggregate_query, aggregate_spec
+from rewrites.emit.aggregates import aggregate_query, aggregate_spec, one_partition
 from rewrites.emit.event_outputs import one_match
 from rewrites.pushdown.partials import Partials
 from rewrites.pushdown.reader import AggregateReader, NotPushed
@@ -98,7 +98,7 @@ def _pushdown(block: Block, part: EmittedClause, source: Source, session: Pushdo
     reader.require_scalar_functions(typed.text(block.rows))
     part = with_columns(part, reader)
     spec, query = partials_query(part, partials, session)
-    edited = source.with_edit(site.span, query)
+    edited = source.with_edit(site.span, one_partition(part.bound, spec))
     for span, text in edits:
         edited = edited.with_edit(span, text)
     if column_types(_described(block, edited, part)) != column_types(written):

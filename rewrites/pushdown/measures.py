@@ -9,13 +9,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from pyspark.errors import PySparkException
-from pyspark.sql.types import StructType
+from pyspark.sql.types import DataType, StructType
 from sqlglot import exp
 
 from rewrites.bind.event_pattern import BoundEventPattern
 from rewrites.bind.names import Variables, references
 from rewrites.bind.relation import spark_message
 from rewrites.dialect.clause import Measure
+from rewrites.emit.aggregates import one_partition
 from rewrites.emit.event_outputs import one_match
 from rewrites.emit.measures import PRESENT, alive_matches, changes_query, measures_query
 from rewrites.pushdown.aggregate_pushdown import (
@@ -91,14 +92,15 @@ def _from_matches(part: EmittedClause, source: Source, session: PushdownSession)
     if bound.emit_changes is not None:
         _require_calls(bound, reader)
     texts = [(over_matches(measure.expr.node, source, combined), measure.name.value) for measure in bound.measures]
-    rows = part.query
+    rows, typed = part.query, one_match(bound, part.spec, part.shards)
     if bound.emit_changes is not None:
-        rows = alive_matches(bound, part.spec, rows, keep_null_time=session.keep_null_time)
+        rows, typed = (
+            alive_matches(bound, part.spec, one, keep_null_time=session.keep_null_time) for one in (rows, typed)
+        )
     try:
-        query = _query(part, texts, rows, source)
-        return query, bound.relation.describe(f"SELECT * FROM {query}")
+        return _queries(part, texts, rows, typed, source)
     except PySparkException as error:
-        raise _located(part, texts, rows, source, error) from None
+        raise _located(part, texts, typed, error) from None
 
 
 def _require_calls(bound: BoundEventPattern, reader: AggregateReader) -> None:
@@ -114,22 +116,27 @@ def _require_calls(bound: BoundEventPattern, reader: AggregateReader) -> None:
             ) from None
 
 
-def _query(part: EmittedClause, texts: list[tuple[str, str]], rows: str, source: Source) -> str:
-    """The measures over ``rows``: once per partition, or at every change."""
-    if part.bound.emit_changes is None:
-        return measures_query(part.bound, texts, rows)
-    return followed(part.bound, texts, rows, source)
+def _queries(
+    part: EmittedClause, texts: list[tuple[str, str]], rows: str, typed: str, source: Source
+) -> tuple[str, StructType]:
+    """The measures over ``rows``, once per partition or at every change, and their columns; ``typed``: a relation with the columns of ``rows``."""
+    bound = part.bound
+    if bound.emit_changes is None:
+        made = [measures_query(bound, texts, one) for one in (rows, typed)]
+    else:
+        before = over_nothing(bound, texts, typed, source)
+        made = [changes_query(bound, texts, one, before) for one in (rows, typed)]
+    return made[0], bound.relation.describe(f"SELECT * FROM {made[1]}")
 
 
-def followed(
-    bound: BoundEventPattern, texts: list[tuple[str, str]], rows: str, source: Source, apart: tuple[str, ...] = ()
-) -> str:
-    """EMIT CHANGES: the measures ``texts`` over ``rows``, with ``apart`` as keys in addition to PARTITION BY."""
+def over_nothing(
+    bound: BoundEventPattern, texts: list[tuple[str, str]], typed: str, source: Source
+) -> list[tuple[str, DataType]]:
+    """EMIT CHANGES: what the measures ``texts`` over ``typed`` are where there is no match, as SQL, with their types."""
     columns = ", ".join(text for text, _ in texts)
-    schema = bound.relation.describe(f"SELECT {columns} FROM {rows}{_grouped(bound)}")
-    nothing = [_over_nothing(bound, measure, source) for measure in bound.measures]
-    types = [field.dataType for field in schema]
-    return changes_query(bound, texts, rows, list(zip(nothing, types, strict=True)), apart)
+    schema = bound.relation.describe(f"SELECT {columns} FROM {typed}{_grouped(bound)}")
+    nothing = [_value_over_nothing(bound, measure, source) for measure in bound.measures]
+    return list(zip(nothing, (field.dataType for field in schema), strict=True))
 
 
 def _grouped(bound: BoundEventPattern) -> str:
@@ -137,14 +144,12 @@ def _grouped(bound: BoundEventPattern) -> str:
     return f" GROUP BY {', '.join(keys)}" if keys else ""
 
 
-def _over_nothing(bound: BoundEventPattern, measure: Measure, source: Source) -> str:
+def _value_over_nothing(bound: BoundEventPattern, measure: Measure, source: Source) -> str:
     reader = AggregateReader(bound, NoMatches(), source, measures=True)
     return source.splice(measure.expr.span, list(reader.edits(measure.expr.node, set())))
 
 
-def _located(
-    part: EmittedClause, texts: list[tuple[str, str]], rows: str, source: Source, error: PySparkException
-) -> CepAnalysisError:
+def _located(part: EmittedClause, texts: list[tuple[str, str]], rows: str, error: PySparkException) -> CepAnalysisError:
     """Spark's error, with the span of the first measure that causes it."""
     for measure, text in zip(part.bound.measures, texts, strict=True):
         try:
@@ -170,8 +175,7 @@ def _pushed(part: EmittedClause, source: Source, session: PushdownSession, schem
     part = with_columns(part, reader)
     spec, rows = partials_query(part, partials, session)
     try:
-        query = _query(part, texts, rows, source)
-        found = part.bound.relation.describe(f"SELECT * FROM {query}")
+        query, found = _queries(part, texts, rows, one_partition(part.bound, spec), source)
     except PySparkException:
         raise NotPushed("Spark does not accept the measures over partial aggregates") from None
     if column_types(found) != column_types(schema):

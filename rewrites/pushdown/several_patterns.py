@@ -18,9 +18,10 @@ from rewrites.bind.event_pattern import BoundEventPattern
 from rewrites.bind.relation import spark_message
 from rewrites.bind.several_patterns import PATTERN
 from rewrites.dialect.clause import MatchPatternClause
-from rewrites.emit.aggregates import aggregate_query, aggregate_spec
+from rewrites.emit.aggregates import aggregate_query, aggregate_spec, one_partition
+from rewrites.emit.measures import changes_query
 from rewrites.pushdown.aggregate_pushdown import EmittedClause, Pushdown, PushdownSession, check_clause, with_columns
-from rewrites.pushdown.measures import followed
+from rewrites.pushdown.measures import over_nothing
 from rewrites.pushdown.partials import Partials
 from rewrites.pushdown.reader import AggregateReader, NotPushed
 from rewrites.sql.builder import named, quoted, raw, select, string, text_of
@@ -52,8 +53,8 @@ def several_patterns(
     function = None if session.function is None else session.function(to_json(spec))
     rows = aggregate_query(part.bound, spec, function, keep_null_time=session.keep_null_time)
     try:
-        query = _query(part.bound, spec, texts, rows, source)
-        part.bound.relation.describe(f"SELECT * FROM {query}")
+        query, typed = _queries(part.bound, spec, texts, rows, source)
+        part.bound.relation.describe(f"SELECT * FROM {typed}")
     except PySparkException as error:
         span = part.bound.measures[0].expr.span
         raise CepAnalysisError(spark_message(error), code="MEASURE", span=span) from None
@@ -96,11 +97,18 @@ def named_patterns(clause: MatchPatternClause, spec: AggregateSpec) -> Aggregate
     return replace(spec, outputs=outputs, schema=schema.json(), patterns=patterns)
 
 
-def _query(
+def _queries(
     bound: BoundEventPattern, spec: AggregateSpec, measures: list[tuple[str, str]], rows: str, source: Source
-) -> str:
+) -> list[str]:
+    """The measures over ``rows``, and over NULLs in their place."""
+    typed = one_partition(bound, spec)
     if bound.emit_changes is not None:
-        return followed(bound, measures, rows, source, (PATTERN,))
+        before = over_nothing(bound, measures, typed, source)
+        return [changes_query(bound, measures, one, before, (PATTERN,)) for one in (rows, typed)]
+    return [_grouped(bound, spec, measures, one) for one in (rows, typed)]
+
+
+def _grouped(bound: BoundEventPattern, spec: AggregateSpec, measures: list[tuple[str, str]], rows: str) -> str:
     keys = [quoted(key.name) for key in bound.keys]
     name = quoted(PATTERN)
     if not keys:

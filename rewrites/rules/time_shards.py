@@ -68,7 +68,7 @@ class Shards:
     """How the timeline is cut. ``length`` and ``window`` are constant SQL in the units of the clause's time, BIGINT or DOUBLE (``whole``). ``window``
     is at least W. ``back``: shards also get the events before them. ``leaders``: positions in the clause's variables of those that take the first
     event of every match they are in; None if that is not known. ``text``: the length, for EXPLAIN. ``tasks``: how many to distribute the shards over
-    (None: Spark's shuffle default).
+    (None: Spark's shuffle default). ``measured``: the length is a subquery.
     """
 
     length: str
@@ -78,6 +78,7 @@ class Shards:
     leaders: tuple[int, ...] | None
     text: str
     tasks: int | None = None
+    measured: bool = False
     line: bool = False
     """Each task reads its shards as one line, which the worker sorts by time: shards of a task are a window apart, so no match spans two."""
 
@@ -124,8 +125,9 @@ def _shards(bound: BoundEventPattern, evaluation: Evaluation, place: Span) -> Sh
     back = _looks_back(bound.pattern)
     line = tasks is not None and tasks > 1 and _is_line(bound)
     least = _least(window, whole, 1 if not line else 3 if back else 2)
-    if evaluation.shard_length is None and room is not None and room.twice:
-        length, text = _measured_length(bound, window, whole, room, least)
+    twice = room if evaluation.shard_length is None and room is not None and room.twice else None
+    if twice is not None:
+        length, text = _measured_length(bound, window, whole, twice, least)
     else:
         length, text = _length(bound, window, whole, evaluation.shard_length, place, least)
     leaders = _leaders(bound.pattern)
@@ -137,6 +139,7 @@ def _shards(bound: BoundEventPattern, evaluation: Evaluation, place: Span) -> Sh
         leaders=None if leaders is None else tuple(sorted(bound.variables.index(name) for name in leaders)),
         text=text,
         tasks=tasks,
+        measured=twice is not None,
         line=line,
     )
 
@@ -222,8 +225,13 @@ def _length(
 ) -> tuple[str, str]:
     """The length of shards as SQL and for EXPLAIN."""
     if wanted is None:
-        auto = f"CASE WHEN {window} < {LONGEST}L THEN {WINDOWS}L * ({window}) ELSE {window} END"
-        return auto if whole else f"{WINDOWS}D * {window}", f"{WINDOWS} × WITHIN"
+        text = f"{WINDOWS} × WITHIN"
+        if not whole:
+            return f"{WINDOWS}D * {window}", text
+        amount = bound.window.amount if bound.window is not None else None
+        if amount is not None:
+            return f"{WINDOWS * amount if amount < LONGEST else amount}L", text
+        return f"CASE WHEN {window} < {LONGEST}L THEN {WINDOWS}L * ({window}) ELSE {window} END", text
     own = _wanted(bound, wanted, place)
     return f"GREATEST({own}, {least[0]})", f"{wanted}, at least {least[1]}"
 

@@ -180,10 +180,10 @@ def test_the_rule_has_a_switch(spark: SparkSession) -> None:
     session = spark.newSession()
     session.conf.set("sparkcep.rules.disable", "time_shards")
     text = sparkcep.rewrite("SELECT * FROM clicks MATCH PATTERN (SEQ(View v, Buy b) ORDER BY ts WITHIN 5)", spark)
-    assert "__cep_shard" in text
+    assert "__cep_home" in text
     session.createDataFrame([("View", 1)], "type STRING, ts INT").createOrReplaceTempView("clicks")
     text = sparkcep.rewrite("SELECT * FROM clicks MATCH PATTERN (SEQ(View v, Buy b) ORDER BY ts WITHIN 5)", session)
-    assert "__cep_shard" not in text
+    assert "__cep_home" not in text
 
 
 def test_a_length_of_another_kind_is_refused(streams: SparkSession) -> None:
