@@ -7,6 +7,7 @@ passed through unchanged, and Spark's own errors propagate as the original Java 
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from dataclasses import replace
 from functools import lru_cache, partial
@@ -38,6 +39,9 @@ from sql_functions.register_aggregates import builtin_functions, register_aggreg
 
 Parse = Callable[[str], Any]
 Setting = Callable[[str], str | None]
+
+_OURS = re.compile(rf"[{{ ]({re.escape(PREFIX)}[^= ]+|{re.escape(HINTS_OFF)}|{re.escape(NO_ESCAPES)})=")
+"""The names of settings that ``options`` looks up, in Java's text of a map (``{key=value, …}``)."""
 
 
 def install(spark: SparkSession) -> None:
@@ -183,11 +187,9 @@ class PatternParser:
         """A look-up of session settings. It saves calls into the JVM, because most sessions have none of our settings."""
         if self._settings is None:
             self._settings = jsession.sessionState().conf().settings()
-        text = self._settings.toString()
-        if not any(name in text for name in (PREFIX, HINTS_OFF, NO_ESCAPES)):
-            return lambda name: None
+        found = frozenset(_OURS.findall(self._settings.toString()))
         conf = jsession.conf()
-        return lambda name: conf.get(name) if conf.contains(name) else None
+        return lambda name: conf.get(name) if name in found and conf.contains(name) else None
 
     def parse_plain(self, text: str) -> Any:
         """Spark's own parser."""
