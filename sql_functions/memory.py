@@ -18,7 +18,7 @@ STEP = 64 << 20
 """Bytes of a partition's rows between two looks."""
 SORTED = 48 << 20
 """Bytes of rows that a task sorts in memory, at most."""
-NEED = 6
+NEED = 5
 """Bytes that an engine takes for each byte of a long partition's rows, as measured (``benchmarks/row_pattern_growth.py``)."""
 _CGROUPS = (
     ("/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory.current", "/sys/fs/cgroup/memory.stat"),

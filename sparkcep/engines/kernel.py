@@ -14,6 +14,7 @@ import numba as nb
 from numba.core.registry import cpu_target
 
 from sparkcep.engines.inner_kernel import COUNTED, LEAN
+from sparkcep.engines.kernel_cache import sources
 
 
 class Kernel:
@@ -22,6 +23,7 @@ class Kernel:
     def __init__(self, function: Callable[..., Any], signatures: tuple[Any, ...], *, allocates: bool = False) -> None:
         options = COUNTED if allocates else LEAN
         self._dispatcher = nb.njit(cache=True, no_cfunc_wrapper=True, **options)(function)
+        self._dispatcher._cache._cache_file._source_stamp = sources(function.__code__.co_filename)
         self._waiting = list(signatures)
         self.__doc__, self.__name__ = function.__doc__, function.__name__
 

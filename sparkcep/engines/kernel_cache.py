@@ -10,12 +10,17 @@ import fcntl
 import hashlib
 import os
 import platform
+import re
 import sys
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
+from functools import cache
 from importlib.metadata import version
 from pathlib import Path
+
+_ROOT = Path(__file__).parents[2]
+_IMPORTS = re.compile(r"^from (sparkcep\.[\w.]+) import (\([^)]*\)|.*)$", re.MULTILINE)
 
 
 def ensure_cache() -> None:
@@ -48,6 +53,30 @@ def lock(*, wait: bool) -> Iterator[bool]:
             yield False
         else:
             yield True
+
+
+@cache
+def sources(file: str) -> str:
+    """A hash of a module of kernels and of what it imports of this package: a kernel holds copies of functions and constants of other modules, and
+    numba takes it from the cache as long as the module itself is the same."""
+    found: dict[Path, str] = {}
+    waiting = [Path(file)]
+    while waiting:
+        path = waiting.pop()
+        if path not in found:
+            found[path], imported = _source(path)
+            waiting += imported
+    return hashlib.sha256("\0".join(found[path] for path in sorted(found)).encode()).hexdigest()
+
+
+@cache
+def _source(path: Path) -> tuple[str, tuple[Path, ...]]:
+    """A module's text, and the modules of this package that it imports."""
+    text, imported = path.read_text(), []
+    for module, names in _IMPORTS.findall(text):
+        place = _ROOT.joinpath(*module.split("."))
+        imported += [place.with_suffix(".py"), *(place / f"{name}.py" for name in re.findall(r"\w+", names))]
+    return text, tuple(filter(Path.is_file, imported))
 
 
 def _note() -> Path:

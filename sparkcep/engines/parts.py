@@ -6,6 +6,8 @@ stay that later ones need, so that memory follows what is open (the window, unde
 
 from __future__ import annotations
 
+import ctypes
+import os
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from functools import partial
@@ -85,6 +87,13 @@ def compile(spec: MatchSpec | AnalyzeSpec) -> Parts | None:
     return Parts(spec, decide, closing, time, order == _TIME, finish)
 
 
+def _give_back() -> None:
+    """Gives freed memory back to the system. Batches of rows are small enough for the C library to keep what they took, as much as a partition."""
+    trim = getattr(ctypes.CDLL(None), "malloc_trim", None) if os.name == "posix" else None
+    if trim is not None:  # glibc's
+        trim(0)
+
+
 def _is_whole(spec: MatchSpec) -> bool:
     """Of what no stream could tell, or not in the same way: neighbours across partitions."""
     return isinstance(spec, EventPatternSpec) and spec.strategy == "strict_contiguity"
@@ -141,6 +150,8 @@ class LongPartition:
             self._least *= 2  # all rows that wait are of one time
             return
         self._kept, self._waiting, self._waiting_rows, self._waiting_bytes = None, [], 0, 0  # they are in ``rows``
+        if rows.num_rows >= LONG:
+            _give_back()
         final, tail = rows.slice(0, border), rows.slice(border)
         old = np.arange(border) < known
         turn = Turn(
@@ -170,9 +181,10 @@ class LongPartition:
     def _read(self, rows: pa.Table) -> pa.Table:
         """The rows as the engine reads them; their partition begins with the first of them."""
         name = self._parts.spec.masks[0]
-        mask = rows.column(name).to_numpy().copy()
-        mask[0] |= 1
-        rows = rows.set_column(rows.column_names.index(name), name, pa.array(mask))
+        if not rows.column(name)[0].as_py() & 1:
+            mask = rows.column(name).to_numpy().copy()
+            mask[0] |= 1
+            rows = rows.set_column(rows.column_names.index(name), name, pa.array(mask))
         if self._parts.own_time and self._parts.time is not None:
             rows = rows.append_column(_TIME, whole_numbers(rows.column(self._parts.time)))
         return with_derived(self._parts.spec, rows)

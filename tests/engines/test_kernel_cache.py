@@ -37,3 +37,37 @@ def test_nothing_changes_where_numba_can_write(monkeypatch: pytest.MonkeyPatch) 
     monkeypatch.delenv("NUMBA_CACHE_DIR", raising=False)
     kernel_cache.ensure_cache()
     assert "NUMBA_CACHE_DIR" not in os.environ
+
+
+def test_a_kernel_is_compiled_anew_when_what_it_copies_changes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """numba looks at the module of the kernel alone: another one's function, constant, or package is in it, too."""
+    monkeypatch.setattr(kernel_cache, "_ROOT", tmp_path)
+    package = tmp_path / "sparkcep" / "engines"
+    (package / "shared").mkdir(parents=True)
+    module = package / "kernels.py"
+    module.write_text("from sparkcep.engines.near import (\n    step,\n)\nfrom sparkcep.engines.shared import codes\n")
+    texts = {
+        package / "near.py": "from sparkcep.engines.far import X",
+        package / "far.py": "X = 1",
+        package / "shared" / "codes.py": "C = 1",
+    }
+    for file, text in texts.items():
+        file.write_text(text)
+
+    def now() -> str:
+        kernel_cache._source.cache_clear()
+        return kernel_cache.sources.__wrapped__(str(module))
+
+    before = now()
+    assert before == now()
+    for file, text in texts.items():
+        file.write_text(f"{text}  # changed")
+        assert now() != before
+        file.write_text(text)
+
+
+def test_kernels_carry_it() -> None:
+    from sparkcep.engines.row_match import search_kernels, window_kernels
+
+    for module, kernel in ((search_kernels, search_kernels.search), (window_kernels, window_kernels.search_frames)):
+        assert kernel._dispatcher._cache._cache_file._source_stamp == kernel_cache.sources(str(module.__file__))

@@ -71,14 +71,13 @@ class RowMatchEngine(RowPatternEngine):
     ) -> Iterator[Matches]:
         """The matches of a slice; ``asked``: see ``search.find_matches``."""
         plan = self._plan(columns)
-        data = load(columns, plan.pool, self.spec.variables)
         slow = plan.slow or plan.lists
         calls = Calls(plan.slow, plan.lists, self.layout, columns) if slow else None
         frames = None
         if self.spec.frame is not None:
             frames = compile_frames(self.spec), FrameRows.of(self.spec, columns, masks, starts)
-        part = Slice(masks, starts, data, calls, frames)
-        yield from find_matches(self.search, plan, part, progress, self.most_steps, self._skip_error(columns), asked)
+        part = Slice(masks, starts, load(columns, plan.pool, self.spec.variables), calls, frames)
+        return find_matches(self.search, plan, part, progress, self.most_steps, self._skip_error(columns), asked)
 
     def _plan(self, columns: Columns) -> Plan:
         kinds = {name: kind_of(columns.type(name)) for name in _columns(self.spec)}

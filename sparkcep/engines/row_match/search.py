@@ -92,7 +92,7 @@ def find_matches(
     """
     from sparkcep.engines.row_pattern import kernels
 
-    program, rows = search.program, part.masks.shape[1]
+    program, rows, starts = search.program, part.masks.shape[1], part.starts
     viable = viable_nodes(program, part.masks)
     state = _state(plan, part)
     state[codes.C_ROW], state[codes.C_NUMBER], state[codes.C_COVERED] = progress.first()
@@ -110,7 +110,7 @@ def find_matches(
         status = _searched(part, progress, frames, *given, path, found)
         del given
         if status == kernels.DONE:
-            del work, viable  # of one long match they are larger than its rows: measures have their room
+            del part, work, viable  # of one long match they are larger than its rows: measures have their room
             if asked is not None:
                 asked += failures[variables : variables + asked.size].reshape(asked.shape)
         matches = int(state[codes.C_MATCHES])
@@ -118,7 +118,7 @@ def find_matches(
             done = written(path, found, int(state[codes.C_NODES]), matches)
             yield done if frames is None else of_rows(done, begin)
         if calls is not None and calls.error is not None:
-            raise _call_error(calls.error, state, plan, part)
+            raise _call_error(calls.error, state, plan, starts)
         if status == kernels.DONE:
             return
         if status == codes.MATCH_GROWS:
@@ -127,7 +127,7 @@ def find_matches(
         elif status == kernels.FULL:
             nodes = max(nodes, int(state[codes.C_NEED]))
         else:
-            raise _error(status, state, failures, plan, part, most_steps, skip_error)
+            raise _error(status, state, failures, plan, starts, most_steps, skip_error)
 
 
 def _searched(part: Slice, progress: Progress, frames: Frames | None, *given: Any) -> int:
@@ -166,7 +166,7 @@ def _memory(width: int) -> Memory:
 def _workspace(plan: Plan, longest: int, nodes: int, calls: Calls | None) -> Workspace:
     stack = Stack(np.zeros(plan.depth, np.int64), np.zeros(plan.depth, np.bool_))
     none = Taken(np.empty(0, np.int16), np.empty((0, 0), np.int64))
-    work = Workspace(np.empty((0, 4), np.int32), none, stack, _memory(plan.keys.width))
+    work = Workspace(np.empty((0, 2), np.int32), none, stack, _memory(plan.keys.width))
     return _longer(work, plan, longest, nodes, calls)
 
 
@@ -176,7 +176,7 @@ def _longer(work: Workspace, plan: Plan, longest: int, nodes: int, calls: Calls 
     taken.registers[0] = plan.registers
     if calls is not None:
         calls.look_at(taken)
-    return work._replace(frames=np.empty((longest + nodes + 1, 4), np.int32), taken=taken)
+    return work._replace(frames=np.empty((longest + nodes + 1, 2), np.int32), taken=taken)
 
 
 def _conditions(plan: Plan, part: Slice) -> Conditions:
@@ -195,13 +195,13 @@ def _error(
     state: NDArray[np.int64],
     failures: NDArray[np.int64],
     plan: Plan,
-    part: Slice,
+    starts: NDArray[np.int64],
     most_steps: int,
     skip_error: SkipError,
 ) -> Exception:
     from sparkcep.engines.row_pattern import kernels
 
-    row, low = int(state[codes.C_ROW]), int(part.starts[state[codes.C_PARTITION]])
+    row, low = int(state[codes.C_ROW]), int(starts[state[codes.C_PARTITION]])
     if status in (kernels.SKIP_ABSENT, kernels.SKIP_TO_START):
         return skip_error(row, int(state[codes.C_NUMBER]), status == kernels.SKIP_TO_START)
     if status == codes.BUDGET:
@@ -213,11 +213,11 @@ def _error(
     return CepDataError(f"{text} overflows {where}", code="OVERFLOW", hint="compute with DOUBLE values")
 
 
-def _call_error(error: Exception, state: NDArray[np.int64], plan: Plan, part: Slice) -> Exception:
+def _call_error(error: Exception, state: NDArray[np.int64], plan: Plan, starts: NDArray[np.int64]) -> Exception:
     """What a slow condition has raised, and where."""
     if not isinstance(error, CepError):
         return error
-    row, low = int(state[codes.C_FAULT_ROW]), int(part.starts[min(state[codes.C_PARTITION], len(part.starts) - 2)])
+    row, low = int(state[codes.C_FAULT_ROW]), int(starts[min(state[codes.C_PARTITION], len(starts) - 2)])
     where = f"{_text(plan, plan.variables[state[codes.C_VARIABLE]])} at row {row - low + 1} of its partition"
     code = error.code[len(error.kind) + 1 :]
     return type(error)(f"{where}: {error.message}", code=code, hint=error.hint)

@@ -81,18 +81,22 @@ def first_match(start, viable, targets, conditions, words, work, failures, state
     variables, nodes = len(conditioned) - 1, len(targets.codes)
     root = nodes + (begin == low)
     counted_nodes = len(failures) > variables
-    top, steps = 0, 0
+    top, steps, depth = 0, 0, nb.int64(0)
     near = state[C_NEAR]
     patience = len(items) * (high - low) if state[C_IDLE] > 0 else 0
-    frames[0, 0], frames[0, 1], frames[0, 2], frames[0, 3] = root, first[root], 0, 0
+    frames[0, 0], frames[0, 1] = root, first[root]
     while top >= 0:
-        node, target, depth = nb.int64(frames[top, 0]), frames[top, 1], nb.int64(frames[top, 2])
+        node, target = nb.int64(frames[top, 0]), frames[top, 1]
+        entered = node < 0
+        if entered:
+            node = ~node
         row = begin + depth
         if target == first[node + 1]:
-            if frames[top, 3] and top > 0 and steps >= patience and depth >= near:
+            if entered and top > 0 and steps >= patience and depth >= near:
                 size = write_key(node, row, depth, low, high, taken, keys, words, memory.key)
                 remember(memory, size, row, begin, state)
             top -= 1
+            depth -= node < targets.first_split
             continue
         frames[top, 1] = target + 1
         item = nb.int64(items[target])
@@ -107,7 +111,8 @@ def first_match(start, viable, targets, conditions, words, work, failures, state
         if steps > budget:
             state[C_ROW] = begin
             return -2 - BUDGET
-        if item < targets.first_split:
+        takes = item < targets.first_split
+        if takes:
             if row >= high:  # the row has not come
                 if is_open:
                     return -2 - UNDECIDED
@@ -131,17 +136,17 @@ def first_match(start, viable, targets, conditions, words, work, failures, state
             if filled[variable] < filled[variable + 1]:
                 fill_slots(variable, row, depth, registers, changes)
             path[depth] = targets.codes[item]
-            depth += 1
-            row += 1
-        if row <= state[C_FURTHEST] and depth >= near:
-            size = write_key(item, row, depth, low, high, taken, keys, words, memory.key)
+        row += takes
+        if row <= state[C_FURTHEST] and depth + takes >= near:
+            size = write_key(item, row, depth + takes, low, high, taken, keys, words, memory.key)
             if known(memory, size, row, begin, state):
                 continue
-        frames[top, 3] = 1
+        frames[top, 0] = ~node
         top += 1
         if top >= len(frames):
             return -2 - MATCH_GROWS
-        frames[top, 0], frames[top, 1], frames[top, 2], frames[top, 3] = item, first[item], depth, 0
+        frames[top, 0], frames[top, 1] = item, first[item]
+        depth += takes
     return NO_MATCH
 
 

@@ -102,7 +102,7 @@ class Conditions(NamedTuple):
 
 
 class Workspace(NamedTuple):
-    """Where a search works: ``frames`` [n, 4]: node, next target, rows taken before it, whether a target was entered."""
+    """Where a search works: ``frames`` [n, 2]: a node (its complement once a target of it was entered) and the next target."""
 
     frames: Ints
     taken: Taken

@@ -22,7 +22,7 @@ from sparkcep.engines.row_pattern.analyze import analyze, counting
 from sparkcep.engines.row_pattern.columns import Columns, masks_of
 from sparkcep.engines.row_pattern.find import Search, find, partition_bounds
 from sparkcep.engines.row_pattern.labels import Labels
-from sparkcep.engines.row_pattern.matches import BATCH_MATCHES, Matches, OutputRows, all_rows, one_row_each
+from sparkcep.engines.row_pattern.matches import BATCH_MATCHES, BATCH_NODES, Matches, OutputRows, all_rows, one_row_each
 from sparkcep.engines.row_pattern.navigation import classifier_at, column_at, current_row, match_number
 from sparkcep.engines.row_pattern.overlap import find_overlapping, suits
 from sparkcep.engines.row_pattern.program import compile_pattern
@@ -117,7 +117,13 @@ class RowPatternEngine:
             at = until
 
     def _table(self, matches: Matches, rows: OutputRows, columns: Columns) -> pa.Table:
-        arrays = [self._measure(matches, rows, columns, output.source) for output in self.spec.outputs]
+        arrays = []
+        for output in self.spec.outputs:
+            arrays.append(self._measure(matches, rows, columns, output.source))
+            if (
+                len(matches.row) > BATCH_NODES and len(rows) == 1
+            ):  # one long match: what measures share takes more than its rows
+                matches.cache.clear()
         return pa.table(arrays, names=[output.name for output in self.spec.outputs])
 
     def _measure(self, matches: Matches, rows: OutputRows, columns: Columns, source: Source) -> pa.Array:
