@@ -72,7 +72,7 @@ def sources(file: str) -> str:
 @cache
 def _source(path: Path) -> tuple[str, tuple[Path, ...]]:
     """A module's text, and the modules of this package that it imports."""
-    text, imported = path.read_text(), []
+    text, imported = path.read_text(encoding="utf-8"), []
     for module, names in _IMPORTS.findall(text):
         place = _ROOT.joinpath(*module.split("."))
         imported += [place.with_suffix(".py"), *(place / f"{name}.py" for name in re.findall(r"\w+", names))]
