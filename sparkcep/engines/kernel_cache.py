@@ -20,7 +20,7 @@ from importlib.metadata import version
 from pathlib import Path
 
 _ROOT = Path(__file__).parents[2]
-_IMPORTS = re.compile(r"^from (sparkcep\.[\w.]+) import (\([^)]*\)|.*)$", re.MULTILINE)
+_IMPORTS = re.compile(r"^from (sparkcep\.[\w.]+) import (\([^)]*\)|.*)", re.MULTILINE)
 
 
 def ensure_cache() -> None:

@@ -117,12 +117,10 @@ class RowPatternEngine:
             at = until
 
     def _table(self, matches: Matches, rows: OutputRows, columns: Columns) -> pa.Table:
-        arrays = []
+        is_long, arrays = len(rows) == 1 and len(matches.row) > BATCH_NODES, []
         for output in self.spec.outputs:
             arrays.append(self._measure(matches, rows, columns, output.source))
-            if (
-                len(matches.row) > BATCH_NODES and len(rows) == 1
-            ):  # one long match: what measures share takes more than its rows
+            if is_long:  # what its measures share would take more than its rows
                 matches.cache.clear()
         return pa.table(arrays, names=[output.name for output in self.spec.outputs])
 
