@@ -82,7 +82,9 @@ def event_pattern_query(
 ) -> str:
     """The query that replaces the clause, in parentheses. ``keep_null_time``: a NULL event time is an error; otherwise such events are dropped."""
     rows = all_matches(bound, spec, function, keep_null_time=keep_null_time, shards=shards)
-    if isinstance(rows, exp.Subquery) and not flagged(shards) and not bound.residual:
+    if (
+        isinstance(rows, exp.Subquery) and not flagged(shards) and not bound.residual
+    ):  # a query with the result's columns
         return f"({text_of(rows.this)})"
     shown = [output.name for output in spec.outputs if output.name != OWN]
     query = exp.select(*(raw(quoted(name)) for name in shown)).from_(rows)

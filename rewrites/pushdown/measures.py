@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from pyspark.errors import PySparkException
-from pyspark.sql.types import DataType, StructType
+from pyspark.sql.types import StructType
 from sqlglot import exp
 
 from rewrites.bind.event_pattern import BoundEventPattern
@@ -124,19 +124,24 @@ def _queries(
     if bound.emit_changes is None:
         made = [measures_query(bound, texts, one) for one in (rows, typed)]
     else:
-        before = over_nothing(bound, texts, typed, source)
-        made = [changes_query(bound, texts, one, before) for one in (rows, typed)]
+        made = followed(bound, texts, rows, typed, source)
     return made[0], bound.relation.describe(f"SELECT * FROM {made[1]}")
 
 
-def over_nothing(
-    bound: BoundEventPattern, texts: list[tuple[str, str]], typed: str, source: Source
-) -> list[tuple[str, DataType]]:
-    """EMIT CHANGES: what the measures ``texts`` over ``typed`` are where there is no match, as SQL, with their types."""
+def followed(
+    bound: BoundEventPattern,
+    texts: list[tuple[str, str]],
+    rows: str,
+    typed: str,
+    source: Source,
+    apart: tuple[str, ...] = (),
+) -> list[str]:
+    """EMIT CHANGES: the measures ``texts`` over ``rows`` and over ``typed``, with ``apart`` as keys in addition to PARTITION BY."""
     columns = ", ".join(text for text, _ in texts)
     schema = bound.relation.describe(f"SELECT {columns} FROM {typed}{_grouped(bound)}")
-    nothing = [_value_over_nothing(bound, measure, source) for measure in bound.measures]
-    return list(zip(nothing, (field.dataType for field in schema), strict=True))
+    nothing = [_over_nothing(bound, measure, source) for measure in bound.measures]
+    before = list(zip(nothing, (field.dataType for field in schema), strict=True))
+    return [changes_query(bound, texts, one, before, apart) for one in (rows, typed)]
 
 
 def _grouped(bound: BoundEventPattern) -> str:
@@ -144,7 +149,7 @@ def _grouped(bound: BoundEventPattern) -> str:
     return f" GROUP BY {', '.join(keys)}" if keys else ""
 
 
-def _value_over_nothing(bound: BoundEventPattern, measure: Measure, source: Source) -> str:
+def _over_nothing(bound: BoundEventPattern, measure: Measure, source: Source) -> str:
     reader = AggregateReader(bound, NoMatches(), source, measures=True)
     return source.splice(measure.expr.span, list(reader.edits(measure.expr.node, set())))
 

@@ -19,9 +19,8 @@ from rewrites.bind.relation import spark_message
 from rewrites.bind.several_patterns import PATTERN
 from rewrites.dialect.clause import MatchPatternClause
 from rewrites.emit.aggregates import aggregate_query, aggregate_spec, one_partition
-from rewrites.emit.measures import changes_query
 from rewrites.pushdown.aggregate_pushdown import EmittedClause, Pushdown, PushdownSession, check_clause, with_columns
-from rewrites.pushdown.measures import over_nothing
+from rewrites.pushdown.measures import followed
 from rewrites.pushdown.partials import Partials
 from rewrites.pushdown.reader import AggregateReader, NotPushed
 from rewrites.sql.builder import named, quoted, raw, select, string, text_of
@@ -103,8 +102,7 @@ def _queries(
     """The measures over ``rows``, and over NULLs in their place."""
     typed = one_partition(bound, spec)
     if bound.emit_changes is not None:
-        before = over_nothing(bound, measures, typed, source)
-        return [changes_query(bound, measures, one, before, (PATTERN,)) for one in (rows, typed)]
+        return followed(bound, measures, rows, typed, source, (PATTERN,))
     return [_grouped(bound, spec, measures, one) for one in (rows, typed)]
 
 

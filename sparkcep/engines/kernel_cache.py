@@ -58,7 +58,10 @@ def lock(*, wait: bool) -> Iterator[bool]:
 @cache
 def sources(file: str) -> str:
     """A hash of a module of kernels and of what it imports of this package: a kernel holds copies of functions and constants of other modules, and
-    numba takes it from the cache as long as the module itself is the same."""
+    numba takes it from the cache as long as the module itself is the same. Of a module in an archive: when that was written, and its size."""
+    if not Path(file).is_file():
+        status = next(folder for folder in Path(file).parents if folder.exists()).stat()
+        return f"{status.st_size} {status.st_mtime_ns}"
     found: dict[Path, str] = {}
     waiting = [Path(file)]
     while waiting:

@@ -1,6 +1,9 @@
 """Where numba can write nothing, kernels are kept in a temporary folder that is the user's own."""
 
 import os
+import shutil
+import subprocess
+import sys
 import tempfile
 from pathlib import Path
 
@@ -71,3 +74,18 @@ def test_kernels_carry_it() -> None:
 
     for module, kernel in ((search_kernels, search_kernels.search), (window_kernels, window_kernels.search_frames)):
         assert kernel._dispatcher._cache._cache_file._source_stamp == kernel_cache.sources(str(module.__file__))
+
+
+def test_kernels_in_an_archive(tmp_path: Path) -> None:
+    """As Spark distributes them (``spark.submit.pyFiles``)."""
+    package = Path(kernel_cache.__file__).parents[1]
+    shutil.copytree(package, tmp_path / "packed" / "sparkcep", ignore=shutil.ignore_patterns("__pycache__"))
+    archive = shutil.make_archive(str(tmp_path / "sparkcep"), "zip", tmp_path / "packed")
+    program = (
+        f"import sys; sys.path.insert(0, {archive!r}); from sparkcep.engines.row_pattern import kernels; import numpy as np\n"
+        "out = np.empty(2, np.int64); print(kernels.__file__, kernels.partition_starts(np.array([[1, 0, 1]]), out), out)"
+    )
+    environment = os.environ | {"XDG_CACHE_HOME": str(tmp_path / "cache")}
+    command = [sys.executable, "-I", "-c", program]
+    answer = subprocess.run(command, capture_output=True, text=True, check=False, env=environment)
+    assert answer.stdout.split() == [f"{archive}/sparkcep/engines/row_pattern/kernels.py", "2", "[0", "2]"], answer
