@@ -162,9 +162,14 @@ def event_matches(
 
 
 def _slowly(predicate: event_spec.Predicate, table: pa.Table) -> event_spec.Predicate:
-    """The predicate as a tree of Spark's functions."""
+    """The predicate with its comparisons as Spark's functions."""
     kinds = {field.name: kind_of(field.type) for field in table.schema}
-    return replace(predicate, condition=spelled(predicate.condition, kinds))
+
+    def slow(node: expression.Expression) -> expression.Expression:
+        logic = isinstance(node, expression.Call) and node.operator in ("and", "or", "not")
+        return replace(node, arguments=tuple(map(slow, node.arguments))) if logic else spelled(node, kinds)
+
+    return replace(predicate, condition=slow(predicate.condition))
 
 
 def _ids(value: Any) -> Any:

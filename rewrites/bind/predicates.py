@@ -11,11 +11,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TypeVar, cast
 
-from pyspark.sql.types import DataType, DecimalType, DoubleType, FloatType, IntegerType, IntegralType, LongType
+from pyspark.sql.types import (
+    BooleanType,
+    DataType,
+    DecimalType,
+    DoubleType,
+    FloatType,
+    IntegerType,
+    IntegralType,
+    LongType,
+)
 from sqlglot import exp
 
 from rewrites.bind.closures import Aggregate, aggregate
@@ -131,12 +140,13 @@ class ConditionTranslator(OperandBuilder):
 
     def _seat_of(self, node: exp.Expression) -> Seat:
         """The event whose row carries the constants: one that is bound whenever the condition is evaluated."""
-        names = seen_variables(node, self.variables)
+        return self._seat(seen_variables(node, self.variables), seats(node, self.variables))
+
+    def _seat(self, names: Sequence[str], read: Collection[Seat]) -> Seat:
         name = next((name for name in names if name not in self.kleene), names[0])
         if name not in self.kleene:
             return name, None
-        walks = any(seat in ((name, "each"), (name, "previous")) for seat in seats(node, self.variables))
-        return name, "each" if walks else "first"
+        return name, "each" if (name, "each") in read or (name, "previous") in read else "first"
 
     def is_leaf(self, node: exp.Expression) -> bool:
         """Whether ``node`` reads at most one event, or is an aggregate."""
@@ -187,6 +197,10 @@ class ConditionTranslator(OperandBuilder):
 
     def _emit(self, operand: Operand, some: Seat) -> ir.Expression:
         """The operand as data; constants become a column of the events at ``some`` seat of the condition."""
+        compares = isinstance(operand.data_type, BooleanType) and operand.operator not in (None, "and", "or", "not")
+        read = tuple(_read_by(operand)) if compares else ()
+        if read:  # each comparison has constants of its own: another's event may be one that a match lacks
+            some = self._seat([variable for variable, _ in read], read)
         if operand.operator is not None:
             return ir.Call(operand.operator, tuple(self._emit(part, some) for part in operand.arguments), operand.whole)
         if operand.source is not None:
@@ -197,6 +211,16 @@ class ConditionTranslator(OperandBuilder):
         if constant is not None and self.made is not None:
             self.made.constants[column] = constant
         return ir.ColumnOf(variable, column) if place is None else ir.ElementOf(variable, column, place)
+
+
+def _read_by(operand: Operand) -> Iterator[Seat]:
+    """The events that an operand reads."""
+    if operand.at is not None:
+        yield cast(Seat, operand.at)
+    for term in ir.terms(operand.source):
+        yield term.variable, term.place if isinstance(term, ir.ElementOf) else None
+    for argument in operand.arguments:
+        yield from _read_by(argument)
 
 
 def column_and_addend(node: exp.Expression) -> tuple[exp.Expression, int] | None:

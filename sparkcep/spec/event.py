@@ -10,11 +10,12 @@ concurrent events share it.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Collection
+from dataclasses import dataclass, replace
 from typing import Literal, get_args
 
-from sparkcep.pattern.event import EventPattern
-from sparkcep.spec.expression import Constant, Expression
+from sparkcep.pattern.event import EventPattern, elements
+from sparkcep.spec.expression import Constant, Expression, restricted, variables
 
 Strategy = Literal["any", "next", "partition_contiguity", "strict_contiguity"]
 MatchOutput = Literal["all", "non_overlapping", "compressed"]
@@ -195,3 +196,14 @@ class EventPatternSpec:
     constants: tuple[Fixed, ...] = ()
     instants: tuple[Instant, ...] = ()
     starts: tuple[str, ...] = ()
+
+    def asked(self, known: Collection[str]) -> tuple[Predicate, ...]:
+        """The conditions on matches in which of the positive variables only ``known`` take events; those on negated ones as they are."""
+        lacking = {element.variable for element in elements(self.pattern, negated=False)}.difference(known)
+        found = []
+        for predicate in self.predicates:
+            seen = set(variables(predicate.condition))
+            about_matches = seen <= lacking.union(known)
+            left = restricted(predicate.condition, known) if seen & lacking and about_matches else predicate.condition
+            found += [] if left is None else [replace(predicate, condition=left)]
+        return tuple(found)

@@ -7,7 +7,7 @@ NULL follows SQL's three-valued logic; NaN and -0.0 compare as in Spark.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -146,6 +146,29 @@ def slow_parts(node: Expression) -> tuple[SparkFunction, ...]:
 def variables(node: Expression) -> tuple[str, ...]:
     """The variables that an expression reads, each once."""
     return tuple(dict.fromkeys(term.variable for term in terms(node)))
+
+
+def restricted(node: Expression, known: Collection[str]) -> Expression | None:
+    """What a condition says of a match in which only ``known`` took events: a comparison with another holds. None: nothing is left.
+
+    A condition with ``b[i-1]`` is one comparison, as is what CASE or COALESCE says.
+    """
+    if any(map(looks_back, terms(node))):
+        return node if set(variables(node)).issubset(known) else None
+    return _restricted(node, True, known)
+
+
+def _restricted(node: Expression, wanted: bool, known: Collection[str]) -> Expression | None:
+    if not isinstance(node, Call) or node.whole or node.operator not in ("and", "or", "not"):
+        kept = node if set(variables(node)).issubset(known) else None
+        return kept if wanted or kept is None else Call("not", (kept,))
+    if node.operator == "not":
+        return _restricted(node.arguments[0], not wanted, known)
+    parts = [_restricted(part, wanted, known) for part in node.arguments]
+    left = tuple(part for part in parts if part is not None)
+    if (node.operator == "or") == wanted:
+        return Call("or", left) if len(left) == len(parts) else None
+    return Call("and", left) if len(left) > 1 else next(iter(left), None)
 
 
 def walked(node: Expression) -> tuple[str, ...]:

@@ -191,6 +191,32 @@ def test_match_pattern(spark: SparkSession, case: Case) -> None:
     check(spark, case)
 
 
+@pytest.mark.parametrize(
+    ("condition", "parts"),
+    [
+        ("a.v BETWEEN b.v AND c.v", "a.v >= b.v AND a.v <= c.v"),
+        ("NOT (a.v + 0 > b.v + 1 OR a.v > c.v + 5)", "a.v + 0 <= b.v + 1 AND a.v <= c.v + 5"),
+        ("NOT (b.v <= 11 OR c.v * 1 <= 6)", "b.v > 11 AND c.v * 1 > 6"),
+        (
+            "(a.v > b.v + 5 AND a.v > c.v + 3) OR a.k = c.k + 5",
+            "(a.v > b.v + 5 OR a.k = c.k + 5) AND (a.v > c.v + 3 OR a.k = c.k + 5)",
+        ),
+        (
+            "NOT (greatest(a.v, b.v) > 12 OR greatest(a.v, c.v) < 12)",
+            "greatest(a.v, b.v) <= 12 AND greatest(a.v, c.v) >= 12",
+        ),
+    ],
+)
+@pytest.mark.parametrize("strategy", ["", "SKIP TILL NEXT MATCH", "PARTITION CONTIGUITY"])
+def test_one_that_is_absent(spark: SparkSession, condition: str, parts: str, strategy: str) -> None:
+    """A condition over variables of which a match has one is the AND of its parts, as it is where a match has all."""
+    whole, apart = (
+        pairs(text, "SEQ(A a, OR(B b, C c))", "a.ts, b.ts, c.ts").replace("ORDER BY ts", f"ORDER BY ts {strategy}")
+        for text in (condition, parts)
+    )
+    assert sorted(map(str, spark.sql(whole).collect())) == sorted(map(str, spark.sql(apart).collect()))
+
+
 def test_a_constant_overflows_as_in_spark(spark: SparkSession) -> None:
     """An error under ANSI; otherwise the sum wraps, and is below everything."""
     query = pairs("b.v < a.v + 2147483647")

@@ -85,7 +85,8 @@ def structure(line: Line) -> Automaton:
 
 def with_predicates(automaton: Automaton, spec: EventPatternSpec) -> Automaton:
     """Step 2: each conjunct on an edge of its last identifier's state; a closure's conjuncts on a[i] hold for a[1] too."""
-    conjuncts = placed(spec.predicates, automaton.components)
+    known = [component.variable for component in automaton.components]
+    conjuncts = placed(spec.asked(known), automaton.components)
     types = {element.variable: _type_test(element) for element in elements(spec.pattern)}
 
     def predicates(edge: Edge) -> Edge:

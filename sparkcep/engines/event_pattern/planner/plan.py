@@ -62,7 +62,7 @@ class Plan:
 def plan(spec: EventPatternSpec) -> Plan:
     """Compile ``spec``. Raises what ``support.check`` raises."""
     check(spec.pattern, spec.within, spec.predicates)
-    return Plan(spec, tuple(branch_plan(branch, spec.predicates) for branch in branches(spec.pattern)))
+    return Plan(spec, tuple(branch_plan(branch, spec.asked(branch.variables)) for branch in branches(spec.pattern)))
 
 
 def equated(condition: Expression) -> tuple[Point, Point] | None:
