@@ -18,7 +18,7 @@ from sparkcep.spec import AnalyzeSpec, MatchSpec
 from sparkcep.spec.aggregate import AggregateSpec
 from sparkcep.spec.event import EventPatternSpec
 from sparkcep.spec.order import OrderColumn
-from sparkcep.spec.row import MASK_BITS, RowPatternSpec
+from sparkcep.spec.row import MASK_BITS, RowPatternSpec, read_columns
 
 
 class Arrival:
@@ -28,7 +28,7 @@ class Arrival:
         of = spec.of if isinstance(spec, AnalyzeSpec) else spec
         order = _order(of)
         self._masks = _all_bits(of)
-        self._sorter = Sorter(of.starts, order, memory) if order else None
+        self._sorter = Sorter(of.starts, order, memory, _spent(of, order)) if order else None
         line = isinstance(of, EventPatternSpec | AggregateSpec) and of.line
         self._starts = PartitionStarts(of, one=bool(order) and not line)
         self._adjacent = AdjacentTests(of) if isinstance(of, RowPatternSpec) and of.adjacent else None
@@ -63,10 +63,18 @@ class Arrival:
         return batch
 
 
-def _all_bits(spec: MatchSpec) -> dict[str, int]:
-    """The masks of a spec in which all variables' bits are set."""
-    bits = (1 << 1 + len(spec.variables)) - 2 if isinstance(spec, RowPatternSpec) else 0
-    return {name: bits >> i * MASK_BITS & (1 << MASK_BITS) - 1 for i, name in enumerate(spec.masks)}
+def _all_bits(spec: MatchSpec) -> dict[str, np.integer]:
+    """The masks of a spec in which all variables' bits are set. Those of a row pattern as narrow as can be: a long match has all of its rows."""
+    if not isinstance(spec, RowPatternSpec):
+        return dict.fromkeys(spec.masks, np.int64(0))
+    bits = (1 << 1 + len(spec.variables)) - 2
+    words = {name: bits >> i * MASK_BITS & (1 << MASK_BITS) - 1 for i, name in enumerate(spec.masks)}
+    return {name: np.min_scalar_type(~(word | 1)).type(word) for name, word in words.items()}
+
+
+def _spent(spec: MatchSpec, order: tuple[OrderColumn, ...]) -> set[str]:
+    """The columns of ``order`` that nothing reads of sorted rows."""
+    return {one.column for one in order} - read_columns(spec) if isinstance(spec, RowPatternSpec) else set()
 
 
 def _order(spec: MatchSpec) -> tuple[OrderColumn, ...]:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 import tempfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from pathlib import Path
 from typing import Any, TypeAlias
 
@@ -34,14 +34,16 @@ Order: TypeAlias = NDArray[Any]
 
 class Sorter:
     """The rows of a task. ``keys``: columns with the PARTITION BY values, whose order is of no matter; ``order``: integers, dates or timestamps.
-    ``memory``: bytes of rows that are sorted in memory; as many more are taken while they are."""
+    ``memory``: bytes of rows that are sorted in memory; as many more are taken while they are. ``spent``: columns that only sort."""
 
-    def __init__(self, keys: Sequence[str], order: Sequence[OrderColumn], memory: int) -> None:
-        self._keys, self._order, self._memory = list(keys), list(order), memory
+    def __init__(
+        self, keys: Sequence[str], order: Sequence[OrderColumn], memory: int, spent: Collection[str] = ()
+    ) -> None:
+        self._keys, self._order, self._memory, self._spent = list(keys), list(order), memory, set(spent)
         self._rows: list[pa.RecordBatch] = []
         self._parts: list[pa.Table] = []
         self._bytes = self._loose = 0
-        self._runs = _Runs(self._keys, self._order)
+        self._runs = _Runs(self._keys, self._order, self._spent)
 
     def add(self, batch: pa.RecordBatch) -> None:
         """The task's next rows."""
@@ -67,7 +69,9 @@ class Sorter:
     def _in_memory(self) -> Iterator[pa.RecordBatch]:
         if self._bytes:
             rows = self._taken_over()
-            yield from blocks(rows, partition_order(rows, self._keys, self._order))
+            order = partition_order(rows, self._keys, self._order)
+            rows = rows.drop_columns(list(self._spent))
+            yield from blocks(rows, order)
 
     def _gather(self) -> None:
         """Copy some batches, each of which is one piece of memory, so that columns can be freed one by one."""
@@ -89,7 +93,8 @@ class Sorter:
 class _Runs:
     """Sorted rows in files that nothing else reads, with the numbers of their keys, by which they are sorted first."""
 
-    def __init__(self, keys: list[str], order: list[OrderColumn]) -> None:
+    def __init__(self, keys: list[str], order: list[OrderColumn], spent: Collection[str]) -> None:
+        self._spent = spent
         self._numbers = {key: _Numbers() for key in keys}
         self._order = [*(OrderColumn(f"{CODE}{i}") for i in range(len(keys))), *order]
         self._folder: tempfile.TemporaryDirectory[str] | None = None
@@ -116,7 +121,7 @@ class _Runs:
         assert self._folder is not None
         read = [0] * self.number
         schema = self._runs[0].schema
-        columns = [name for name in schema.names if not name.startswith(CODE)]
+        columns = [name for name in schema.names if not name.startswith(CODE) and name not in self._spent]
         pool, run = schema.empty_table(), np.empty(0, np.int64)
         with self._folder:
             while True:

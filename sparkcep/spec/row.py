@@ -231,6 +231,16 @@ def most_behind(spec: RowPatternSpec) -> int:
     return max((-one.at.physical for one in sources(spec) if isinstance(one, ColumnAt)), default=0)
 
 
+def read_columns(spec: RowPatternSpec) -> frozenset[str]:
+    """The input columns that an engine reads of sorted rows."""
+    adjacent = (leaf for define in spec.adjacent for leaf in leaves(define.condition))
+    read = {getattr(one, name, None) for one in (*sources(spec), *adjacent) for name in ("column", "filter")}
+    following = spec.frame.following if spec.frame is not None else None
+    return frozenset(
+        name for name in {*read, following, *spec.masks, *spec.partition, *spec.starts} if name is not None
+    )
+
+
 def sources(spec: RowPatternSpec) -> Iterator[Source]:
     """All that conditions and measures read."""
     for define in spec.defines:

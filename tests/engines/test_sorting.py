@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -91,6 +92,16 @@ def test_partitions_are_together_and_sorted(case: Any, size: int, memory: int, b
         assert [[row[item] for item in items] for row in part] == [
             [row[item] for item in items] for row in expected(part, order)
         ]
+
+
+@pytest.mark.parametrize("memory", [100, 1 << 20])
+def test_what_only_sorts_goes(memory: int) -> None:
+    sorter = Sorter(["k"], [OrderColumn("ts"), OrderColumn("x")], memory, ["ts"])
+    for ts in range(20, 0, -1):
+        sorter.add(pa.RecordBatch.from_pydict({"k": [ts % 2, 7], "ts": [ts, ts], "x": [1, ts]}))
+    found = pa.Table.from_batches(list(sorter.sorted()))
+    assert found.column_names == ["k", "x"]
+    assert found.filter(pc.equal(found["k"], 7))["x"].to_pylist() == list(range(1, 21))
 
 
 def test_rows_that_tie_stay_as_they_came() -> None:

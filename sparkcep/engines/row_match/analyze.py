@@ -17,8 +17,8 @@ from sparkcep.engines.row_pattern.matches import Matches
 from sparkcep.engines.row_pattern.program import FIRST_ROW_NODE, Program
 from sparkcep.spec.row import RowPatternSpec
 
-Slice = tuple[pa.Table, NDArray[np.int64], NDArray[np.int64]]
-"""Whole partitions, their masks, and where each partition starts (and the last ends)."""
+Slice = tuple[pa.Table, NDArray[np.int64]]
+"""Whole partitions, and where each starts (and the last ends)."""
 
 
 def analyze(

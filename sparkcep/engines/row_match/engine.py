@@ -30,8 +30,9 @@ from sparkcep.engines.row_match.structures import Changes, Code
 from sparkcep.engines.row_match.values import Kind, Pool, is_wide, kind_of, load
 from sparkcep.engines.row_pattern import engine as row_pattern
 from sparkcep.engines.row_pattern.analyze import counting
-from sparkcep.engines.row_pattern.columns import Columns
+from sparkcep.engines.row_pattern.columns import Columns, masks_of
 from sparkcep.engines.row_pattern.engine import RowPatternEngine
+from sparkcep.engines.row_pattern.find import viable_nodes
 from sparkcep.engines.row_pattern.frames import compile_frames
 from sparkcep.engines.row_pattern.matches import Matches
 from sparkcep.engines.row_pattern.structures import Progress, whole
@@ -58,13 +59,12 @@ class RowMatchEngine(RowPatternEngine):
     def analyze(self, table: pa.Table) -> Counts:
         """Partial matches by state, and how many rows the search asked each condition of. Errors: as ``run``."""
         counter = compile(counting(self.spec), self.most_steps)
-        found = lambda part, masks, starts, asked: counter.matches(Columns(part), masks, starts, whole(), asked)  # noqa: E731
+        found = lambda part, starts, asked: counter.matches(Columns(part), starts, whole(), asked)  # noqa: E731
         return analyze(self.spec, self.search.program, table, counter.slices(table), found)
 
     def matches(
         self,
         columns: Columns,
-        masks: NDArray[np.int64],
         starts: NDArray[np.int64],
         progress: Progress,
         asked: NDArray[np.int64] | None = None,
@@ -75,9 +75,12 @@ class RowMatchEngine(RowPatternEngine):
         calls = Calls(plan.slow, plan.lists, self.layout, columns) if slow else None
         frames = None
         if self.spec.frame is not None:
-            frames = compile_frames(self.spec), FrameRows.of(self.spec, columns, masks, starts)
-        part = Slice(masks, starts, load(columns, plan.pool, self.spec.variables), calls, frames)
-        return find_matches(self.search, plan, part, progress, self.most_steps, self._skip_error(columns), asked)
+            frames = compile_frames(self.spec), FrameRows.of(self.spec, columns, starts)
+        part = Slice(starts, load(columns, plan.pool, self.spec.variables), calls, frames)
+        viable = viable_nodes(self.search.program, masks_of(columns.table, self.spec.masks))
+        return find_matches(
+            self.search, plan, part, viable, progress, self.most_steps, self._skip_error(columns), asked
+        )
 
     def _plan(self, columns: Columns) -> Plan:
         kinds = {name: kind_of(columns.type(name)) for name in _columns(self.spec)}

@@ -18,7 +18,7 @@ from sparkcep.engines.row_match.calls import Calls
 from sparkcep.engines.row_match.liveness import Keys
 from sparkcep.engines.row_match.structures import Changes, Code, Conditions, Limits, Memory, Stack, Taken, Workspace
 from sparkcep.engines.row_match.values import Data, Pool
-from sparkcep.engines.row_pattern.find import LEAST_NODES, Search, SkipError, viable_nodes
+from sparkcep.engines.row_pattern.find import LEAST_NODES, Search, SkipError
 from sparkcep.engines.row_pattern.frames import FrameProgram
 from sparkcep.engines.row_pattern.matches import BATCH_MATCHES, BATCH_NODES, Matches, room, written
 from sparkcep.engines.row_pattern.structures import Frames, Progress
@@ -66,9 +66,8 @@ class Plan:
 
 @dataclass(frozen=True, slots=True)
 class Slice:
-    """Whole partitions: their mask columns, first rows (and the number of rows), words, callbacks if there are any, and in windows their frames."""
+    """Whole partitions: their first rows (and the number of rows), words, callbacks if there are any, and in windows their frames."""
 
-    masks: NDArray[np.int64]
     starts: NDArray[np.int64]
     data: Data
     calls: Calls | None = None
@@ -79,21 +78,21 @@ def find_matches(
     search: Search,
     plan: Plan,
     part: Slice,
+    viable: NDArray[np.uint64],
     progress: Progress,
     most_steps: int,
     skip_error: SkipError,
     asked: NDArray[np.int64] | None = None,
 ) -> Iterator[Matches]:
-    """The matches of a slice in order. ``asked`` [2, nodes]: gets, for each node, how many rows its condition was asked of, and how
-    many it turned away; complete when all matches are there.
+    """The matches of a slice in order. ``viable``: see ``find.viable_nodes``. ``asked`` [2, nodes]: gets, for each node, how many rows its
+    condition was asked of, and how many it turned away; complete when all matches are there.
 
     Raises CepDataError for a condition that overflows or divides by zero, and where AFTER MATCH SKIP TO has nowhere to go;
     CepLimitError where a start row needs more than about ``most_steps`` steps.
     """
     from sparkcep.engines.row_pattern import kernels
 
-    program, rows, starts = search.program, part.masks.shape[1], part.starts
-    viable = viable_nodes(program, part.masks)
+    program, rows, starts = search.program, len(viable) - 1, part.starts
     state = _state(plan, part)
     state[codes.C_ROW], state[codes.C_NUMBER], state[codes.C_COVERED] = progress.first()
     variables, calls = len(plan.variables), part.calls
@@ -125,7 +124,9 @@ def find_matches(
             longest *= 4
             work = _longer(work, plan, longest, program.nodes, calls)
         elif status == kernels.FULL:
-            nodes = max(nodes, int(state[codes.C_NEED]))
+            if nodes < state[codes.C_NEED]:
+                nodes = int(state[codes.C_NEED])
+                work = _longer(work, plan, longest, program.nodes, calls, work.taken.path)
         else:
             raise _error(status, state, failures, plan, starts, most_steps, skip_error)
 
@@ -134,9 +135,9 @@ def _searched(part: Slice, progress: Progress, frames: Frames | None, *given: An
     """The search as far as there is room, and why it ends there."""
     from sparkcep.engines.row_match import search_kernels, window_kernels
 
-    if frames is None:
+    if part.frames is None:
         return search_kernels.search(part.starts, progress, *given)
-    return window_kernels.search_frames(part.starts, part.masks, frames, *given)
+    return window_kernels.search_frames(part.starts, part.frames[1].masks, frames, *given)
 
 
 def most_behind(defines: tuple[Define, ...]) -> int:
@@ -170,9 +171,12 @@ def _workspace(plan: Plan, longest: int, nodes: int, calls: Calls | None) -> Wor
     return _longer(work, plan, longest, nodes, calls)
 
 
-def _longer(work: Workspace, plan: Plan, longest: int, nodes: int, calls: Calls | None) -> Workspace:
-    """With room for a match of so many rows."""
-    taken = Taken(np.empty(longest, np.int16), np.empty((longest + 1, len(plan.registers)), np.int64))
+def _longer(
+    work: Workspace, plan: Plan, longest: int, nodes: int, calls: Calls | None, path: NDArray[np.int16] | None = None
+) -> Workspace:
+    """With room for a match of so many rows; and the ``path`` of one that is found: its frames and registers are let go before it is written."""
+    path = np.empty(longest, np.int16) if path is None else path
+    taken = Taken(path, np.empty((longest + 1, len(plan.registers)), np.int64))
     taken.registers[0] = plan.registers
     if calls is not None:
         calls.look_at(taken)

@@ -169,7 +169,7 @@ def search(  # type: ignore[no-untyped-def]
 
     Where ``failures`` counts nodes too, its last 2 * nodes entries keep what they were before the start row at hand: a search
     that must be made again, for want of room, is not counted twice.
-    If the match at ``state[C_ROW]`` does not fit, ``state[C_NEED]`` is how many nodes it takes.
+    If the match at ``state[C_ROW]`` does not fit, ``state[C_NEED]`` is how many nodes it takes: its codes stay in ``work`` for the next call.
     """
     root, variables = len(targets.codes), len(conditions.code.start) - 1
     counted = (len(failures) - variables) // 2
@@ -180,7 +180,6 @@ def search(  # type: ignore[no-untyped-def]
     stale = some_closed
     matches, nodes = 0, 0
     status = DONE
-    state[C_NEED] = 0
     while part < len(starts) - 1 and status == DONE:
         low, high = starts[part], starts[part + 1]
         budget = limits.steps + limits.row_steps * (high - low)
@@ -188,9 +187,10 @@ def search(  # type: ignore[no-untyped-def]
             if matches == len(found.low) or nodes == len(path.row):
                 status = FULL
                 break
-            length = NO_MATCH
+            length = state[C_NEED] if state[C_NEED] > 0 else NO_MATCH
+            state[C_NEED] = 0
             at_root = root + (row == low)
-            if (row == low or not rules.initial) and may_begin(viable, row, at_root, targets):
+            if length == NO_MATCH and (row == low or not rules.initial) and may_begin(viable, row, at_root, targets):
                 hits, added = state[C_HITS], state[C_ADDED]
                 for n in range(counted):
                     failures[variables + counted + n] = failures[variables + n]
@@ -201,7 +201,7 @@ def search(  # type: ignore[no-untyped-def]
                 start = Start(row, low, high, number + 1, budget, is_open)
                 length = first_match(start, viable, targets, conditions, words, work, failures, state)
                 weigh(hits, added, state)
-            if length < NO_MATCH or nodes + length > len(path.row):
+            if length < NO_MATCH:
                 for n in range(counted):
                     failures[variables + n] = failures[variables + counted + n]
             if length == -2 - UNDECIDED:

@@ -55,45 +55,41 @@ class RowPatternEngine:
         Raises CepDataError where AFTER MATCH SKIP TO has nowhere to go or a SUM overflows, CepLimitError where one
         partition needs too much state, CepInternalError if ``table`` breaks the contract of RowPatternSpec.
         """
-        for part, masks, starts in self.slices(table):
-            yield from self.run_slice(part, masks, starts)
+        for part, starts in self.slices(table):
+            yield from self.run_slice(part, starts)
 
     def analyze(self, table: pa.Table) -> Counts:
         """Partial matches by state. Errors: as ``run``."""
         return analyze(self.spec, self.search.program, table, compile(counting(self.spec)).run)
 
-    def slices(self, table: pa.Table) -> Iterator[tuple[pa.Table, NDArray[np.int64], NDArray[np.int64]]]:
-        """Parts of ``table`` of a bounded size: whole partitions, their masks, and where each partition starts (and the last ends)."""
+    def slices(self, table: pa.Table) -> Iterator[tuple[pa.Table, NDArray[np.int64]]]:
+        """Parts of ``table`` of a bounded size: whole partitions, and where each starts (and the last ends)."""
         if table.num_rows == 0:
             return
-        masks = masks_of(table, self.spec.masks)
-        if masks[0, 0] & 1 == 0:
+        bounds = partition_bounds(masks_of(table, self.spec.masks[:1]))
+        if bounds[0] != 0:
             raise CepInternalError("the first row of the engine's input does not start a partition")
-        bounds = partition_bounds(masks)
         for first, last in _slices(bounds, self.search.program.words):
             low, high = int(bounds[first]), int(bounds[last])
-            rows = np.ascontiguousarray(masks[:, low:high])
-            yield table.slice(low, high - low), rows, bounds[first : last + 1] - low
+            yield table.slice(low, high - low), bounds[first : last + 1] - low
 
     def run_slice(
-        self, table: pa.Table, masks: NDArray[np.int64], starts: NDArray[np.int64], progress: Progress | None = None
+        self, table: pa.Table, starts: NDArray[np.int64], progress: Progress | None = None
     ) -> Iterator[pa.Table]:
         """The outputs for one of the ``slices``. ``progress``: of its partitions, on a stream; complete when all outputs are there."""
         columns = Columns(table)
-        for matches in self.matches(columns, masks, starts, whole() if progress is None else progress):
+        for matches in self.matches(columns, starts, whole() if progress is None else progress):
             rows = self._output_rows(matches)
             for low, high in self._cuts(matches, rows, columns):
                 yield self._table(matches, rows.cut(low, high), columns)
 
-    def matches(
-        self, columns: Columns, masks: NDArray[np.int64], starts: NDArray[np.int64], progress: Progress
-    ) -> Iterator[Matches]:
+    def matches(self, columns: Columns, starts: NDArray[np.int64], progress: Progress) -> Iterator[Matches]:
         """The matches of a slice."""
         error = self._skip_error(columns)
         if self.spec.frame is not None:
-            return find_windows(self.search, self.spec, FrameRows.of(self.spec, columns, masks, starts), error)
+            return find_windows(self.search, self.spec, FrameRows.of(self.spec, columns, starts), error)
         search = find_overlapping if suits(self.spec) else find
-        return search(self.search, masks, starts, progress, error)
+        return search(self.search, masks_of(columns.table, self.spec.masks), starts, progress, error)
 
     def _output_rows(self, matches: Matches) -> OutputRows:
         if self.spec.rows_per_match in ("one", "window"):

@@ -76,6 +76,7 @@ def find(
 
     rows, targets = masks.shape[1], search.program.targets
     viable = viable_nodes(search.program, masks)
+    del masks
     state = np.zeros(kernels.S_SIZE, np.int64)
     state[kernels.S_ROW], state[kernels.S_NUMBER], state[kernels.S_COVERED] = progress.first()
     nodes = min(BATCH_NODES, max(rows + 1, LEAST_NODES))

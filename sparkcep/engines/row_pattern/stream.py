@@ -68,8 +68,8 @@ class _Decider:
         progress = Progress(turn.begin.copy(), turn.numbers.copy(), covered.copy(), closed)
         starts = np.zeros(1, np.int64)
         found: list[pa.Table] = []
-        for part, masks, bounds in self.engine.slices(turn.rows):
-            found += self._found(part, masks, bounds, progress, len(starts) - 1, int(starts[-1]))
+        for part, bounds in self.engine.slices(turn.rows):
+            found += self._found(part, bounds, progress, len(starts) - 1, int(starts[-1]))
             starts = np.append(starts, starts[-1] + bounds[1:])
         _check_numbers(progress.numbers)
         begin = progress.begin
@@ -79,13 +79,7 @@ class _Decider:
         return Answer(tuple(found), keep, begin, progress.numbers, due, progress.covered)
 
     def _found(
-        self,
-        part: pa.Table,
-        masks: NDArray[np.int64],
-        starts: NDArray[np.int64],
-        progress: Progress,
-        first: int,
-        low: int,
+        self, part: pa.Table, starts: NDArray[np.int64], progress: Progress, first: int, low: int
     ) -> Iterator[pa.Table]:
         """The outputs of a slice: partitions from ``first`` on, rows from ``low`` on."""
         these = slice(first, first + len(starts) - 1)
@@ -95,7 +89,7 @@ class _Decider:
             progress.covered[these] - low,
             progress.closed[low : low + part.num_rows],
         )
-        yield from self.engine.run_slice(part, masks, starts, own)
+        yield from self.engine.run_slice(part, starts, own)
         progress.begin[these] = own.begin + low
         progress.covered[these] = own.covered + low
 

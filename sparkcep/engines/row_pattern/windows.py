@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from sparkcep.engines.row_pattern.columns import Columns
+from sparkcep.engines.row_pattern.columns import Columns, masks_of
 from sparkcep.engines.row_pattern.find import LEAST_NODES, Search, SkipError, viable_nodes
 from sparkcep.engines.row_pattern.frames import FrameProgram, compile_frames
 from sparkcep.engines.row_pattern.matches import BATCH_MATCHES, BATCH_NODES, Matches, room, written
@@ -33,11 +33,10 @@ class FrameRows:
     following: NDArray[np.int64]
 
     @classmethod
-    def of(
-        cls, spec: RowPatternSpec, columns: Columns, masks: NDArray[np.int64], starts: NDArray[np.int64]
-    ) -> FrameRows:
+    def of(cls, spec: RowPatternSpec, columns: Columns, starts: NDArray[np.int64]) -> FrameRows:
         """The rows of a slice. Raises CepDataError where a frame's length is NULL or negative."""
         assert spec.frame is not None
+        masks = masks_of(columns.table, spec.masks)
         if spec.frame.following is None:
             return cls(masks, starts, np.empty(0, np.int64))
         column = columns.column(spec.frame.following)

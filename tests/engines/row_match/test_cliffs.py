@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import time
 from typing import Any
+from unittest.mock import patch
 
 import numpy as np
 import pytest
 
 from sparkcep.engines.row_match import engine as row_match
+from sparkcep.engines.row_match import search
 from sparkcep.engines.row_match.search import MAX_STEPS
 from sparkcep.errors import CepLimitError
 from sparkcep.spec.row import RowPatternSpec, Skip
@@ -70,6 +72,16 @@ def test_one_long_match() -> None:
     assert answer(spec_of(plus(alt(A, hidden(B))), rising), **data) == [(0, rows - 1)]
     last = of.define("C", of.call("eq", of.total("count", None), of.current("n")))
     assert answer(spec_of(seq(star(A), C), last), n=np.full(rows, rows)) == [(0, rows - 1)]
+
+
+def test_a_match_without_room_is_not_sought_again() -> None:
+    """The counts of EXPLAIN ANALYZE are those of one search."""
+    two = of.define("A", of.call("le", of.total("count", None, "A"), of.current("n")))
+    spec = spec_of(plus(A), two)
+    engine, table = row_match.compile(spec), table_of(spec, {"n": np.full(100, 7)})
+    whole = engine.analyze(table)
+    with patch.multiple(search, BATCH_NODES=5, FIRST_ROOM=5):
+        assert engine.analyze(table) == whole
 
 
 def test_many_matches_in_batches() -> None:

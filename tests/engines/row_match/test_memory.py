@@ -1,4 +1,4 @@
-"""The memory of failures forgets, but never remembers what did not happen: small memories give the oracle's answers."""
+"""The memory of failures forgets, but never remembers what did not happen: small memories give the oracle's answers; as does little room for matches."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ long_rows = st.lists(st.sampled_from(["ABC", "ABC", "AB", "AB", "ABC", "A", "BC"
 @given(branching, long_rows, oracle.defines, st.sampled_from([Skip(), Skip("next_row")]), st.sampled_from([4, 8, 32]))
 def test_any_size(pattern: Any, rows: list[str], conditions: Any, skip: Skip, size: int) -> None:
     spec = make_spec(pattern, oracle.OUTPUTS, skip=skip, defines=conditions, rows_per_match="all_show_empty")
-    with patch.object(search, "LEAST_MEMORY", size), patch.object(search, "MEMORY_BYTES", 1 << 10):
+    with patch.multiple(search, LEAST_MEMORY=size, MEMORY_BYTES=1 << 10, FIRST_ROOM=size // 2, BATCH_NODES=size // 2):
         table = oracle._table(spec, [rows])
         assert oracle._actual(spec, table) == oracle._expected(spec, [rows], table.to_pylist())
 
