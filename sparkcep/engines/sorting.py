@@ -70,8 +70,7 @@ class Sorter:
         if self._bytes:
             rows = self._taken_over()
             order = partition_order(rows, self._keys, self._order)
-            rows = rows.drop_columns(list(self._spent))
-            yield from blocks(rows, order)
+            yield from blocks(rows.select(_left(rows.column_names, self._spent)), order)
 
     def _gather(self) -> None:
         """Copy some batches, each of which is one piece of memory, so that columns can be freed one by one."""
@@ -121,7 +120,7 @@ class _Runs:
         assert self._folder is not None
         read = [0] * self.number
         schema = self._runs[0].schema
-        columns = [name for name in schema.names if not name.startswith(CODE) and name not in self._spent]
+        columns = _left([name for name in schema.names if not name.startswith(CODE)], self._spent)
         pool, run = schema.empty_table(), np.empty(0, np.int64)
         with self._folder:
             while True:
@@ -139,6 +138,11 @@ class _Runs:
                 ready = min((int(np.flatnonzero(run == i)[-1]) + 1 for i in going_on), default=len(run))
                 yield from blocks(pool.select(columns), order[:ready])
                 pool, run = pool.take(pa.array(order[ready:])), run[ready:]
+
+
+def _left(names: list[str], spent: Collection[str]) -> list[str]:
+    """Without those that are ``spent``; all, if these are all: rows without columns are none."""
+    return [name for name in names if name not in spent] or names
 
 
 class _Numbers:

@@ -104,6 +104,14 @@ def test_what_only_sorts_goes(memory: int) -> None:
     assert found.filter(pc.equal(found["k"], 7))["x"].to_pylist() == list(range(1, 21))
 
 
+@pytest.mark.parametrize("memory", [20, 1 << 20])
+def test_rows_of_nothing_else_stay(memory: int) -> None:
+    sorter = Sorter([], [OrderColumn("ts")], memory, ["ts"])
+    for ts in range(5):
+        sorter.add(pa.RecordBatch.from_pydict({"ts": [ts, -ts]}))
+    assert sum(batch.num_rows for batch in sorter.sorted()) == 10
+
+
 def test_rows_that_tie_stay_as_they_came() -> None:
     rows = pa.table({"k": [2, 1, 2, 1], "ts": [5, 5, 5, 5]})
     order = partition_order(rows, ["k"], [OrderColumn("ts")])

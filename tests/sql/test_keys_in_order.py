@@ -36,6 +36,7 @@ APPLIES = {
         ALL ROWS PER MATCH PATTERN (a b+) DEFINE b AS x > 9 AND b.x > a.x)""",
     "rows over all": """SELECT * FROM keyed MATCH_RECOGNIZE (ORDER BY ts, x MEASURES FIRST(ts) AS s, COUNT(*) AS n
         PATTERN (a b+) DEFINE b AS x > PREV(x) OR type = 'D')""",
+    "nothing but the order": "SELECT * FROM keyed MATCH_RECOGNIZE (ORDER BY ts MEASURES COUNT(*) AS n PATTERN (a+))",
 }
 STAYS = {
     "DOUBLE": "SELECT f FROM keyed MATCH PATTERN (SEQ(A a, B b) PARTITION BY f ORDER BY ts WITHIN 20)",
