@@ -82,9 +82,8 @@ def event_pattern_query(
 ) -> str:
     """The query that replaces the clause, in parentheses. ``keep_null_time``: a NULL event time is an error; otherwise such events are dropped."""
     rows = all_matches(bound, spec, function, keep_null_time=keep_null_time, shards=shards)
-    if (
-        isinstance(rows, exp.Subquery) and not flagged(shards) and not bound.residual
-    ):  # a query with the result's columns
+    is_result = isinstance(rows, exp.Subquery)  # a query, not the function's call: it has the result's columns
+    if is_result and not flagged(shards) and not bound.residual:
         return f"({text_of(rows.this)})"
     shown = [output.name for output in spec.outputs if output.name != OWN]
     query = exp.select(*(raw(quoted(name)) for name in shown)).from_(rows)

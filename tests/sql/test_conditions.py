@@ -202,8 +202,8 @@ def test_match_pattern(spark: SparkSession, case: Case) -> None:
             "(a.v > b.v + 5 OR a.k = c.k + 5) AND (a.v > c.v + 3 OR a.k = c.k + 5)",
         ),
         (
-            "NOT (greatest(a.v, b.v) > 12 OR greatest(a.v, c.v) < 12)",
-            "greatest(a.v, b.v) <= 12 AND greatest(a.v, c.v) >= 12",
+            "NOT (greatest(a.v, b.v) > 11 OR greatest(a.v, c.v) < 12)",
+            "greatest(a.v, b.v) <= 11 AND greatest(a.v, c.v) >= 12",
         ),
     ],
 )
@@ -215,6 +215,15 @@ def test_one_that_is_absent(spark: SparkSession, condition: str, parts: str, str
         for text in (condition, parts)
     )
     assert sorted(map(str, spark.sql(whole).collect())) == sorted(map(str, spark.sql(apart).collect()))
+
+
+def test_constants_beside_one_that_is_absent(spark: SparkSession) -> None:
+    """Each comparison has its own: that of ``b`` does not need the event of ``a``."""
+    found = pairs("NOT (a.v + c.v <= 22 OR b.v + c.v <= 23)", "SEQ(OR(A a, B b), C c)", "a.ts, b.ts, c.ts")
+    assert sorted(map(str, spark.sql(found).collect())) == [
+        "Row(ts=3, ts=None, ts=6)",
+        "Row(ts=None, ts=2, ts=6)",
+    ]
 
 
 def test_a_constant_overflows_as_in_spark(spark: SparkSession) -> None:

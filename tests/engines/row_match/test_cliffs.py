@@ -74,8 +74,8 @@ def test_one_long_match() -> None:
     assert answer(spec_of(seq(star(A), C), last), n=np.full(rows, rows)) == [(0, rows - 1)]
 
 
-def test_a_match_without_room_is_not_sought_again() -> None:
-    """The counts of EXPLAIN ANALYZE are those of one search."""
+def test_a_match_without_room_is_counted_once() -> None:
+    """The counts of EXPLAIN ANALYZE are those of one search, whatever the room."""
     two = of.define("A", of.call("le", of.total("count", None, "A"), of.current("n")))
     spec = spec_of(plus(A), two)
     engine, table = row_match.compile(spec), table_of(spec, {"n": np.full(100, 7)})

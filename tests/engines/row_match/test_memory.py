@@ -1,4 +1,4 @@
-"""The memory of failures forgets, but never remembers what did not happen: small memories give the oracle's answers; as does little room for matches."""
+"""The memory of failures forgets, but never remembers what did not happen: small memories, and little room, give the oracle's answers."""
 
 from __future__ import annotations
 
