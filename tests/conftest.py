@@ -14,6 +14,7 @@ from xdist.scheduler import LoadFileScheduling
 import sparkcep
 from tests.shared_jvm import SharedJvm
 from tests.spark_setup import SETTINGS, options
+from tests.sql.tables import TABLES
 
 if (JAVA := options()) not in os.environ.get("JAVA_TOOL_OPTIONS", ""):
     os.environ["JAVA_TOOL_OPTIONS"] = f"{JAVA} {os.environ.get('JAVA_TOOL_OPTIONS', '')}".strip()
@@ -22,10 +23,11 @@ PROGRAMS = (
     "tests/sql/test_processes.py",
     "tests/sql/test_notebook.py",
     "tests/sql/test_stream_run.py",
+    "tests/thrift/test_addresses.py",
     "tests/thrift/test_stream.py",
     "tests/unit/test_cli.py",
 )
-"""Files whose programs run in one JVM."""
+"""Files whose programs run in one JVM, before it has the session of the tests."""
 SHARED = dict.fromkeys(PROGRAMS, "programs") | {"tests/thrift": "thrift", "tests/cluster": "cluster"}
 """Folders and files that share a worker, and with it a server, a wheel or a JVM."""
 SLOW = (
@@ -43,8 +45,15 @@ SLOW = (
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Slow files first."""
-    items.sort(key=lambda item: next((i for i, path in enumerate(SLOW) if item.nodeid.startswith(path)), len(SLOW)))
+    """Slow files first, and of those with programs the programs before the session."""
+    items.sort(key=_place)
+
+
+def _place(item: pytest.Item) -> tuple[int, int]:
+    if not item.nodeid.startswith(PROGRAMS):
+        return next((i for i, path in enumerate(SLOW) if item.nodeid.startswith(path)), len(SLOW)), 0
+    names = item.fixturenames  # type: ignore[attr-defined]
+    return SLOW.index(PROGRAMS[0]), 0 if "program" in names else 2 if "spark" in names else 1
 
 
 def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> LoadFileScheduling:
@@ -59,19 +68,8 @@ class _ByFile(LoadFileScheduling):
 
 
 @pytest.fixture(scope="session")
-def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
-    """A classic session; its warehouse is a temporary directory."""
-    warehouse: Path = tmp_path_factory.mktemp("warehouse")
-    session = sparkcep.session("sparkcep tests", "local[2]", **SETTINGS, **{"spark.sql.warehouse.dir": str(warehouse)})
-    local = session._jvm.org.apache.hadoop.fs.FileSystem.getLocal(session._jsc.hadoopConfiguration())
-    local.setWriteChecksum(False)  # a file of its own beside each file, made by a process of its own
-    yield session
-    session.stop()
-
-
-@pytest.fixture(scope="session")
 def jvm(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SharedJvm]:
-    """The JVM of programs that run one after the other."""
+    """The JVM of this worker."""
     shared = SharedJvm(tmp_path_factory.mktemp("jvm"))
     yield shared
     shared.stop()
@@ -82,3 +80,21 @@ def program(jvm: SharedJvm) -> Iterator[dict[str, str]]:
     """The environment of a program that runs in this JVM."""
     with jvm.lent() as environment:
         yield environment
+
+
+@pytest.fixture(scope="session")
+def spark(jvm: SharedJvm, tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
+    """A classic session, with the small tables; its warehouse is a temporary directory. From here on its JVM has no room for programs."""
+    warehouse: Path = tmp_path_factory.mktemp("warehouse")
+    with jvm.kept():
+        session = sparkcep.session(
+            "sparkcep tests", "local[2]", **SETTINGS, **{"spark.sql.warehouse.dir": str(warehouse)}
+        )
+    local = session._jvm.org.apache.hadoop.fs.FileSystem.getLocal(session._jsc.hadoopConfiguration())
+    local.setWriteChecksum(False)  # a file of its own beside each file, made by a process of its own
+    for name, query in TABLES.items():
+        session.sql(query).createOrReplaceTempView(
+            name
+        )  # of plans, which are not parsed and analysed in every statement as texts are
+    yield session
+    session.stop()

@@ -1,5 +1,5 @@
-"""A JVM for programs that run one after the other, each with a Python, and a SparkContext, of its own: a short program takes
-twice as long in a JVM that is new. PySpark has variables for it: a program that finds them starts no JVM."""
+"""A JVM for programs that run one after the other, each with a Python, and a SparkContext, of its own, and then for the session of the tests: a short
+program takes twice as long in a JVM that is new. PySpark has variables for it: a program that finds them starts no JVM."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from pyspark import SparkConf
+from pyspark import SparkConf, SparkContext
 from pyspark.java_gateway import launch_gateway
 
 from tests.spark_setup import SETTINGS
@@ -19,6 +19,9 @@ ROOT = Path(__file__).resolve().parents[1]
 OF_THE_JVM = ("spark.driver.memory", "spark.driver.extraJavaOptions")
 REGISTRIES = ("FunctionRegistry$", "TableFunctionRegistry$")
 """Of the functions that every session has: those of a program would call its Python."""
+
+NEVER_USED = 1_000_000
+"""The JVM tells Python, by their numbers, which objects it has done with; also those of programs that have ended."""
 
 
 def environment() -> dict[str, str]:
@@ -53,9 +56,7 @@ class SharedJvm:
     @contextmanager
     def lent(self) -> Iterator[dict[str, str]]:
         """The environment of one program. What it leaves behind ends with it."""
-        address = self._gateway.java_parameters
-        shared = {"PYSPARK_GATEWAY_PORT": str(address.port), "PYSPARK_GATEWAY_SECRET": address.auth_token}
-        yield environment() | shared
+        yield environment() | self._address()
         session = self._gateway.jvm.org.apache.spark.sql.classic.SparkSession.getDefaultSession()
         if session.isDefined():
             session.get().stop()
@@ -63,6 +64,22 @@ class SharedJvm:
             added = registry.listFunction().diff(before)
             for i in range(added.size()):
                 registry.dropFunction(added.apply(i))
+
+    @contextmanager
+    def kept(self) -> Iterator[None]:
+        """While the session of this process starts in it."""
+        os.environ.update(self._address())
+        try:
+            SparkContext._ensure_initialized()
+            SparkContext._gateway.gateway_property.pool.next_id = NEVER_USED
+            yield
+        finally:
+            for name in self._address():
+                del os.environ[name]
+
+    def _address(self) -> dict[str, str]:
+        address = self._gateway.java_parameters
+        return {"PYSPARK_GATEWAY_PORT": str(address.port), "PYSPARK_GATEWAY_SECRET": address.auth_token}
 
     def stop(self) -> None:
         """As behind a program: when nobody writes to it any more, it ends."""

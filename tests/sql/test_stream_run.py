@@ -22,6 +22,7 @@ from sparkcep.cli.stream import last_frame
 from sparkcep.errors import CepAnalysisError
 from sparkcep.streaming.monitor import MicroBatch, follow
 from sparkcep.streaming.sinks import Sink, as_messages, sink, start, trigger
+from tests.shared_jvm import SharedJvm
 
 COMMAND = [sys.executable, "-c", "from sparkcep.cli import main; main()", "stream", "run"]
 SECONDS = 240
@@ -53,23 +54,24 @@ def script(folder: Path, table: str, source: str | None = None, within: int = 9)
     return path
 
 
-def test_stopped_it_goes_on_where_it_stopped(session: SparkSession, program: dict[str, str], tmp_path: Path) -> None:
+def test_stopped_it_goes_on_where_it_stopped(jvm: SharedJvm, request: pytest.FixtureRequest, tmp_path: Path) -> None:
     """SIGTERM between two micro-batches, with matches open; the next run, in this session, finds the rest, and nothing twice."""
-    session.conf.set("spark.sql.shuffle.partitions", "1")
     add(tmp_path, ("A", 1), ("B", 2), ("A", 8), ("Z", 10))
     file, out, check = script(tmp_path, "kept"), str(tmp_path / "out"), str(tmp_path / "check")
     command = [*COMMAND, str(file), "--checkpoint", check, "--sink", f"parquet:{out}", "--master", "local[1]"]
-    with (tmp_path / "errors").open("w") as errors:
-        process = subprocess.Popen(command, stderr=errors, stdout=subprocess.DEVNULL, cwd=tmp_path, env=program)
-    try:
-        said = wait_for(process, tmp_path / "errors", r"micro-batch +1: .*")
-        process.send_signal(signal.SIGTERM)
-        assert process.wait(SECONDS) == 0, (tmp_path / "errors").read_text()[-4000:]
-    finally:
-        process.kill()
+    with (tmp_path / "errors").open("w") as errors, jvm.lent() as environment:
+        process = subprocess.Popen(command, stderr=errors, stdout=subprocess.DEVNULL, cwd=tmp_path, env=environment)
+        try:
+            said = wait_for(process, tmp_path / "errors", r"micro-batch +1: .*")
+            process.send_signal(signal.SIGTERM)
+            assert process.wait(SECONDS) == 0, (tmp_path / "errors").read_text()[-4000:]
+        finally:
+            process.kill()
     assert re.search(r"0 events, +0 a second, +\d rows kept \(\d+ KiB\), +1 matches", said), said
     assert "sparkcep stream has stopped: 2 micro-batches, 1 matches" in (tmp_path / "errors").read_text()
     add(tmp_path, ("B", 11), ("B", 12), ("Z", 60))
+    session: SparkSession = request.getfixturevalue("session")
+    session.conf.set("spark.sql.shuffle.partitions", "1")
     reports: list[MicroBatch] = []
     frame = last_frame(session, file, threading.Event())
     assert frame is not None

@@ -9,7 +9,6 @@ import pytest
 
 from sparkcep.errors import CepUnsupportedError
 from sparkcep.thriftserver import is_loopback, require_authentication, server_settings
-from tests.shared_jvm import environment
 from tests.thrift.server import COMMAND
 
 OPEN = [("127.0.0.1", "NONE"), ("::1", "NONE"), ("localhost", ""), ("0.0.0.0", "LDAP"), ("10.0.0.7", "kerberos")]
@@ -38,11 +37,9 @@ def test_settings_of_the_user_win_but_for_the_address(tmp_path: Path) -> None:
     assert (tmp_path / "w").is_dir()
 
 
-def test_no_open_server_for_the_network(tmp_path: Path) -> None:
+def test_no_open_server_for_the_network(program: dict[str, str], tmp_path: Path) -> None:
     command = [*COMMAND, "--host", "0.0.0.0", "--port", "0", "--master", "local[1]"]
-    done = subprocess.run(
-        command, env=environment(), cwd=tmp_path, capture_output=True, text=True, timeout=180, check=False
-    )
+    done = subprocess.run(command, env=program, cwd=tmp_path, capture_output=True, text=True, timeout=180, check=False)
     assert done.returncode == 1
     assert "[CEP_UNSUPPORTED_INSECURE_SERVER]" in done.stderr
     assert "--insecure" in done.stderr
