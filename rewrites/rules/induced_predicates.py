@@ -26,7 +26,7 @@ from rewrites.bind.predicates import unguarded
 from rewrites.sql.builder import ALIAS, quoted
 from sparkcep.errors import Span
 from sparkcep.pattern.event import always_taken, elements
-from sparkcep.spec.expression import Call, ColumnOf, ElementOf, Expression
+from sparkcep.spec.expression import Call, ColumnOf, ElementOf, Expression, terms
 
 NAME = "induced_predicates"
 
@@ -108,6 +108,8 @@ def _is_known(bounded: BoundEventPattern) -> bool:
 def _comparisons(bound: BoundEventPattern) -> Iterator[_Comparison]:
     """Those of WHERE that the rule can read, each as a sum against 0."""
     for predicate in bound.conditions:
+        if not _holds_for_all(predicate.condition, bound):
+            continue
         for operator, left, right in _parts(predicate.condition):
             leaves = [*_leaves(left, 1, bound), *_leaves(right, -1, bound)]
             known = [leaf for leaf in leaves if leaf is not None]
@@ -116,6 +118,17 @@ def _comparisons(bound: BoundEventPattern) -> Iterator[_Comparison]:
                     one.addend for one in known
                 )
                 yield _summed(known, operator, plain, predicate.text, bound)
+
+
+def _holds_for_all(condition: Expression, bound: BoundEventPattern) -> bool:
+    """Whether a part of the condition must hold where the whole must. Not with ``b[i-1]``, where the first element is not tested at all, nor with a
+    negated event, of which a part alone forbids more than the whole."""
+    positive = {element.variable for element in elements(bound.pattern, negated=False)}
+    return all(
+        term.variable in positive
+        and (isinstance(term, ColumnOf) or (isinstance(term, ElementOf) and term.place == "each"))
+        for term in terms(condition)
+    )
 
 
 def _parts(condition: Expression) -> Iterator[tuple[str, Expression, Expression]]:

@@ -46,6 +46,9 @@ STAYS = {
     ),
     "an element before": "SELECT a.id FROM bounded MATCH PATTERN (SEQ(A a, B+ b) ORDER BY ts WHERE a.x > 70 AND b[i].x > b[i-1].x + 50 WITHIN 20)",
     "a negated one": FORM.format("SEQ(A a, NOT C c, B b)", "c.x > 80 AND a.x < c.x", 30),
+    "up to a negated one": FORM.format("SEQ(A a, NOT C c, B b)", "a.x > 60 AND b.x BETWEEN a.x AND c.x", 30),
+    "up to an element before": """SELECT a.id AS a, size(b) AS b FROM bounded MATCH PATTERN (SEQ(A a, B+ b) ORDER BY ts
+        WHERE a.x > 60 AND b[i].x BETWEEN a.x AND b[i-1].x WITHIN 20)""",
     "fractions": FORM.format(AB, "b.f > a.f + 10", 30),
     "rows at random": FORM.format(AB, "b.x > a.x + 50", 30).replace(
         "bounded", "(SELECT * FROM bounded WHERE rand() < 0.5)"
