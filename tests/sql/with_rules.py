@@ -1,0 +1,128 @@
+"""Random statements with all rewrite rules, and other engines, against the same statements without a rule: the rows are the same.
+
+    python -m tests.sql.with_rules [--seed N] [--statements N]
+
+prints what differs, what is refused on one side alone, and how often each rule was there to be compared.
+"""
+
+from __future__ import annotations
+
+import argparse
+import re
+import sys
+import tempfile
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from random import Random
+
+from pyspark.errors import PySparkException
+from pyspark.sql import SparkSession
+
+import sparkcep
+from rewrites import RULES
+from rewrites.rules import induced_predicates, keys_in_order, time_shards
+from sparkcep.errors import CepError
+from tests.spark_setup import SETTINGS
+from tests.sql.random_statements import EVENTS, events_statement, rows_statement
+
+THRESHOLDS = (
+    (induced_predicates, "LEAST_BYTES"),
+    (time_shards, "MEASURED_BYTES"),
+    (keys_in_order, "LEAST_BYTES"),
+    (keys_in_order, "TASK_BYTES"),
+)
+"""Sizes from which rules apply."""
+MARKS = {
+    "induced_predicates": "`__cep_b0`",
+    "time_shards": "`__cep_task`",
+    "keys_in_order": '"sort"',
+    "aggregate_pushdown": "`__cep_a0`",
+    "measured shards": "`__cep_length`",
+}
+"""What a rule leaves in the text that Spark gets."""
+
+
+@contextmanager
+def of_any_size() -> Iterator[None]:
+    """Rules apply to inputs of any size."""
+    before = [getattr(module, name) for module, name in THRESHOLDS]
+    for module, name in THRESHOLDS:
+        setattr(module, name, 1)
+    yield
+    for (module, name), value in zip(THRESHOLDS, before, strict=True):
+        setattr(module, name, value)
+
+
+@contextmanager
+def settings(spark: SparkSession, values: dict[str, str]) -> Iterator[None]:
+    """The session with these."""
+    for name, value in values.items():
+        spark.conf.set(name, value)
+    yield
+    for name in values:
+        spark.conf.unset(name)
+
+
+def rows(spark: SparkSession, sql: str) -> object:
+    """The sorted rows, or the error's code."""
+    try:
+        return sorted((tuple(row) for row in spark.sql(sql).collect()), key=repr)
+    except CepError as error:
+        return error.code
+    except PySparkException as error:
+        ours = re.search(r"\[(CEP_\w+)\]", str(error))
+        return ours[1] if ours else str(error.getCondition() or error)[:200]
+
+
+WITHOUT = {"sparkcep.rules.disable": ", ".join(RULES), "sparkcep.engine": "eager"}
+
+
+def compared(spark: SparkSession, random: Random, sql: str, applied: Counter[str]) -> str:
+    """Whether both forms of the statement give the same; the rules that did something are counted in ``applied``."""
+    others = {
+        "sparkcep.engine": random.choice(["auto", "auto", "chain", "tree"]),
+        "sparkcep.sharding": random.choice(["auto", "auto", "all"]),
+    }
+    with settings(spark, others):
+        text = sparkcep.rewrite(sql, spark)
+        got = rows(spark, sql)
+    applied.update(name for name, mark in MARKS.items() if mark in text)
+    with settings(spark, WITHOUT):
+        wanted = rows(spark, sql)
+    if repr(wanted) == repr(got):
+        return wanted if isinstance(wanted, str) else "the same rows" if wanted else "no rows"
+    if all(str(answer).startswith("CEP_DATA") for answer in (wanted, got)):
+        return "fails in several partitions"  # which of them is first is chance
+    print(f"DIFFERS: {sql}\n  {others}\n  without {str(wanted)[:400]}\n  with    {str(got)[:400]}", flush=True)
+    return "differs"
+
+
+def main() -> None:
+    """Print what differs; the exit code says whether anything does."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--statements", type=int, default=300)
+    options = parser.parse_args()
+    spark = sparkcep.session("with rules", "local[2]", **SETTINGS)
+    random = Random(options.seed)
+    counts, applied = Counter[str](), Counter[str]()
+    with tempfile.TemporaryDirectory() as folder, of_any_size():
+        spark.sql(EVENTS.format(0, 90)).write.parquet(str(Path(folder, "events")))
+        spark.read.parquet(str(Path(folder, "events"))).createOrReplaceTempView("events")
+        for _ in range(options.statements):
+            sql = random.choice([events_statement, rows_statement])(random)
+            try:
+                counts[compared(spark, random, sql, applied)] += 1
+            except CepError as error:
+                counts[f"refused: {error.code}"] += 1
+                if error.code == "CEP_INTERNAL":
+                    print(f"FAILS: {sql}\n  {str(error)[:600]}", flush=True)
+    for title, found in (("", counts), ("rules", applied)):
+        print(title, *(f"{count:6} {what}" for what, count in found.most_common()), sep="\n")
+    sys.exit(counts["differs"] > 0)
+
+
+if __name__ == "__main__":
+    main()
