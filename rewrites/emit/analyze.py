@@ -11,10 +11,12 @@ from collections.abc import Iterator, Mapping, Sequence
 from sqlglot import exp
 
 from rewrites.bind.automaton import BoundAutomaton
-from rewrites.bind.event_pattern import BoundEventPattern
+from rewrites.bind.event_pattern import BoundEventPattern, events_of
+from rewrites.bind.partitions import Key
 from rewrites.bind.row_pattern import BoundRowPattern
 from rewrites.emit import aggregates, automaton, event_pattern, row_pattern
-from rewrites.sql.builder import match_call, named, quoted, raw, select, string, subquery, text_of
+from rewrites.emit.neighbours import is_contiguous
+from rewrites.sql.builder import ALIAS, match_call, named, quoted, raw, select, string, subquery, text_of
 from rewrites.sql.source import Source
 from sparkcep.spec import AnalyzeSpec
 from sparkcep.spec.aggregate import AggregateSpec
@@ -35,7 +37,7 @@ def row_pattern_counts(bound: BoundRowPattern, spec: RowPatternSpec, function: s
     steps = {variable: _parts(bound, variable) for variable in bound.variables}
     counted = _conditions(steps, subquery(row_pattern.windowed(bound)))
     engine = _engine(row_pattern.engine_input(bound, spec), AnalyzeSpec(spec), function)
-    return _union(counted, engine, _ties(bound))
+    return _union(counted, engine, _ties(bound, bound.keys, bound.relation.text))
 
 
 def event_pattern_counts(
@@ -56,30 +58,44 @@ def event_pattern_counts(
     rows = event_pattern.engine_input(bound, columns, keep_null_time=keep_null_time)
     engine = _engine(rows, AnalyzeSpec(spec), functions[0])
     if not bound.residual:
-        return _union(counted, engine)
+        return _union(counted, engine, _event_ties(bound))
     tests = [
         (source.text(part.span), f"({event_pattern.over_matches(part.node, bound, source)})") for part in bound.residual
     ]
     sql = [(label, " AND ".join(test for _, test in tests[: i + 1])) for i, (label, _) in enumerate(tests)]
     matches = event_pattern.all_matches(bound, spec, functions[1], keep_null_time=keep_null_time)
-    return _union(counted, engine, _conditions({"": sql}, matches, "residual", RESIDUAL_PLACE))
+    return _union(counted, engine, _event_ties(bound), _conditions({"": sql}, matches, "residual", RESIDUAL_PLACE))
 
 
 def automaton_counts(bound: BoundAutomaton, spec: AutomatonSpec, function: str | None, *, keep_null_time: bool) -> str:
     """The query with the counts of a MATCH AUTOMATON clause."""
     counted = _conditions(bound.steps, raw(f"{bound.relation.text}\n"))
     rows = automaton.engine_input(bound, spec, keep_null_time=keep_null_time)
-    return _union(counted, _engine(rows, AnalyzeSpec(spec), function))
+    return _union(counted, _engine(rows, AnalyzeSpec(spec), function), _ties(bound, bound.keys, bound.relation.text))
 
 
-def _ties(bound: BoundRowPattern) -> exp.Expression | None:
-    """How many rows tie in ORDER BY with another row of their partition; no line if none do."""
+def _event_ties(bound: BoundEventPattern) -> exp.Expression | None:
+    """Those of the events that a strategy takes one after the other."""
+    if bound.strategy == "any":
+        return None
+    if is_contiguous(bound):
+        return _ties(bound, bound.keys if bound.strategy == "partition_contiguity" else (), bound.relation.text)
+    return _ties(bound, bound.keys, f"({events_of(bound, '*')}) AS {quoted(ALIAS)}", bound.equivalences)
+
+
+def _ties(
+    bound: BoundRowPattern | BoundEventPattern | BoundAutomaton,
+    keys: Sequence[Key],
+    rows: str,
+    more: Sequence[str] = (),
+) -> exp.Expression | None:
+    """How many of ``rows`` tie in ORDER BY with another one of their partition; no line if none do."""
     if not bound.order:
         return None
-    places = [key.text for key in bound.keys] + [text for text, _ in bound.order]
+    places = [key.text for key in keys] + list(map(quoted, more)) + [text for text, _ in bound.order]
     named_places = [named(text, f"__cep_t{i}") for i, text in enumerate(places)]
-    rows = select(named_places, bound.relation.text)
-    groups = select([raw("COUNT(*) AS `n`")], rows).group_by(*(raw(quoted(f"__cep_t{i}")) for i in range(len(places))))
+    groups = select([raw("COUNT(*) AS `n`")], select(named_places, rows))
+    groups = groups.group_by(*(raw(quoted(f"__cep_t{i}")) for i in range(len(places))))
     order = ", ".join(text for text, _ in bound.order)
     values = ("0", "'ties'", string(order), "CAST(SUM(`n`) AS DECIMAL(38, 0))", "CAST(NULL AS DECIMAL(38, 0))")
     columns = [named(value, name) for name, value in zip(COLUMNS, values, strict=True)]

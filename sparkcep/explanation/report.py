@@ -29,6 +29,8 @@ from sparkcep.spec.row import slow_functions
 WIDTH = 12
 """The width of the first column."""
 
+TIES = "rows that tie fall as the sort leaves them"
+
 BINDING = "binding"
 """The label of the line with the order in which variables are bound."""
 
@@ -100,6 +102,10 @@ def _measures(text: str, bound: BoundEventPattern) -> Iterator[str]:
         yield f"{measure.name.value}: {text[span.start : span.end]}, {when}"
 
 
+def _order(bound: BoundRowPattern | BoundEventPattern | BoundAutomaton, ties: str) -> str:
+    return f"{', '.join(map(''.join, bound.order))} ({ties})"
+
+
 def _key_filters(bound: BoundRowPattern | BoundEventPattern | BoundAutomaton) -> list[str]:
     """The filters on partitions from the WHERE around the clause."""
     return [f"only where {text}: the others are not read" for text in bound.key_filters]
@@ -119,10 +125,7 @@ def _row_lines(bound: BoundRowPattern, spec: RowPatternSpec) -> Iterator[str]:
     yield from _table("partition", [", ".join(key.text for key in bound.keys) or "all rows in one task"])
     yield from _table("keys", _keys(bound))
     yield from _table("partitions", _key_filters(bound))
-    ties = (
-        "rows that tie fall as the sort leaves them" if bound.order else "no ORDER BY: the order of rows is undefined"
-    )
-    yield from _table("order", [f"{', '.join(map(''.join, bound.order))} ({ties})" if bound.order else ties])
+    yield from _table("order", [_order(bound, TIES) if bound.order else "no ORDER BY: the order of rows is undefined"])
     yield from _table("output", [f"{_ROWS[spec.rows_per_match]}{_frame(spec)}, AFTER MATCH SKIP {_skip(spec)}"])
     yield from _table("pattern", [str(spec.pattern)])
     yield from _table("conditions", list(_row_conditions(bound, spec)))
@@ -181,7 +184,7 @@ def _event_lines(bound: BoundEventPattern, spec: EventPatternSpec, shards: Shard
     yield from _table("keys", _keys(bound))
     yield from _table("partitions", _key_filters(bound))
     yield from _table("time line", _time_line(shards, bool(partition)))
-    yield from _table("order", [", ".join(f"{text}{direction}" for text, direction in bound.order)])
+    yield from _table("order", [_order(bound, "neither of rows that tie is first" if spec.strategy == "any" else TIES)])
     yield from _table("pattern", [f"{pattern}, {STRATEGIES[spec.strategy]}"])
     yield from _table("window", [_window(bound, spec)])
     tests = [f"{name}: Spark, on each event: {test or 'every event'}" for name, test in bound.tests.items()]
@@ -210,8 +213,7 @@ def _automaton_lines(bound: BoundAutomaton, spec: AutomatonSpec) -> Iterator[str
     yield from _table("partition", [", ".join(key.text for key in bound.keys) or "all rows in one task"])
     yield from _table("keys", _keys(bound))
     yield from _table("partitions", _key_filters(bound))
-    order = ", ".join(map("".join, bound.order))
-    yield from _table("order", [f"{order} (rows that tie fall as the sort leaves them)"])
+    yield from _table("order", [_order(bound, TIES)])
     yield from _table("registers", [_register(register) for register in spec.registers])
     within = bound.window
     yield from _table(

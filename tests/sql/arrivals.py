@@ -12,7 +12,13 @@ from pyarrow import parquet
 
 EPOCH = 1_700_000_000
 """When the first file was changed: a stream reads files in this order, and those of one millisecond in any."""
-TYPES = {"STRING": pa.string(), "INT": pa.int32(), "BIGINT": pa.int64(), "TIMESTAMP": pa.timestamp("us", "UTC")}
+TYPES = {
+    "STRING": pa.string(),
+    "INT": pa.int32(),
+    "BIGINT": pa.int64(),
+    "DOUBLE": pa.float64(),
+    "TIMESTAMP": pa.timestamp("us", "UTC"),
+}
 
 
 def put(folder: Path, schema: str, rows: Sequence[tuple[Any, ...]]) -> None:

@@ -83,23 +83,26 @@ def _condition(random: Random, drawn: Pattern, depth: int = 1) -> str:
     return random.choice(forms)
 
 
-def events_statement(random: Random) -> str:
-    """A MATCH PATTERN over the view ``events``: its matches, or aggregates over them."""
+WITHINS = ("WITHIN 3", "WITHIN 5", "WITHIN 8", "WITHIN 6 EVENTS")
+
+
+def events_statement(random: Random, withins: tuple[str, ...] = WITHINS, summed: float = 0.4) -> str:
+    """A MATCH PATTERN over the view ``events``: its matches, or (``summed``: how often) aggregates over them."""
     drawn = Pattern(random, [], [], [])
     pattern = drawn.sequence()
-    summed = random.random() < 0.4
+    aggregates = random.random() < summed
     by = random.choice(["", "", "PARTITION BY k", "PARTITION BY k, y"])
     names = drawn.single + drawn.closed + drawn.negated
-    counts = summed and random.random() < 0.6
+    counts = aggregates and random.random() < 0.6
     draw = (lambda: _own(random, random.choice(names))) if counts else (lambda: _condition(random, drawn))
     parts = [draw() for _ in range(random.choice([0, 1, 1, 2]))]
     parts += ["[k]"] if random.random() < 0.15 else []
     where = f"WHERE {' AND '.join(parts)}" if parts else ""
-    within = random.choice(["WITHIN 3", "WITHIN 5", "WITHIN 8", "WITHIN 6 EVENTS"])
     strategy = random.choice(["", "", "", "SKIP TILL NEXT MATCH", "STRICT CONTIGUITY", "PARTITION CONTIGUITY"])
-    clause = f"events MATCH PATTERN ({pattern} {by} ORDER BY ts {strategy} {where} {within})"
+    order = "ts, o" if strategy else "ts"  # the other strategies need an order without ties
+    clause = f"events MATCH PATTERN ({pattern} {by} ORDER BY {order} {strategy} {where} {random.choice(withins)})"
     outer = random.choice(["", "WHERE k = 1", "WHERE k IN (0, 2)"]) if by else ""
-    if summed:
+    if aggregates:
         calls = ["COUNT(*)", *(text.format(name) for name in drawn.single for text in _CALLS)]
         chosen = ", ".join(random.sample(calls, min(len(calls), random.choice([1, 2, 3]))))
         return f"SELECT k, {chosen} FROM {clause} {outer} GROUP BY k" if by else f"SELECT {chosen} FROM {clause}"
@@ -111,18 +114,21 @@ def events_statement(random: Random) -> str:
 _CALLS = ("SUM({}.x)", "MIN({}.x)", "MAX({}.o)", "AVG({}.y)", "COUNT({}.x)")
 
 
-def rows_statement(random: Random) -> str:
+def rows_statement(
+    random: Random, withins: tuple[str, ...] = ("", "", "WITHIN 6"), keys: tuple[str, ...] = ("", "k", "k, y")
+) -> str:
     """A MATCH_RECOGNIZE over the view ``events``."""
     pattern = random.choice(_PATTERNS).format(*(name + random.choice(_QUANTIFIERS) for name in "abc"))
     used = [name for name in "abc" if name in pattern]
     defines = [f"{name} AS {_test(random, name, used)}" for name in used if random.random() < 0.8]
     define = f"DEFINE {', '.join(defines)}" if defines else ""
-    by = random.choice(["", "PARTITION BY k", "PARTITION BY k, y"])
+    key = random.choice(keys)
+    by = f"PARTITION BY {key}" if key else ""
     mode = random.choice(_MODES[:4] if "{-" in pattern else _MODES)
     skip = random.choice(["", "", "AFTER MATCH SKIP TO NEXT ROW", f"AFTER MATCH SKIP TO LAST {used[-1]}"])
     chosen = [text.format(a=random.choice(used)) for text in random.sample(_MEASURES, 3)]
     measures = ", ".join(f"{text} AS m{i}" for i, text in enumerate(chosen))
-    within, outer = random.choice(["", "", "WITHIN 6"]), random.choice(["", "WHERE k = 1"]) if by else ""
+    within, outer = random.choice(withins), random.choice(["", "WHERE k = 1"]) if by else ""
     return f"""SELECT * FROM events MATCH_RECOGNIZE ({by} ORDER BY ts, o MEASURES {measures} {mode} {skip}
       PATTERN ({pattern}) {within} {define}) {outer}"""
 

@@ -27,6 +27,9 @@ states        strt                       12 tried, 12 taken
               match                       1 rows complete a match
 matches       1"""
 
+NEXT = (
+    """SELECT * FROM (SELECT *, IF(price > 9, 'High', 'Low') AS type FROM ticks) MATCH PATTERN (SEQ(High a, High b)"""
+)
 BUY = "WITH c AS (SELECT * FROM clicks) SELECT * FROM c MATCH PATTERN (SEQ(View v, Buy b) PARTITION BY user ORDER BY ts {})"
 WHY = [
     (BUY.format("WHERE b.amount > 40 WITHIN 3"), "v: WITHIN: 2 tried, none taken"),
@@ -122,16 +125,40 @@ def test_several_patterns_are_counted_by_name(spark: SparkSession) -> None:
     ]
 
 
-def test_ties_are_noticed(spark: SparkSession) -> None:
-    query = FALL.replace("ORDER BY ts", "ORDER BY ts DIV 2 DESC")
+TIES = {
+    "rows": (FALL.replace("ORDER BY ts", "ORDER BY ts DIV 2 DESC"), "ticks GROUP BY sym, ts DIV 2"),
+    "events of the types": (
+        f"{NEXT} PARTITION BY sym ORDER BY ts DIV 2 SKIP TILL NEXT MATCH)",
+        "ticks WHERE price > 9 GROUP BY sym, ts DIV 2",
+    ),
+    "neighbours in a partition": (
+        f"{NEXT} PARTITION BY sym ORDER BY ts DIV 2 PARTITION CONTIGUITY)",
+        "ticks GROUP BY sym, ts DIV 2",
+    ),
+    "neighbours": (f"{NEXT} PARTITION BY sym ORDER BY ts DIV 2 STRICT CONTIGUITY)", "ticks GROUP BY ts DIV 2"),
+    "an automaton's": (
+        "SELECT * FROM ticks MATCH AUTOMATON (PARTITION BY sym ORDER BY ts DIV 2 START s FINAL f ARC s -> f WHEN price > 9)",
+        "ticks GROUP BY sym, ts DIV 2",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", TIES)
+def test_ties_are_noticed(spark: SparkSession, name: str) -> None:
+    query, rows = TIES[name]
     line = next(line for line in counts(spark, query) if line.startswith("notice"))
-    (tied,) = spark.sql(
-        "SELECT SUM(n) FROM (SELECT COUNT(*) AS n FROM ticks GROUP BY sym, ts DIV 2) WHERE n > 1"
-    ).first()
+    (tied,) = spark.sql(f"SELECT SUM(n) FROM (SELECT COUNT(*) AS n FROM {rows}) WHERE n > 1").first()
     assert (
         line
         == f"notice        {tied} rows tie with another in ORDER BY ts DIV 2, so the answer may change from run to run"
     )
+    order = next(row.plan for row in spark.sql(f"EXPLAIN PATTERN {query}").collect() if row.plan.startswith("order"))
+    assert order.endswith("(rows that tie fall as the sort leaves them)")
+
+
+def test_ties_that_do_not_matter(spark: SparkSession) -> None:
+    query = f"{NEXT} PARTITION BY sym ORDER BY ts DIV 2)"
+    assert not any(line.startswith("notice") for line in counts(spark, query))
 
 
 def test_two_clauses_are_counted_apart(spark: SparkSession) -> None:

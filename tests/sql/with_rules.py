@@ -50,9 +50,11 @@ def of_any_size() -> Iterator[None]:
     before = [getattr(module, name) for module, name in THRESHOLDS]
     for module, name in THRESHOLDS:
         setattr(module, name, 1)
-    yield
-    for (module, name), value in zip(THRESHOLDS, before, strict=True):
-        setattr(module, name, value)
+    try:
+        yield
+    finally:
+        for (module, name), value in zip(THRESHOLDS, before, strict=True):
+            setattr(module, name, value)
 
 
 @contextmanager
@@ -60,9 +62,11 @@ def settings(spark: SparkSession, values: dict[str, str]) -> Iterator[None]:
     """The session with these."""
     for name, value in values.items():
         spark.conf.set(name, value)
-    yield
-    for name in values:
-        spark.conf.unset(name)
+    try:
+        yield
+    finally:
+        for name in values:
+            spark.conf.unset(name)
 
 
 def rows(spark: SparkSession, sql: str) -> object:
@@ -72,8 +76,13 @@ def rows(spark: SparkSession, sql: str) -> object:
     except CepError as error:
         return error.code
     except PySparkException as error:
-        ours = re.search(r"\[(CEP_\w+)\]", str(error))
-        return ours[1] if ours else str(error.getCondition() or error)[:200]
+        return code(error)
+
+
+def code(error: PySparkException) -> str:
+    """Ours, or Spark's name of the error."""
+    ours = re.search(r"\[(CEP_\w+)\]", str(error))
+    return ours[1] if ours else str(error.getCondition() or error)[:200]
 
 
 WITHOUT = {"sparkcep.rules.disable": ", ".join(RULES), "sparkcep.engine": "eager"}

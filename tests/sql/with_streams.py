@@ -1,0 +1,118 @@
+"""Random statements over a stream whose rows arrive out of order, against the same statements over all of the rows at once: the rows are the same.
+
+    python -m tests.sql.with_streams [--seed N] [--statements N]
+
+prints what differs, and how often what was refused. A row that a speculative stream has taken back was never there.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import tempfile
+from collections import Counter
+from pathlib import Path
+from random import Random
+
+from pyspark.errors import PySparkException
+from pyspark.sql import DataFrame, SparkSession
+
+import sparkcep
+from sparkcep.errors import CepError
+from tests.spark_setup import SETTINGS
+from tests.sql.arrivals import put
+from tests.sql.random_statements import EVENTS, events_statement, rows_statement
+from tests.sql.with_rules import code, settings
+
+SCHEMA = "o BIGINT, ts TIMESTAMP, type STRING, k INT, x INT, y INT, f DOUBLE"
+WITHINS = ("WITHIN 3 SECONDS", "WITHIN 5 SECONDS", "WITHIN 8 SECONDS")
+COUNT, FILES = 120, 4
+DELAY = 8
+"""Seconds: how far rows arrive out of order."""
+LAST = (COUNT, 10_000, "Z", 99, 0, 0, 0.0)
+"""The row that lets the watermark pass all others: alone in its window and its partition."""
+SPECULATIVE = {"sparkcep.stream.mode": "speculative", "sparkcep.stream.sigma": "1 minute"}
+OF_STREAMS = ("match_id", "_change_type")
+
+
+def arrive(spark: SparkSession, random: Random, folder: Path) -> None:
+    """The views of the stream and of all its rows."""
+    rows = [tuple(row) for row in spark.sql(EVENTS.format(0, COUNT)).collect()]
+    arrival = sorted(rows, key=lambda row: row[1] + random.randrange(DELAY))
+    size = COUNT // FILES
+    for batch in [*(arrival[at : at + size] for at in range(0, COUNT, size)), [LAST]]:
+        put(folder, SCHEMA, batch)
+    still = spark.read.schema(SCHEMA).parquet(str(folder))
+    still.createOrReplaceTempView("still")
+    stream = spark.readStream.schema(SCHEMA).option("maxFilesPerTrigger", 1).parquet(str(folder))
+    stream.withWatermark("ts", f"{DELAY} seconds").createOrReplaceTempView("moving")
+
+
+def statement(random: Random) -> str:
+    """One that the last row decides."""
+    if random.random() < 0.5:
+        return events_statement(random, WITHINS, summed=0)
+    return rows_statement(random, WITHINS, keys=("k", "k, y"))
+
+
+def without_last(frame: DataFrame) -> DataFrame:
+    return frame.where(f"k <> {LAST[3]}") if "k" in frame.columns else frame
+
+
+def emitted(frame: DataFrame, folder: str) -> Counter[str]:
+    """The rows that the stream says, without those that it takes back."""
+    writer = frame.writeStream.format("parquet").option("path", f"{folder}/out")
+    query = writer.option("checkpointLocation", f"{folder}/check").trigger(availableNow=True).start()
+    query.awaitTermination()
+    said = without_last(frame.sparkSession.read.schema(frame.schema).parquet(f"{folder}/out")).collect()
+    rows = Counter[str]()
+    for row in said:
+        values = {name: value for name, value in row.asDict(recursive=True).items() if name not in OF_STREAMS}
+        rows[str(values)] += -1 if row["_change_type"] == "delete" else 1
+    return rows
+
+
+def compared(spark: SparkSession, sql: str, mode: dict[str, str], folder: str) -> str:
+    """Whether the stream says what the batch does."""
+    still = spark.sql(sql.replace("events", "still", 1))
+    try:
+        wanted = Counter(str(row.asDict(recursive=True)) for row in without_last(still).collect())
+    except PySparkException as error:
+        return f"no answer at once: {code(error)}"
+    with settings(spark, mode):
+        shown = sql if "SELECT *" in sql else sql.replace("SELECT ", "SELECT _change_type, ", 1)
+        moving = spark.sql(shown.replace("events", "moving", 1))
+        got = emitted(moving, folder)
+    got = Counter({row: count for row, count in got.items() if count})
+    if got == wanted:
+        return "the same rows" if wanted else "no rows"
+    print(f"DIFFERS: {sql}\n  {mode}\n  at once {(wanted - got)}\n  stream {(got - wanted)}", flush=True)
+    return "differs"
+
+
+def main() -> None:
+    """Print what differs; the exit code says whether anything does."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--statements", type=int, default=100)
+    options = parser.parse_args()
+    spark = sparkcep.session("with streams", "local[2]", **SETTINGS)
+    random = Random(options.seed)
+    counts = Counter[str]()
+    with tempfile.TemporaryDirectory() as folder:
+        arrive(spark, random, Path(folder, "in"))
+        for number in range(options.statements):
+            sql, mode = statement(random), random.choice([{}, {}, SPECULATIVE])
+            try:
+                counts[compared(spark, sql, mode, f"{folder}/{number}")] += 1
+            except CepError as error:
+                counts[f"refused: {error.code}"] += 1
+            except PySparkException as error:
+                counts["fails"] += 1
+                print(f"FAILS: {sql}\n  {mode}\n  {str(error)[:600]}", flush=True)
+    print(*(f"{count:6} {what}" for what, count in counts.most_common()), sep="\n")
+    sys.exit(counts["differs"] + counts["fails"] > 0)
+
+
+if __name__ == "__main__":
+    main()
