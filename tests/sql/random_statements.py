@@ -5,6 +5,7 @@ outputs and options that are drawn. Some are refused; many have no match in a sm
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import pairwise
 from random import Random
 
 EVENTS = """SELECT o, CAST(o DIV 2 AS INT) AS ts, ELEMENT_AT(ARRAY('A', 'B', 'C', 'D'), CAST(PMOD(HASH(o), 4) AS INT) + 1) AS type,
@@ -111,6 +112,22 @@ def events_statement(random: Random, withins: tuple[str, ...] = WITHINS, summed:
     return f"SELECT {', '.join(columns)} FROM {clause} {outer}"
 
 
+def totals_statement(
+    random: Random, withins: tuple[str, ...] = WITHINS[:3], keys: tuple[str, ...] = ("", "k", "k, y")
+) -> str:
+    """A MATCH PATTERN over the view ``events`` with MEASURES: aggregates over its matches, the first of which is how many they are."""
+    drawn = Pattern(random, [], [], [])
+    pattern, key = drawn.sequence(), random.choice(keys)
+    names = drawn.single + drawn.closed + drawn.negated
+    parts = [_own(random, random.choice(names)) for _ in range(random.randrange(3))]
+    parts += ["[y]"] if random.random() < 0.2 else []
+    where = f"WHERE {' AND '.join(parts)}" if parts else ""
+    calls = [text.format(name) for name in drawn.single + drawn.closed for text in _CALLS]
+    measures = ["COUNT(*) AS n", *(f"{call} AS m{i}" for i, call in enumerate(random.sample(calls, 2)))]
+    return f"""SELECT * FROM events MATCH PATTERN ({pattern} {f"PARTITION BY {key}" if key else ""} ORDER BY ts {where}
+      {random.choice(withins)} MEASURES {", ".join(measures)})"""
+
+
 _CALLS = ("SUM({}.x)", "MIN({}.x)", "MAX({}.o)", "AVG({}.y)", "COUNT({}.x)")
 
 
@@ -133,6 +150,38 @@ def rows_statement(
       PATTERN ({pattern}) {within} {define}) {outer}"""
 
 
+def automaton_statement(
+    random: Random, withins: tuple[str, ...] = WITHINS[:3], keys: tuple[str, ...] = ("", "k", "k, y")
+) -> str:
+    """A MATCH AUTOMATON over the view ``events``."""
+    states = random.choice(["sm", "smn"])
+    arcs = [_arc(random, source, target) for source, target in pairwise(f"{states}f")]
+    arcs += [_arc(random, random.choice(states), random.choice(f"{states[1:]}f")) for _ in range(random.randrange(4))]
+    key = random.choice(keys)
+    by, outer = f"PARTITION BY {key}" if key else "", random.choice(["", "WHERE k = 1"]) if key else ""
+    registers = "REGISTERS (r INT, p INT DEFAULT 0, q STRING DEFAULT '', g DOUBLE)"
+    return f"""SELECT * FROM events MATCH AUTOMATON ({by} ORDER BY ts, o {registers} START s FINAL f
+      {" ".join(arcs)} {random.choice(withins)}) {outer}"""
+
+
+def _arc(random: Random, source: str, target: str) -> str:
+    sets = ", ".join(random.choice(texts) for texts in random.sample(_SETS, random.randrange(3)))
+    form = random.random()
+    if form < 0.1 and (source, target) != ("m", "m"):
+        return f"ARC {source} -> {target} ON EPSILON WHEN p < {random.randrange(1, 4)} SET p = p + 1"
+    if form < 0.2 and source != "s":
+        return f"ARC {source} -> {target} ON WINDOW END"
+    tests = " AND ".join(random.sample(_ARC_TESTS, random.choice([1, 1, 2]))).format(n=random.randrange(6))
+    return f"ARC {source} -> {target} WHEN {tests}{f' SET {sets}' if sets else ''}"
+
+
+_ARC_TESTS = [
+    "type = 'A'", "type <> 'B'", "x > r", "(x >= r OR r IS NULL)", "r + y < 1{n}", "x IS NOT NULL", "y < {n}", "p < {n}", "LENGTH(q) < 3", "f > g",
+    "(x + p > {n} OR type = 'C')",
+]  # fmt: skip
+_SETS = (("r = x", "r = r + y"), ("p = p + 1",), ("q = CONCAT(q, type)", "q = type"), ("g = f",))
+
+
 def _test(random: Random, name: str, used: list[str]) -> str:
     parts = random.sample(_TESTS, random.choice([1, 1, 2]))
     return random.choice([" AND ", " OR "]).join(
@@ -153,3 +202,4 @@ _MEASURES = [
     "FIRST({a}.o)", "LAST({a}.o)", "COUNT(*)", "SUM({a}.x)", "CLASSIFIER()", "MATCH_NUMBER()", "AVG({a}.y)", "PREV({a}.x)", "NEXT(LAST({a}.x))",
     "{a}.x + {a}.y", "MAX({a}.f)", "COUNT(DISTINCT {a}.x)",
 ]  # fmt: skip
+STATEMENTS = (events_statement, totals_statement, rows_statement, automaton_statement)

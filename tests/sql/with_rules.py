@@ -25,7 +25,7 @@ from rewrites import RULES
 from rewrites.rules import induced_predicates, keys_in_order, time_shards
 from sparkcep.errors import CepError
 from tests.spark_setup import SETTINGS
-from tests.sql.random_statements import EVENTS, events_statement, rows_statement
+from tests.sql.random_statements import EVENTS, STATEMENTS
 
 THRESHOLDS = (
     (induced_predicates, "LEAST_BYTES"),
@@ -121,7 +121,7 @@ def main() -> None:
         spark.sql(EVENTS.format(0, 90)).write.parquet(str(Path(folder, "events")))
         spark.read.parquet(str(Path(folder, "events"))).createOrReplaceTempView("events")
         for _ in range(options.statements):
-            sql = random.choice([events_statement, rows_statement])(random)
+            sql = random.choice(STATEMENTS)(random)
             try:
                 counts[compared(spark, random, sql, applied)] += 1
             except CepError as error:
