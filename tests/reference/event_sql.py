@@ -13,17 +13,27 @@ from typing import Any
 from sparkcep.pattern import event as ir
 from tests.reference.events import Condition, Event, Use
 from tests.reference.row_output import reduce_values
-from tests.reference.sql import Call, Node, Ref, evaluate, parse, walk
+from tests.reference.sql import Call, Node, Ref, bounds, evaluate, parse, walk
 
 _USES: dict[str | None, Use] = {"1": "first", "FIRST": "first", "i": "element", "i-1": "element", "..i-1": "element"}
 
 
 def conditions(text: str, pattern: ir.EventPattern) -> list[Condition]:
-    """What must hold for one condition of WHERE: the conjuncts of its normal form (SASE+ 3.2), each as soon as its events are there.
+    """What must hold for WHERE, or for a part of it between ANDs."""
+    return [one for part in _between_ands(parse(text)) for one in _conditions(part, pattern)]
+
+
+def _between_ands(tree: Node) -> list[Node]:
+    if isinstance(tree, Call) and tree.name == "AND":
+        return [one for part in tree.arguments for one in _between_ands(part)]
+    return [tree]
+
+
+def _conditions(tree: Node, pattern: ir.EventPattern) -> list[Condition]:
+    """The conjuncts of its normal form (SASE+ 3.2), each as soon as its events are there.
 
     One with ``v[i-1]`` or ``v[..i-1]``, for all elements from the second on, stays whole, as does one on a negated event.
     """
-    tree = parse(text)
     refs = [node for node in walk(tree) if isinstance(node, Ref)]
     negated = {element.variable for element in ir.elements(pattern, negated=True)}
     whole = any(ref.index in ("i-1", "..i-1") or ref.variable in negated for ref in refs)
@@ -31,6 +41,8 @@ def conditions(text: str, pattern: ir.EventPattern) -> list[Condition]:
 
 
 def _conjuncts(node: Node, wanted: bool) -> list[Node]:
+    if isinstance(node, Call) and node.name == "BETWEEN":
+        node = Call("AND", bounds(node))
     if not isinstance(node, Call) or node.name not in ("AND", "OR", "NOT"):
         return [node if wanted else Call("NOT", (node,))]
     if node.name == "NOT":

@@ -1,7 +1,7 @@
 """A tiny SQL expression language for the corpus' conditions and measures: text → tree, and its three-valued evaluation.
 
 Literals, ``attr``, ``v.attr``, ``v[1].attr`` ``v[i]`` ``v[i-1]`` ``v[LAST]`` ``v[..i-1]``, comparison, ``+ - * %``,
-AND, OR, NOT, IS [NOT] NULL, function calls. What a reference or a function means is up to the caller of ``evaluate``.
+AND, OR, NOT, IS [NOT] NULL, BETWEEN, IN, function calls. What a reference or a function means is up to the caller of ``evaluate``.
 """
 
 from __future__ import annotations
@@ -68,6 +68,8 @@ def evaluate(node: Node, resolve: Callable[[Node], Any]) -> Any:
         return node.value
     if isinstance(node, Ref) or not (node.name in _OPERATORS or node.name in _LOGIC):
         return resolve(node)
+    if node.name == "BETWEEN":
+        return evaluate(Call("AND", bounds(node)), resolve)
     values = [evaluate(argument, resolve) for argument in node.arguments]
     match node.name:
         case "AND":
@@ -79,6 +81,12 @@ def evaluate(node: Node, resolve: Callable[[Node], Any]) -> Any:
         case "IS NULL":
             return values[0] is None
     return None if None in values else _OPERATORS[node.name](*values)
+
+
+def bounds(node: Call) -> tuple[Node, Node]:
+    """The two comparisons that BETWEEN stands for."""
+    value, low, high = node.arguments
+    return Call(">=", (value, low)), Call("<=", (value, high))
 
 
 _OPERATORS: dict[str, Callable[..., Any]] = {
@@ -95,7 +103,7 @@ _OPERATORS: dict[str, Callable[..., Any]] = {
     "%": operator.mod,
     "ABS": abs,
 }
-_LOGIC = ("AND", "OR", "NOT", "IS NULL")
+_LOGIC = ("AND", "OR", "NOT", "IS NULL", "BETWEEN")
 _COMPARISONS = ("=", "!=", "<>", "<=", ">=", "<", ">")
 
 
@@ -138,6 +146,12 @@ class _Parser:
         left = self.sum()
         if sign := self.accept(*_COMPARISONS):
             return Call(sign, (left, self.sum()))
+        if self.accept("BETWEEN"):
+            low, _, high = self.sum(), self.accept("AND"), self.sum()
+            return Call("BETWEEN", (left, low, high))
+        if self.accept("IN"):
+            self.take()
+            return Call("OR", tuple(Call("=", (left, item)) for item in self.arguments()))
         if self.accept("IS"):
             negated = self.accept("NOT")
             self.take()

@@ -85,82 +85,121 @@ def _condition(random: Random, drawn: Pattern, depth: int = 1) -> str:
 
 
 WITHINS = ("WITHIN 3", "WITHIN 5", "WITHIN 8", "WITHIN 6 EVENTS")
+KEYS = ("", "k", "k, y")
+STRATEGIES = ("", "", "", "SKIP TILL NEXT MATCH", "STRICT CONTIGUITY", "PARTITION CONTIGUITY")
+
+
+@dataclass(frozen=True)
+class EventClause:
+    """A drawn MATCH PATTERN: its parts as they are written."""
+
+    pattern: str
+    single: list[str]
+    closed: list[str]
+    key: str
+    strategy: str
+    where: list[str]
+    within: str
+
+    def __str__(self) -> str:
+        order = "ts, o" if self.strategy else "ts"  # the other strategies need an order without ties
+        where = f"WHERE {' AND '.join(self.where)}" if self.where else ""
+        return f"MATCH PATTERN ({self.pattern} {_by(self.key)} ORDER BY {order} {self.strategy} {where} {self.within}"
+
+
+def event_clause(
+    random: Random, withins: tuple[str, ...], keys: tuple[str, ...], strategies: tuple[str, ...], alone: bool = False
+) -> EventClause:
+    """``alone``: no condition compares events with one another."""
+    drawn = Pattern(random, [], [], [])
+    pattern = drawn.sequence()
+    names = drawn.single + drawn.closed + drawn.negated
+    draw = (lambda: _own(random, random.choice(names))) if alone else (lambda: _condition(random, drawn))
+    where = [draw() for _ in range(random.choice([0, 1, 1, 2]))]
+    where += [random.choice(["[k]", "[y]"])] if random.random() < 0.15 else []
+    key, strategy, within = random.choice(keys), random.choice(strategies), random.choice(withins)
+    return EventClause(pattern, drawn.single, drawn.closed, key, strategy, where, within)
 
 
 def events_statement(random: Random, withins: tuple[str, ...] = WITHINS, summed: float = 0.4) -> str:
     """A MATCH PATTERN over the view ``events``: its matches, or (``summed``: how often) aggregates over them."""
-    drawn = Pattern(random, [], [], [])
-    pattern = drawn.sequence()
     aggregates = random.random() < summed
-    by = random.choice(["", "", "PARTITION BY k", "PARTITION BY k, y"])
-    names = drawn.single + drawn.closed + drawn.negated
-    counts = aggregates and random.random() < 0.6
-    draw = (lambda: _own(random, random.choice(names))) if counts else (lambda: _condition(random, drawn))
-    parts = [draw() for _ in range(random.choice([0, 1, 1, 2]))]
-    parts += ["[k]"] if random.random() < 0.15 else []
-    where = f"WHERE {' AND '.join(parts)}" if parts else ""
-    strategy = random.choice(["", "", "", "SKIP TILL NEXT MATCH", "STRICT CONTIGUITY", "PARTITION CONTIGUITY"])
-    order = "ts, o" if strategy else "ts"  # the other strategies need an order without ties
-    clause = f"events MATCH PATTERN ({pattern} {by} ORDER BY {order} {strategy} {where} {random.choice(withins)})"
-    outer = random.choice(["", "WHERE k = 1", "WHERE k IN (0, 2)"]) if by else ""
+    drawn = event_clause(random, withins, KEYS, STRATEGIES, alone=aggregates and random.random() < 0.6)
+    outer = random.choice(["", "WHERE k = 1", "WHERE k IN (0, 2)"]) if drawn.key else ""
     if aggregates:
         calls = ["COUNT(*)", *(text.format(name) for name in drawn.single for text in _CALLS)]
         chosen = ", ".join(random.sample(calls, min(len(calls), random.choice([1, 2, 3]))))
-        return f"SELECT k, {chosen} FROM {clause} {outer} GROUP BY k" if by else f"SELECT {chosen} FROM {clause}"
-    columns = [*(["k"] if by else []), *(f"{name}.o AS {name}" for name in drawn.single)]
+        by = ("k, ", "GROUP BY k") if drawn.key else ("", "")
+        return f"SELECT {by[0]}{chosen} FROM events {drawn}) {outer} {by[1]}"
+    columns = [*(["k"] if drawn.key else []), *(f"{name}.o AS {name}" for name in drawn.single)]
     columns += [f"TRANSFORM({name}, e -> e.o) AS {name}" for name in drawn.closed]
-    return f"SELECT {', '.join(columns)} FROM {clause} {outer}"
+    return f"SELECT {', '.join(columns)} FROM events {drawn}) {outer}"
 
 
-def totals_statement(
-    random: Random, withins: tuple[str, ...] = WITHINS[:3], keys: tuple[str, ...] = ("", "k", "k, y")
-) -> str:
+def totals_statement(random: Random, withins: tuple[str, ...] = WITHINS[:3], keys: tuple[str, ...] = KEYS) -> str:
     """A MATCH PATTERN over the view ``events`` with MEASURES: aggregates over its matches, the first of which is how many they are."""
-    drawn = Pattern(random, [], [], [])
-    pattern, key = drawn.sequence(), random.choice(keys)
-    names = drawn.single + drawn.closed + drawn.negated
-    parts = [_own(random, random.choice(names)) for _ in range(random.randrange(3))]
-    parts += ["[y]"] if random.random() < 0.2 else []
-    where = f"WHERE {' AND '.join(parts)}" if parts else ""
+    drawn = event_clause(random, withins, keys, ("",), alone=True)
     calls = [text.format(name) for name in drawn.single + drawn.closed for text in _CALLS]
     measures = ["COUNT(*) AS n", *(f"{call} AS m{i}" for i, call in enumerate(random.sample(calls, 2)))]
-    return f"""SELECT * FROM events MATCH PATTERN ({pattern} {f"PARTITION BY {key}" if key else ""} ORDER BY ts {where}
-      {random.choice(withins)} MEASURES {", ".join(measures)})"""
+    return f"SELECT * FROM events {drawn} MEASURES {', '.join(measures)})"
 
 
 _CALLS = ("SUM({}.x)", "MIN({}.x)", "MAX({}.o)", "AVG({}.y)", "COUNT({}.x)")
 
 
-def rows_statement(
-    random: Random, withins: tuple[str, ...] = ("", "", "WITHIN 6"), keys: tuple[str, ...] = ("", "k", "k, y")
-) -> str:
-    """A MATCH_RECOGNIZE over the view ``events``."""
+def _by(key: str) -> str:
+    return f"PARTITION BY {key}" if key else ""
+
+
+@dataclass(frozen=True)
+class RowClause:
+    """A drawn MATCH_RECOGNIZE: its parts as they are written."""
+
+    pattern: str
+    defines: dict[str, str]
+    measures: list[str]
+    key: str
+    mode: str
+    skip: str
+    within: str
+
+    def __str__(self) -> str:
+        define = (
+            f"DEFINE {', '.join(f'{name} AS {text}' for name, text in self.defines.items())}" if self.defines else ""
+        )
+        measures = ", ".join(f"{text} AS m{i}" for i, text in enumerate(self.measures))
+        return f"""MATCH_RECOGNIZE ({_by(self.key)} ORDER BY ts, o MEASURES {measures} {self.mode} {self.skip}
+      PATTERN ({self.pattern}) {self.within} {define})"""
+
+
+def row_clause(random: Random, withins: tuple[str, ...], keys: tuple[str, ...]) -> RowClause:
+    """Three measures; not each variable has a condition."""
     pattern = random.choice(_PATTERNS).format(*(name + random.choice(_QUANTIFIERS) for name in "abc"))
     used = [name for name in "abc" if name in pattern]
-    defines = [f"{name} AS {_test(random, name, used)}" for name in used if random.random() < 0.8]
-    define = f"DEFINE {', '.join(defines)}" if defines else ""
-    key = random.choice(keys)
-    by = f"PARTITION BY {key}" if key else ""
+    defines = {name: _test(random, name, used) for name in used if random.random() < 0.8}
     mode = random.choice(_MODES[:4] if "{-" in pattern else _MODES)
     skip = random.choice(["", "", "AFTER MATCH SKIP TO NEXT ROW", f"AFTER MATCH SKIP TO LAST {used[-1]}"])
-    chosen = [text.format(a=random.choice(used)) for text in random.sample(_MEASURES, 3)]
-    measures = ", ".join(f"{text} AS m{i}" for i, text in enumerate(chosen))
-    within, outer = random.choice(withins), random.choice(["", "WHERE k = 1"]) if by else ""
-    return f"""SELECT * FROM events MATCH_RECOGNIZE ({by} ORDER BY ts, o MEASURES {measures} {mode} {skip}
-      PATTERN ({pattern}) {within} {define}) {outer}"""
+    measures = [text.format(a=random.choice(used)) for text in random.sample(_MEASURES, 3)]
+    return RowClause(pattern, defines, measures, random.choice(keys), mode, skip, random.choice(withins))
 
 
-def automaton_statement(
-    random: Random, withins: tuple[str, ...] = WITHINS[:3], keys: tuple[str, ...] = ("", "k", "k, y")
+def rows_statement(
+    random: Random, withins: tuple[str, ...] = ("", "", "WITHIN 6"), keys: tuple[str, ...] = KEYS
 ) -> str:
+    """A MATCH_RECOGNIZE over the view ``events``."""
+    drawn = row_clause(random, withins, keys)
+    return f"SELECT * FROM events {drawn} {random.choice(['', 'WHERE k = 1']) if drawn.key else ''}"
+
+
+def automaton_statement(random: Random, withins: tuple[str, ...] = WITHINS[:3], keys: tuple[str, ...] = KEYS) -> str:
     """A MATCH AUTOMATON over the view ``events``."""
     states = random.choice(["sm", "smn"])
     arcs = [_arc(random, source, target) for source, target in pairwise(f"{states}f")]
     arcs += [_arc(random, random.choice(states), random.choice(f"{states[1:]}f")) for _ in range(random.randrange(4))]
     key = random.choice(keys)
-    by, outer = f"PARTITION BY {key}" if key else "", random.choice(["", "WHERE k = 1"]) if key else ""
+    outer = random.choice(["", "WHERE k = 1"]) if key else ""
     registers = "REGISTERS (r INT, p INT DEFAULT 0, q STRING DEFAULT '', g DOUBLE)"
-    return f"""SELECT * FROM events MATCH AUTOMATON ({by} ORDER BY ts, o {registers} START s FINAL f
+    return f"""SELECT * FROM events MATCH AUTOMATON ({_by(key)} ORDER BY ts, o {registers} START s FINAL f
       {" ".join(arcs)} {random.choice(withins)}) {outer}"""
 
 

@@ -1,0 +1,150 @@
+"""Random MATCH PATTERN and MATCH_RECOGNIZE clauses, all the way from the text to the rows, against the slow matcher that is obviously right.
+
+    python -m tests.sql.with_reference [--seed N] [--statements N]
+
+prints what differs, and how often what was refused.
+"""
+
+from __future__ import annotations
+
+import argparse
+import re
+import sys
+from collections import Counter
+from collections.abc import Mapping
+from random import Random
+from typing import Any
+
+from pyspark.sql import SparkSession
+
+import sparkcep
+from tests.reference.branches import UndefinedError
+from tests.reference.event_sql import conditions, equivalence
+from tests.reference.events import Query, match_events
+from tests.reference.row_output import all_rows, one_row
+from tests.reference.row_sql import condition, measure
+from tests.reference.rows import Binding, Skip, SkipError, match_rows
+from tests.reference.text import event_pattern, row_pattern
+from tests.spark_setup import SETTINGS
+from tests.sql.random_statements import STRATEGIES, EventClause, RowClause, event_clause, row_clause
+from tests.sql.with_rules import rows
+
+EVENTS = """SELECT o, CAST(o DIV 12 AS INT) AS part, CAST(o DIV 2 AS INT) AS ts, CAST(PMOD(HASH(o, 6), 2) AS INT) AS k,
+  ELEMENT_AT(ARRAY('A', 'B', 'C', 'D'), CAST(PMOD(HASH(o), 4) AS INT) + 1) AS type, IF(o % 13 = 0, NULL, CAST(PMOD(HASH(o, 1), 9) AS INT)) AS x,
+  CAST(PMOD(HASH(o, 2), 4) AS INT) AS y, PMOD(HASH(o, 3), 5) * 0.5D AS f FROM range(0, 96, 1, 2) AS t(o)"""
+"""Twelve events a partition: the slow matcher tries every subset of those that a closure may take."""
+KEYS = ("part", "part, k", "k, part, y")
+NAMES = {
+    "": "any",
+    "SKIP TILL NEXT MATCH": "next",
+    "STRICT CONTIGUITY": "strict_contiguity",
+    "PARTITION CONTIGUITY": "partition_contiguity",
+}
+MODES = {
+    "": "one",
+    "ALL ROWS PER MATCH": "all_show_empty",
+    "ALL ROWS PER MATCH OMIT EMPTY MATCHES": "all_omit_empty",
+    "ALL ROWS PER MATCH WITH UNMATCHED ROWS": "all_with_unmatched",
+}
+
+Event = Mapping[str, Any]
+
+
+def event_rows(drawn: EventClause, events: list[Event]) -> list[tuple[Any, ...]]:
+    """The matches, by the numbers of their events, as the statement shows them."""
+    pattern, strategy = event_pattern(drawn.pattern), NAMES[drawn.strategy]
+    attributes = tuple(found for text in drawn.where if (found := equivalence(text)) is not None)
+    where = [one for text in drawn.where if equivalence(text) is None for one in conditions(text, pattern)]
+    width = int(re.findall(r"\d+", drawn.within)[0])
+    within = (None, width) if "EVENTS" in drawn.within else (width, None)
+    query = Query(
+        pattern,
+        strategy,  # type: ignore[arg-type]
+        tuple(where),
+        *within,
+        tuple(drawn.key.split(", ")),
+        attributes,
+        ("ts", "o") if drawn.strategy else ("ts",),
+    )
+    found = []
+    for match in match_events(query, events):
+        taken = dict(match)
+        line = [None if taken[name] is None else events[taken[name]]["o"] for name in drawn.single]  # type: ignore[index]
+        line += [None if taken[name] is None else [events[at]["o"] for at in taken[name]] for name in drawn.closed]  # type: ignore[index, union-attr]
+        found.append(tuple(line))
+    return found
+
+
+def row_rows(drawn: RowClause, events: list[Event]) -> list[tuple[Any, ...]]:
+    """The output rows; with ALL ROWS each begins with its event's number."""
+    partitions: dict[tuple[Any, ...], list[Event]] = {}
+    for event in events:
+        partitions.setdefault(tuple(event[name] for name in drawn.key.split(", ")), []).append(event)
+    return [line for partition in partitions.values() for line in _partition(drawn, partition)]
+
+
+def _partition(drawn: RowClause, events: list[Event]) -> list[tuple[Any, ...]]:
+    defined = {name: condition(text, name, {}, events) for name, text in drawn.defines.items()}
+    width = int(drawn.within.split()[1]) if drawn.within else None
+
+    def holds(variable: str, row: int, bindings: Binding) -> bool:
+        near = width is None or events[row]["ts"] - events[bindings[0][0]]["ts"] < width
+        return near and (variable not in defined or defined[variable](row, bindings))
+
+    skip = Skip("next_row") if "NEXT ROW" in drawn.skip else Skip("last", (drawn.skip[-1],)) if drawn.skip else Skip()
+    matches = match_rows(row_pattern(drawn.pattern), holds, len(events), skip=skip)
+    mode = MODES[drawn.mode]
+    measures = [measure(text, {}, mode != "one") for text in drawn.measures]
+    if mode == "one":
+        return one_row(matches, events, measures)
+    return [(events[line[0]]["o"], *line[1:]) for line in all_rows(matches, events, measures, mode)]
+
+
+def compared(spark: SparkSession, drawn: EventClause | RowClause, events: list[Event]) -> str:
+    """Whether the statement's rows are those of the slow matcher."""
+    if isinstance(drawn, EventClause):
+        columns = [f"{name}.o" for name in drawn.single] + [f"TRANSFORM({name}, e -> e.o)" for name in drawn.closed]
+        sql, expected = f"SELECT {', '.join(columns)} FROM events {drawn})", lambda: event_rows(drawn, events)
+    else:
+        columns = [*(["o"] if drawn.mode else []), "m0", "m1", "m2"]
+        sql, expected = f"SELECT {', '.join(columns)} FROM events {drawn}", lambda: row_rows(drawn, events)
+    try:
+        wanted: Any = sorted(expected(), key=repr)
+    except SkipError:
+        wanted = "CEP_DATA_SKIP_TO"
+    except (UndefinedError, ValueError) as error:
+        return f"not of the slow matcher: {re.sub(r'[^a-zA-Z ].*', '', str(error))}"
+    got = rows(spark, sql)
+    if isinstance(got, str) and (isinstance(wanted, list) or not got.startswith(wanted)):
+        if not got.startswith("CEP_DATA"):
+            return f"refused: {got}"
+    elif isinstance(got, str) or got == wanted:
+        return "no rows" if not wanted else "the same rows"
+    print(f"DIFFERS: {sql}\n  slow  {str(wanted)[:600]}\n  spark {str(got)[:600]}", flush=True)
+    return "differs"
+
+
+def main() -> None:
+    """Print what differs; the exit code says whether anything does."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--statements", type=int, default=300)
+    options = parser.parse_args()
+    spark = sparkcep.session("with reference", "local[2]", **SETTINGS)
+    random = Random(options.seed)
+    events: list[Event] = [row.asDict() for row in spark.sql(EVENTS).collect()]
+    spark.sql(EVENTS).createOrReplaceTempView("events")
+    counts = Counter[str]()
+    for _ in range(options.statements):
+        drawn: EventClause | RowClause
+        if random.random() < 0.5:
+            drawn = event_clause(random, ("WITHIN 3", "WITHIN 5", "WITHIN 4 EVENTS"), KEYS, STRATEGIES)
+        else:
+            drawn = row_clause(random, ("", "", "WITHIN 4"), KEYS)
+        counts[compared(spark, drawn, events)] += 1
+    print(*(f"{count:6} {what}" for what, count in counts.most_common()), sep="\n")
+    sys.exit(counts["differs"] > 0)
+
+
+if __name__ == "__main__":
+    main()
