@@ -145,7 +145,7 @@ def arc(text: str) -> Arc:
         "EPSILON": "epsilon",
         "WINDOW END": "window_end",
     }
-    sets = [part.split("=", 1) for part in (found["sets"] or "").split(",") if part]
+    sets = [part.split("=", 1) for part in re.split(r",(?=\s*\w+\s*=)", found["sets"] or "") if part]
     return Arc(
         found["source"],
         found["target"],

@@ -102,6 +102,8 @@ _OPERATORS: dict[str, Callable[..., Any]] = {
     "*": operator.mul,
     "%": operator.mod,
     "ABS": abs,
+    "LENGTH": len,
+    "CONCAT": operator.add,
 }
 _LOGIC = ("AND", "OR", "NOT", "IS NULL", "BETWEEN")
 _COMPARISONS = ("=", "!=", "<>", "<=", ">=", "<", ">")

@@ -191,16 +191,34 @@ def rows_statement(
     return f"SELECT * FROM events {drawn} {random.choice(['', 'WHERE k = 1']) if drawn.key else ''}"
 
 
-def automaton_statement(random: Random, withins: tuple[str, ...] = WITHINS[:3], keys: tuple[str, ...] = KEYS) -> str:
-    """A MATCH AUTOMATON over the view ``events``."""
+REGISTERS = "r INT, p INT DEFAULT 0, q STRING DEFAULT '', g DOUBLE"
+
+
+@dataclass(frozen=True)
+class AutomatonClause:
+    """A drawn MATCH AUTOMATON: its parts as they are written."""
+
+    arcs: list[str]
+    key: str
+    within: str
+
+    def __str__(self) -> str:
+        return f"""MATCH AUTOMATON ({_by(self.key)} ORDER BY ts, o REGISTERS ({REGISTERS}) START s FINAL f
+      {" ".join(self.arcs)} {self.within})"""
+
+
+def automaton_clause(random: Random, withins: tuple[str, ...], keys: tuple[str, ...]) -> AutomatonClause:
+    """Two or three states before the final one, each of which has an arc to the next."""
     states = random.choice(["sm", "smn"])
     arcs = [_arc(random, source, target) for source, target in pairwise(f"{states}f")]
     arcs += [_arc(random, random.choice(states), random.choice(f"{states[1:]}f")) for _ in range(random.randrange(4))]
-    key = random.choice(keys)
-    outer = random.choice(["", "WHERE k = 1"]) if key else ""
-    registers = "REGISTERS (r INT, p INT DEFAULT 0, q STRING DEFAULT '', g DOUBLE)"
-    return f"""SELECT * FROM events MATCH AUTOMATON ({_by(key)} ORDER BY ts, o {registers} START s FINAL f
-      {" ".join(arcs)} {random.choice(withins)}) {outer}"""
+    return AutomatonClause(arcs, random.choice(keys), random.choice(withins))
+
+
+def automaton_statement(random: Random, withins: tuple[str, ...] = WITHINS[:3], keys: tuple[str, ...] = KEYS) -> str:
+    """A MATCH AUTOMATON over the view ``events``."""
+    drawn = automaton_clause(random, withins, keys)
+    return f"SELECT * FROM events {drawn} {random.choice(['', 'WHERE k = 1']) if drawn.key else ''}"
 
 
 def _arc(random: Random, source: str, target: str) -> str:

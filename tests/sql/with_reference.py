@@ -1,4 +1,4 @@
-"""Random MATCH PATTERN and MATCH_RECOGNIZE clauses, all the way from the text to the rows, against the slow matcher that is obviously right.
+"""Random clauses of each kind, all the way from the text to the rows, against the slow matcher that is obviously right.
 
     python -m tests.sql.with_reference [--seed N] [--statements N]
 
@@ -11,13 +11,14 @@ import argparse
 import re
 import sys
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from random import Random
 from typing import Any
 
 from pyspark.sql import SparkSession
 
 import sparkcep
+from tests.reference.automaton import Automaton, EndlessError, arc, match_automaton, registers
 from tests.reference.branches import UndefinedError
 from tests.reference.event_sql import conditions, equivalence
 from tests.reference.events import Query, match_events
@@ -26,7 +27,16 @@ from tests.reference.row_sql import condition, measure
 from tests.reference.rows import Binding, Skip, SkipError, match_rows
 from tests.reference.text import event_pattern, row_pattern
 from tests.spark_setup import SETTINGS
-from tests.sql.random_statements import STRATEGIES, EventClause, RowClause, event_clause, row_clause
+from tests.sql.random_statements import (
+    REGISTERS,
+    STRATEGIES,
+    AutomatonClause,
+    EventClause,
+    RowClause,
+    automaton_clause,
+    event_clause,
+    row_clause,
+)
 from tests.sql.with_rules import rows
 
 EVENTS = """SELECT o, CAST(o DIV 12 AS INT) AS part, CAST(o DIV 2 AS INT) AS ts, CAST(PMOD(HASH(o, 6), 2) AS INT) AS k,
@@ -75,15 +85,29 @@ def event_rows(drawn: EventClause, events: list[Event]) -> list[tuple[Any, ...]]
     return found
 
 
+def _partitions(key: str, events: list[Event]) -> Iterable[list[Event]]:
+    found: dict[tuple[Any, ...], list[Event]] = {}
+    for event in events:
+        found.setdefault(tuple(event[name] for name in key.split(", ")), []).append(event)
+    return found.values()
+
+
+def automaton_rows(drawn: AutomatonClause, events: list[Event]) -> list[tuple[Any, ...]]:
+    """The times of the first and the last event, and the registers."""
+    automaton = Automaton("s", ("f",), tuple(map(arc, drawn.arcs)), registers(REGISTERS), int(drawn.within.split()[1]))
+    return [
+        (partition[first]["ts"], partition[last]["ts"], *values)
+        for partition in _partitions(drawn.key, events)
+        for first, last, _, values in match_automaton(automaton, partition)
+    ]
+
+
 def row_rows(drawn: RowClause, events: list[Event]) -> list[tuple[Any, ...]]:
     """The output rows; with ALL ROWS each begins with its event's number."""
-    partitions: dict[tuple[Any, ...], list[Event]] = {}
-    for event in events:
-        partitions.setdefault(tuple(event[name] for name in drawn.key.split(", ")), []).append(event)
-    return [line for partition in partitions.values() for line in _partition(drawn, partition)]
+    return [line for partition in _partitions(drawn.key, events) for line in _row_partition(drawn, partition)]
 
 
-def _partition(drawn: RowClause, events: list[Event]) -> list[tuple[Any, ...]]:
+def _row_partition(drawn: RowClause, events: list[Event]) -> list[tuple[Any, ...]]:
     defined = {name: condition(text, name, {}, events) for name, text in drawn.defines.items()}
     width = int(drawn.within.split()[1]) if drawn.within else None
 
@@ -100,20 +124,33 @@ def _partition(drawn: RowClause, events: list[Event]) -> list[tuple[Any, ...]]:
     return [(events[line[0]]["o"], *line[1:]) for line in all_rows(matches, events, measures, mode)]
 
 
-def compared(spark: SparkSession, drawn: EventClause | RowClause, events: list[Event]) -> str:
+Clause = EventClause | RowClause | AutomatonClause
+
+
+def expected(drawn: Clause, events: list[Event]) -> tuple[list[str], list[tuple[Any, ...]]]:
+    """What a statement shows of its matches, and its rows by the slow matcher."""
+    match drawn:
+        case EventClause(single=single, closed=closed):
+            columns = [f"{name}.o" for name in single] + [f"TRANSFORM({name}, e -> e.o)" for name in closed]
+            return columns, event_rows(drawn, events)
+        case AutomatonClause():
+            return ["match_start", "match_end", "r", "p", "q", "g"], automaton_rows(drawn, events)
+        case RowClause(mode=mode):
+            return [*(["o"] if mode else []), "m0", "m1", "m2"], row_rows(drawn, events)
+
+
+def compared(spark: SparkSession, drawn: Clause, events: list[Event]) -> str:
     """Whether the statement's rows are those of the slow matcher."""
-    if isinstance(drawn, EventClause):
-        columns = [f"{name}.o" for name in drawn.single] + [f"TRANSFORM({name}, e -> e.o)" for name in drawn.closed]
-        sql, expected = f"SELECT {', '.join(columns)} FROM events {drawn})", lambda: event_rows(drawn, events)
-    else:
-        columns = [*(["o"] if drawn.mode else []), "m0", "m1", "m2"]
-        sql, expected = f"SELECT {', '.join(columns)} FROM events {drawn}", lambda: row_rows(drawn, events)
     try:
-        wanted: Any = sorted(expected(), key=repr)
+        columns, found = expected(drawn, events)
+        wanted: Any = sorted(found, key=repr)
     except SkipError:
-        wanted = "CEP_DATA_SKIP_TO"
+        columns, wanted = ["m0"], "CEP_DATA_SKIP_TO"
+    except EndlessError:
+        columns, wanted = ["r"], "CEP_LIMIT_EPSILON"
     except (UndefinedError, ValueError) as error:
         return f"not of the slow matcher: {re.sub(r'[^a-zA-Z ].*', '', str(error))}"
+    sql = f"SELECT {', '.join(columns)} FROM events {drawn}{')' if isinstance(drawn, EventClause) else ''}"
     got = rows(spark, sql)
     if isinstance(got, str) and (isinstance(wanted, list) or not got.startswith(wanted)):
         if not got.startswith("CEP_DATA"):
@@ -136,11 +173,13 @@ def main() -> None:
     spark.sql(EVENTS).createOrReplaceTempView("events")
     counts = Counter[str]()
     for _ in range(options.statements):
-        drawn: EventClause | RowClause
-        if random.random() < 0.5:
-            drawn = event_clause(random, ("WITHIN 3", "WITHIN 5", "WITHIN 4 EVENTS"), KEYS, STRATEGIES)
-        else:
-            drawn = row_clause(random, ("", "", "WITHIN 4"), KEYS)
+        drawn = random.choice(
+            [
+                event_clause(random, ("WITHIN 3", "WITHIN 5", "WITHIN 4 EVENTS"), KEYS, STRATEGIES),
+                row_clause(random, ("", "", "WITHIN 4"), KEYS),
+                automaton_clause(random, ("WITHIN 2", "WITHIN 4"), KEYS),
+            ]
+        )
         counts[compared(spark, drawn, events)] += 1
     print(*(f"{count:6} {what}" for what, count in counts.most_common()), sep="\n")
     sys.exit(counts["differs"] > 0)

@@ -24,7 +24,7 @@ import sparkcep
 from rewrites import RULES
 from rewrites.rules import induced_predicates, keys_in_order, time_shards
 from sparkcep.errors import CepError
-from tests.spark_setup import SETTINGS
+from tests.spark_setup import ADAPTIVE, SETTINGS
 from tests.sql.random_statements import EVENTS, STATEMENTS
 
 THRESHOLDS = (
@@ -114,7 +114,7 @@ def main() -> None:
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--statements", type=int, default=300)
     options = parser.parse_args()
-    spark = sparkcep.session("with rules", "local[2]", **SETTINGS)
+    spark = sparkcep.session("with rules", "local[2]", **(SETTINGS | ADAPTIVE))
     random = Random(options.seed)
     counts, applied = Counter[str](), Counter[str]()
     with tempfile.TemporaryDirectory() as folder, of_any_size():
