@@ -9,9 +9,9 @@ from random import Random
 import pytest
 from pyspark.sql import SparkSession
 
-from tests.sql.against_joins import EVENTS, FORMS, join
+from tests.differential.conditions import table
+from tests.differential.joins import EVENTS, FORMS, join
 from tests.sql.cases import answers
-from tests.sql.random_conditions import table
 
 pytestmark = pytest.mark.spark
 
@@ -76,7 +76,7 @@ def test_the_events_tell_conditions_apart(pairs: dict[str, list[tuple[int, int]]
 
 @pytest.mark.parametrize("form", FORMS)
 def test_forms(spark: SparkSession, pairs: dict[str, list[tuple[int, int]]], form: str) -> None:
-    """Every third condition in every form, and every condition in every third; ``against_joins`` asks all, and others."""
+    """Every third condition in every form, and every condition in every third; ``tests.differential.joins`` asks all, and others."""
     asked = CONDITIONS[list(FORMS).index(form) % 3 :: 3]
     got = answers(spark, {condition: _named(FORMS[form].statement(condition)) for condition in asked})
     wanted = {condition: FORMS[form].rows(pairs[condition]) for condition in asked}

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import pytest
 from pyspark.sql import SparkSession
 
-from tests.sql.against_joins import FORMS, join, rows
+from tests.differential.joins import FORMS, join, rows
 
 pytestmark = pytest.mark.spark
 

@@ -4,7 +4,8 @@ outputs and options that are drawn. Some are refused; many have no match in a sm
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import re
+from dataclasses import dataclass, replace
 from itertools import pairwise
 from random import Random
 
@@ -86,6 +87,18 @@ def _condition(random: Random, drawn: Pattern, depth: int = 1) -> str:
 
 WITHINS = ("WITHIN 3", "WITHIN 5", "WITHIN 8", "WITHIN 6 EVENTS")
 KEYS = ("", "k", "k, y")
+MORE_KEYS = (*KEYS, "f", "x, type", "UPPER(type) AS u, x % 2 AS odd", "CAST(f AS DECIMAL(5, 1)) AS d")
+ORDERS = (
+    "ts, o",
+    "ts, o",
+    "ts DESC, o",
+    "x, o DESC",
+    "x DESC NULLS LAST, o",
+    "f, o",
+    "f DESC, y, o DESC",
+    "type, o",
+    "ts, f NULLS LAST, o",
+)
 STRATEGIES = ("", "", "", "SKIP TILL NEXT MATCH", "STRICT CONTIGUITY", "PARTITION CONTIGUITY")
 
 
@@ -124,19 +137,20 @@ def event_clause(
 def events_statement(random: Random, withins: tuple[str, ...] = WITHINS, summed: float = 0.4) -> str:
     """A MATCH PATTERN over the view ``events``: its matches, or (``summed``: how often) aggregates over them."""
     aggregates = random.random() < summed
-    drawn = event_clause(random, withins, KEYS, STRATEGIES, alone=aggregates and random.random() < 0.6)
-    outer = random.choice(["", "WHERE k = 1", "WHERE k IN (0, 2)"]) if drawn.key else ""
+    drawn = event_clause(random, withins, MORE_KEYS, STRATEGIES, alone=aggregates and random.random() < 0.6)
+    key = re.sub(r".* AS ", "", drawn.key.partition(",")[0])
+    outer = random.choice(["", "WHERE k = 1", "WHERE k IN (0, 2)"]) if key == "k" else ""
     if aggregates:
         calls = ["COUNT(*)", *(text.format(name) for name in drawn.single for text in _CALLS)]
         chosen = ", ".join(random.sample(calls, min(len(calls), random.choice([1, 2, 3]))))
-        by = ("k, ", "GROUP BY k") if drawn.key else ("", "")
+        by = (f"{key}, ", f"GROUP BY {key}") if key else ("", "")
         return f"SELECT {by[0]}{chosen} FROM events {drawn}) {outer} {by[1]}"
-    columns = [*(["k"] if drawn.key else []), *(f"{name}.o AS {name}" for name in drawn.single)]
+    columns = [*([key] if key else []), *(f"{name}.o AS {name}" for name in drawn.single)]
     columns += [f"TRANSFORM({name}, e -> e.o) AS {name}" for name in drawn.closed]
     return f"SELECT {', '.join(columns)} FROM events {drawn}) {outer}"
 
 
-def totals_statement(random: Random, withins: tuple[str, ...] = WITHINS[:3], keys: tuple[str, ...] = KEYS) -> str:
+def totals_statement(random: Random, withins: tuple[str, ...] = WITHINS[:3], keys: tuple[str, ...] = MORE_KEYS) -> str:
     """A MATCH PATTERN over the view ``events`` with MEASURES: aggregates over its matches, the first of which is how many they are."""
     drawn = event_clause(random, withins, keys, ("",), alone=True)
     calls = [text.format(name) for name in drawn.single + drawn.closed for text in _CALLS]
@@ -162,13 +176,14 @@ class RowClause:
     mode: str
     skip: str
     within: str
+    order: str = "ts, o"
 
     def __str__(self) -> str:
         define = (
             f"DEFINE {', '.join(f'{name} AS {text}' for name, text in self.defines.items())}" if self.defines else ""
         )
         measures = ", ".join(f"{text} AS m{i}" for i, text in enumerate(self.measures))
-        return f"""MATCH_RECOGNIZE ({_by(self.key)} ORDER BY ts, o MEASURES {measures} {self.mode} {self.skip}
+        return f"""MATCH_RECOGNIZE ({_by(self.key)} ORDER BY {self.order} MEASURES {measures} {self.mode} {self.skip}
       PATTERN ({self.pattern}) {self.within} {define})"""
 
 
@@ -184,11 +199,12 @@ def row_clause(random: Random, withins: tuple[str, ...], keys: tuple[str, ...]) 
 
 
 def rows_statement(
-    random: Random, withins: tuple[str, ...] = ("", "", "WITHIN 6"), keys: tuple[str, ...] = KEYS
+    random: Random, withins: tuple[str, ...] = ("", "", "WITHIN 6"), keys: tuple[str, ...] = MORE_KEYS
 ) -> str:
-    """A MATCH_RECOGNIZE over the view ``events``."""
+    """A MATCH_RECOGNIZE over the view ``events``; in another order than that of time where nothing asks for this."""
     drawn = row_clause(random, withins, keys)
-    return f"SELECT * FROM events {drawn} {random.choice(['', 'WHERE k = 1']) if drawn.key else ''}"
+    ordered = drawn if drawn.within else replace(drawn, order=random.choice(ORDERS))
+    return f"SELECT * FROM events {ordered} {random.choice(['', 'WHERE k = 1']) if drawn.key.startswith('k') else ''}"
 
 
 REGISTERS = "r INT, p INT DEFAULT 0, q STRING DEFAULT '', g DOUBLE"
@@ -215,10 +231,12 @@ def automaton_clause(random: Random, withins: tuple[str, ...], keys: tuple[str, 
     return AutomatonClause(arcs, random.choice(keys), random.choice(withins))
 
 
-def automaton_statement(random: Random, withins: tuple[str, ...] = WITHINS[:3], keys: tuple[str, ...] = KEYS) -> str:
+def automaton_statement(
+    random: Random, withins: tuple[str, ...] = WITHINS[:3], keys: tuple[str, ...] = MORE_KEYS
+) -> str:
     """A MATCH AUTOMATON over the view ``events``."""
     drawn = automaton_clause(random, withins, keys)
-    return f"SELECT * FROM events {drawn} {random.choice(['', 'WHERE k = 1']) if drawn.key else ''}"
+    return f"SELECT * FROM events {drawn} {random.choice(['', 'WHERE k = 1']) if drawn.key.startswith('k') else ''}"
 
 
 def _arc(random: Random, source: str, target: str) -> str:

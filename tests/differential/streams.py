@@ -1,14 +1,12 @@
 """Random statements over a stream whose rows arrive out of order, against the same statements over all of the rows at once: the rows are the same.
 
-    python -m tests.sql.with_streams [--seed N] [--statements N]
+    python -m tests.differential.streams [--seed N] [--statements N]
 
 prints what differs, and how often what was refused. A row that a speculative stream has taken back was never there.
 """
 
 from __future__ import annotations
 
-import argparse
-import sys
 import tempfile
 from collections import Counter
 from pathlib import Path
@@ -19,10 +17,10 @@ from pyspark.sql import DataFrame, Row, SparkSession
 
 import sparkcep
 from sparkcep.errors import CepError
+from tests.differential.run import arguments, code, finish, settings
+from tests.differential.statements import EVENTS, STATEMENTS, events_statement
 from tests.spark_setup import SETTINGS
 from tests.sql.arrivals import put
-from tests.sql.random_statements import EVENTS, STATEMENTS, events_statement
-from tests.sql.with_rules import code, settings
 
 SCHEMA = "o BIGINT, ts TIMESTAMP, type STRING, k INT, x INT, y INT, f DOUBLE"
 WITHINS = ("WITHIN 3 SECONDS", "WITHIN 5 SECONDS", "WITHIN 8 SECONDS")
@@ -101,11 +99,8 @@ def compared(spark: SparkSession, sql: str, mode: dict[str, str], folder: str) -
 
 def main() -> None:
     """Print what differs; the exit code says whether anything does."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--statements", type=int, default=100)
-    options = parser.parse_args()
-    spark = sparkcep.session("with streams", "local[2]", **SETTINGS)
+    options = arguments(__doc__, 100)
+    spark = sparkcep.session("streams", "local[2]", **SETTINGS)
     random = Random(options.seed)
     counts = Counter[str]()
     with tempfile.TemporaryDirectory() as folder:
@@ -119,8 +114,7 @@ def main() -> None:
             except PySparkException as error:
                 counts["fails"] += 1
                 print(f"FAILS: {sql}\n  {mode}\n  {str(error)[:600]}", flush=True)
-    print(*(f"{count:6} {what}" for what, count in counts.most_common()), sep="\n")
-    sys.exit(counts["differs"] + counts["fails"] > 0)
+    finish(counts)
 
 
 if __name__ == "__main__":

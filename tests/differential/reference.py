@@ -1,15 +1,13 @@
 """Random clauses of each kind, all the way from the text to the rows, against the slow matcher that is obviously right.
 
-    python -m tests.sql.with_reference [--seed N] [--statements N]
+    python -m tests.differential.reference [--seed N] [--statements N]
 
 prints what differs, and how often what was refused.
 """
 
 from __future__ import annotations
 
-import argparse
 import re
-import sys
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from random import Random
@@ -18,16 +16,8 @@ from typing import Any
 from pyspark.sql import SparkSession
 
 import sparkcep
-from tests.reference.automaton import Automaton, EndlessError, arc, match_automaton, registers
-from tests.reference.branches import UndefinedError
-from tests.reference.event_sql import conditions, equivalence
-from tests.reference.events import Query, match_events
-from tests.reference.row_output import all_rows, one_row
-from tests.reference.row_sql import condition, measure
-from tests.reference.rows import Binding, Skip, SkipError, match_rows
-from tests.reference.text import event_pattern, row_pattern
-from tests.spark_setup import SETTINGS
-from tests.sql.random_statements import (
+from tests.differential.run import arguments, finish, rows
+from tests.differential.statements import (
     REGISTERS,
     STRATEGIES,
     AutomatonClause,
@@ -37,7 +27,15 @@ from tests.sql.random_statements import (
     event_clause,
     row_clause,
 )
-from tests.sql.with_rules import rows
+from tests.reference.automaton import Automaton, EndlessError, arc, match_automaton, registers
+from tests.reference.branches import UndefinedError
+from tests.reference.event_sql import conditions, equivalence
+from tests.reference.events import Query, match_events
+from tests.reference.row_output import all_rows, one_row
+from tests.reference.row_sql import condition, measure
+from tests.reference.rows import Binding, Skip, SkipError, match_rows
+from tests.reference.text import event_pattern, row_pattern
+from tests.spark_setup import SETTINGS
 
 EVENTS = """SELECT o, CAST(o DIV 12 AS INT) AS part, CAST(o DIV 2 AS INT) AS ts, CAST(PMOD(HASH(o, 6), 2) AS INT) AS k,
   ELEMENT_AT(ARRAY('A', 'B', 'C', 'D'), CAST(PMOD(HASH(o), 4) AS INT) + 1) AS type, IF(o % 13 = 0, NULL, CAST(PMOD(HASH(o, 1), 9) AS INT)) AS x,
@@ -163,11 +161,8 @@ def compared(spark: SparkSession, drawn: Clause, events: list[Event]) -> str:
 
 def main() -> None:
     """Print what differs; the exit code says whether anything does."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--statements", type=int, default=300)
-    options = parser.parse_args()
-    spark = sparkcep.session("with reference", "local[2]", **SETTINGS)
+    options = arguments(__doc__, 300)
+    spark = sparkcep.session("reference", "local[2]", **SETTINGS)
     random = Random(options.seed)
     events: list[Event] = [row.asDict() for row in spark.sql(EVENTS).collect()]
     spark.sql(EVENTS).createOrReplaceTempView("events")
@@ -181,8 +176,7 @@ def main() -> None:
             ]
         )
         counts[compared(spark, drawn, events)] += 1
-    print(*(f"{count:6} {what}" for what, count in counts.most_common()), sep="\n")
-    sys.exit(counts["differs"] > 0)
+    finish(counts)
 
 
 if __name__ == "__main__":

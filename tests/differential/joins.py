@@ -1,8 +1,8 @@
 """A condition over two events, asked in every way that sparkcep has, against Spark's own joins.
 
-    python -m tests.sql.against_joins [--seed N] [--conditions N] [--zone NAME] [--no-ansi]
+    python -m tests.differential.joins [--seed N] [--conditions N] [--zone NAME] [--no-ansi]
 
-asks random conditions (``random_conditions``) and prints what differs, what is refused, and what fails where Spark does not.
+asks random conditions (``conditions``) and prints what differs, what is refused, and what fails where Spark does not.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
 from sparkcep.errors import CepError
-from tests.sql.random_conditions import NUMBERS, TYPES, expression, table
+from tests.differential.conditions import NUMBERS, TYPES, expression, table
 
 Pairs = list[tuple[int, int]]
 
