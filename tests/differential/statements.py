@@ -1,4 +1,4 @@
-"""Random statements over a view ``events`` with the columns o (the event's number), ts, type, k, x, y, f: each pattern clause, with conditions,
+"""Random statements over a view ``events`` with the columns o (the event's number), ts, type, k, x, y, f, s: each pattern clause, with conditions,
 outputs and options that are drawn. Some are refused; many have no match in a small view.
 """
 
@@ -11,7 +11,8 @@ from random import Random
 
 EVENTS = """SELECT o, CAST(o DIV 2 AS INT) AS ts, ELEMENT_AT(ARRAY('A', 'B', 'C', 'D'), CAST(PMOD(HASH(o), 4) AS INT) + 1) AS type,
   CAST(PMOD(HASH(o, 6), 3) AS INT) AS k, IF(o % 13 = 0, NULL, CAST(PMOD(HASH(o, 1), 9) AS INT)) AS x, CAST(PMOD(HASH(o, 2), 4) AS INT) AS y,
-  CASE o % 11 WHEN 0 THEN DOUBLE('NaN') WHEN 1 THEN -0.0D ELSE PMOD(HASH(o, 3), 5) * 0.5D END AS f FROM range({0}, {1}, 1, 2) AS t(o)"""
+  CASE o % 11 WHEN 0 THEN DOUBLE('NaN') WHEN 1 THEN -0.0D ELSE PMOD(HASH(o, 3), 5) * 0.5D END AS f,
+  IF(o % 9 = 0, NULL, CONCAT('s', PMOD(HASH(o, 4), 3))) AS s FROM range({0}, {1}, 1, 2) AS t(o)"""
 """Two events at a time, few values, some NULLs."""
 
 
@@ -87,7 +88,8 @@ def _condition(random: Random, drawn: Pattern, depth: int = 1) -> str:
 
 WITHINS = ("WITHIN 3", "WITHIN 5", "WITHIN 8", "WITHIN 6 EVENTS")
 KEYS = ("", "k", "k, y")
-MORE_KEYS = (*KEYS, "f", "x, type", "UPPER(type) AS u, x % 2 AS odd", "CAST(f AS DECIMAL(5, 1)) AS d")
+MORE_KEYS = (*KEYS, "f", "x, type", "s", "s, f")
+NAMED_KEYS = (*MORE_KEYS, "UPPER(type) AS u, x % 2 AS odd", "DATE'2024-01-01' + y AS d")
 ORDERS = (
     "ts, o",
     "ts, o",
@@ -137,7 +139,7 @@ def event_clause(
 def events_statement(random: Random, withins: tuple[str, ...] = WITHINS, summed: float = 0.4) -> str:
     """A MATCH PATTERN over the view ``events``: its matches, or (``summed``: how often) aggregates over them."""
     aggregates = random.random() < summed
-    drawn = event_clause(random, withins, MORE_KEYS, STRATEGIES, alone=aggregates and random.random() < 0.6)
+    drawn = event_clause(random, withins, NAMED_KEYS, STRATEGIES, alone=aggregates and random.random() < 0.6)
     key = re.sub(r".* AS ", "", drawn.key.partition(",")[0])
     outer = random.choice(["", "WHERE k = 1", "WHERE k IN (0, 2)"]) if key == "k" else ""
     if aggregates:
@@ -150,7 +152,7 @@ def events_statement(random: Random, withins: tuple[str, ...] = WITHINS, summed:
     return f"SELECT {', '.join(columns)} FROM events {drawn}) {outer}"
 
 
-def totals_statement(random: Random, withins: tuple[str, ...] = WITHINS[:3], keys: tuple[str, ...] = MORE_KEYS) -> str:
+def totals_statement(random: Random, withins: tuple[str, ...] = WITHINS[:3], keys: tuple[str, ...] = NAMED_KEYS) -> str:
     """A MATCH PATTERN over the view ``events`` with MEASURES: aggregates over its matches, the first of which is how many they are."""
     drawn = event_clause(random, withins, keys, ("",), alone=True)
     calls = [text.format(name) for name in drawn.single + drawn.closed for text in _CALLS]

@@ -22,12 +22,12 @@ from tests.differential.statements import EVENTS, STATEMENTS, events_statement
 from tests.spark_setup import SETTINGS
 from tests.sql.arrivals import put
 
-SCHEMA = "o BIGINT, ts TIMESTAMP, type STRING, k INT, x INT, y INT, f DOUBLE"
+SCHEMA = "o BIGINT, ts TIMESTAMP, type STRING, k INT, x INT, y INT, f DOUBLE, s STRING"
 WITHINS = ("WITHIN 3 SECONDS", "WITHIN 5 SECONDS", "WITHIN 8 SECONDS")
 COUNT, FILES = 120, 4
 DELAY = 8
 """Seconds: how far rows arrive out of order."""
-LAST = (COUNT, 10_000, "Z", 99, 0, 0, 0.0)
+LAST = (COUNT, 10_000, "Z", 99, 0, 0, 0.0, "")
 """The row that lets the watermark pass all others: alone in its window and its partition."""
 SPECULATIVE = {"sparkcep.stream.mode": "speculative", "sparkcep.stream.sigma": "1 minute"}
 OF_STREAMS = ("match_id", "_change_type")
