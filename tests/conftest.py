@@ -13,7 +13,7 @@ from xdist.scheduler import LoadFileScheduling
 
 import sparkcep
 from tests.shared_jvm import SharedJvm
-from tests.spark_setup import ADAPTIVE, SETTINGS, options
+from tests.spark_setup import SETTINGS, options
 from tests.sql.tables import TABLES
 
 if (JAVA := options()) not in os.environ.get("JAVA_TOOL_OPTIONS", ""):
@@ -98,13 +98,3 @@ def spark(jvm: SharedJvm, tmp_path_factory: pytest.TempPathFactory) -> Iterator[
         )  # of plans, which are not parsed and analysed in every statement as texts are
     yield session
     session.stop()
-
-
-@pytest.fixture
-def adaptive(spark: SparkSession) -> Iterator[None]:
-    """Plans adapt."""
-    for name, value in ADAPTIVE.items():
-        spark.conf.set(name, value)
-    yield
-    for name in ADAPTIVE:
-        spark.conf.set(name, SETTINGS[name])

@@ -32,7 +32,6 @@ SETTINGS = {
     "spark.sql.session.timeZone": "UTC",
     "spark.sql.timeType.enabled": "true",
     "spark.default.parallelism": "2",
-    "spark.sql.adaptive.enabled": "false",
     "spark.sql.codegen.wholeStage": "false",
     "spark.sql.codegen.factoryMode": "NO_CODEGEN",
     "spark.sql.streaming.checkpointFileManagerClass": "org.apache.spark.sql.execution.streaming.checkpointing.FileSystemBasedCheckpointFileManager",
@@ -43,16 +42,13 @@ SETTINGS = {
     "spark.driver.memory": "2g",
     "spark.driver.extraJavaOptions": "-XX:CompileThresholdScaling=0.2 -Xms1500m -Xmn1000m",
 }
-"""Without generated code, which takes longer to compile than such tables to read, nor plans that adapt, a tenth of the time of small statements (``ADAPTIVE`` for
-tests of what depends on them); of the sessions in processes of their own, those of the command line, the notebook and the cluster have both.
+"""Without generated code, which takes longer to compile than such tables to read; of the sessions in processes of their own, those of the command line, the notebook and the cluster have it.
 Streams write few files: each of Hadoop's is one more process, and by default Spark writes a second one beside it, and a micro-batch all its state.
 Those that wait list their folder every 10 ms by default, in the time of those that work.
 Code is compiled after a fifth of the usual calls: of what Spark does with a statement, much is done a few hundred times in all tests. A statement leaves
 tens of megabytes of garbage: in a large heap it is collected a fifth as often."""
-ADAPTIVE = {"spark.sql.adaptive.enabled": "true"}
-"""As users have it: Spark plans each stage when it knows the sizes of those before."""
-GENERATED = ADAPTIVE | {"spark.sql.codegen.wholeStage": "true", "spark.sql.codegen.factoryMode": "FALLBACK"}
-"""With generated code too, for questions about many rows."""
+GENERATED = {"spark.sql.codegen.wholeStage": "true", "spark.sql.codegen.factoryMode": "FALLBACK"}
+"""With generated code, for questions about many rows."""
 CLAUSE = "SELECT k, d FROM {} MATCH_RECOGNIZE (PARTITION BY k ORDER BY ts MEASURES b.x - a.x AS d PATTERN (a b) WITHIN INTERVAL 1 HOUR DEFINE b AS x > PREV(x))"
 
 

@@ -22,7 +22,7 @@ from rewrites.rules import induced_predicates, keys_in_order, time_shards
 from sparkcep.errors import CepError
 from tests.differential.run import arguments, finish, rows, settings
 from tests.differential.statements import EVENTS, STATEMENTS
-from tests.spark_setup import ADAPTIVE, SETTINGS
+from tests.spark_setup import SETTINGS
 
 THRESHOLDS = (
     (induced_predicates, "LEAST_BYTES"),
@@ -80,7 +80,7 @@ def compared(spark: SparkSession, random: Random, sql: str, applied: Counter[str
 def main() -> None:
     """Print what differs; the exit code says whether anything does."""
     options = arguments(__doc__, 300)
-    spark = sparkcep.session("rules", "local[2]", **(SETTINGS | ADAPTIVE))
+    spark = sparkcep.session("rules", "local[2]", **SETTINGS)
     random = Random(options.seed)
     counts, applied = Counter[str](), Counter[str]()
     with tempfile.TemporaryDirectory() as folder, of_any_size():

@@ -13,7 +13,7 @@ from rewrites.rules.induced_predicates import NAME
 from tests.sql.cases import answers
 from tests.sql.test_aseq import setting
 
-pytestmark = [pytest.mark.spark, pytest.mark.usefixtures("adaptive")]
+pytestmark = pytest.mark.spark
 
 EVENTS = """SELECT id, CAST(id AS INT) AS ts, element_at(array('A', 'B', 'C', 'D'), CAST(pmod(hash(id), 4) AS INT) + 1) AS type, CAST(id % 3 AS INT) AS k,
   IF(id % 13 = 0, NULL, CAST(pmod(hash(id, 1), 100) AS INT)) AS x, CAST(pmod(hash(id, 2), 40) AS INT) AS y,

@@ -24,7 +24,7 @@ ENDED = 3.0
 """Seconds from Ctrl-C to the end of the work: two, and what the machine needs."""
 
 
-def test_a_long_query_says_where_it_is(spark: SparkSession, adaptive: None, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_long_query_says_where_it_is(spark: SparkSession, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(follow, "AFTER", 0.1)
     monkeypatch.setattr(follow, "EACH", 0.1)
     shown: list[Progress | None] = []

@@ -14,7 +14,6 @@ import sparkcep
 from rewrites.emit.shards import apart
 from rewrites.rules import time_shards
 from sparkcep.errors import CepAnalysisError
-from tests.spark_setup import ADAPTIVE
 
 TIMES = {
     "bigint": ("CAST(t AS BIGINT)", "6", "6"),
@@ -46,8 +45,7 @@ def streams(spark: SparkSession) -> Iterator[SparkSession]:
     source = random.Random(7)
     rows = [(source.choice("AABC"), source.randrange(60), source.randrange(2), source.randrange(3)) for _ in range(85)]
     session = spark.newSession()
-    for name, value in ({"sparkcep.sharding": "auto"} | ADAPTIVE).items():
-        session.conf.set(name, value)
+    session.conf.set("sparkcep.sharding", "auto")
     session.createDataFrame([*rows, *rows[:5]], "type STRING, t INT, k INT, x INT").createOrReplaceTempView("stream")
     yield session
 
