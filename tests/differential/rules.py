@@ -21,7 +21,7 @@ from rewrites import RULES
 from rewrites.rules import induced_predicates, keys_in_order, time_shards
 from sparkcep.errors import CepError
 from tests.differential.run import arguments, finish, rows, settings
-from tests.differential.statements import EVENTS, STATEMENTS
+from tests.differential.statements import EVENTS, STATEMENTS, windows_statement
 from tests.spark_setup import SETTINGS
 
 THRESHOLDS = (
@@ -87,7 +87,7 @@ def main() -> None:
         spark.sql(EVENTS.format(0, 90)).write.parquet(str(Path(folder, "events")))
         spark.read.parquet(str(Path(folder, "events"))).createOrReplaceTempView("events")
         for _ in range(options.statements):
-            sql = random.choice(STATEMENTS)(random)
+            sql = random.choice([*STATEMENTS, windows_statement])(random)
             try:
                 counts[compared(spark, random, sql, applied)] += 1
             except CepError as error:

@@ -115,11 +115,13 @@ class EventClause:
     strategy: str
     where: list[str]
     within: str
+    measures: str = ""
 
     def __str__(self) -> str:
         order = "ts, o" if self.strategy else "ts"  # the other strategies need an order without ties
         where = f"WHERE {' AND '.join(self.where)}" if self.where else ""
-        return f"MATCH PATTERN ({self.pattern} {_by(self.key)} ORDER BY {order} {self.strategy} {where} {self.within}"
+        tail = f"{self.strategy} {where} {self.within} {self.measures}"
+        return f"MATCH PATTERN ({self.pattern} {_by(self.key)} ORDER BY {order} {tail})"
 
 
 def event_clause(
@@ -146,10 +148,10 @@ def events_statement(random: Random, withins: tuple[str, ...] = WITHINS, summed:
         calls = ["COUNT(*)", *(text.format(name) for name in drawn.single for text in _CALLS)]
         chosen = ", ".join(random.sample(calls, min(len(calls), random.choice([1, 2, 3]))))
         by = (f"{key}, ", f"GROUP BY {key}") if key else ("", "")
-        return f"SELECT {by[0]}{chosen} FROM events {drawn}) {outer} {by[1]}"
+        return f"SELECT {by[0]}{chosen} FROM events {drawn} {outer} {by[1]}"
     columns = [*([key] if key else []), *(f"{name}.o AS {name}" for name in drawn.single)]
     columns += [f"TRANSFORM({name}, e -> e.o) AS {name}" for name in drawn.closed]
-    return f"SELECT {', '.join(columns)} FROM events {drawn}) {outer}"
+    return f"SELECT {', '.join(columns)} FROM events {drawn} {outer}"
 
 
 def totals_statement(random: Random, withins: tuple[str, ...] = WITHINS[:3], keys: tuple[str, ...] = NAMED_KEYS) -> str:
@@ -157,7 +159,8 @@ def totals_statement(random: Random, withins: tuple[str, ...] = WITHINS[:3], key
     drawn = event_clause(random, withins, keys, ("",), alone=True)
     calls = [text.format(name) for name in drawn.single + drawn.closed for text in _CALLS]
     measures = ["COUNT(*) AS n", *(f"{call} AS m{i}" for i, call in enumerate(random.sample(calls, 2)))]
-    return f"SELECT * FROM events {drawn} MEASURES {', '.join(measures)})"
+    with_measures = replace(drawn, measures=f"MEASURES {', '.join(measures)}")
+    return f"SELECT * FROM events {with_measures}"
 
 
 _CALLS = ("SUM({}.x)", "MIN({}.x)", "MAX({}.o)", "AVG({}.y)", "COUNT({}.x)")
@@ -180,13 +183,21 @@ class RowClause:
     within: str
     order: str = "ts, o"
 
+    @property
+    def text_of_measures(self) -> str:
+        """MEASURES …"""
+        return f"MEASURES {', '.join(f'{text} AS m{i}' for i, text in enumerate(self.measures))}"
+
+    @property
+    def text_of_defines(self) -> str:
+        """DEFINE …"""
+        if not self.defines:
+            return ""
+        return f"DEFINE {', '.join(f'{name} AS {text}' for name, text in self.defines.items())}"
+
     def __str__(self) -> str:
-        define = (
-            f"DEFINE {', '.join(f'{name} AS {text}' for name, text in self.defines.items())}" if self.defines else ""
-        )
-        measures = ", ".join(f"{text} AS m{i}" for i, text in enumerate(self.measures))
-        return f"""MATCH_RECOGNIZE ({_by(self.key)} ORDER BY {self.order} MEASURES {measures} {self.mode} {self.skip}
-      PATTERN ({self.pattern}) {self.within} {define})"""
+        return f"""MATCH_RECOGNIZE ({_by(self.key)} ORDER BY {self.order} {self.text_of_measures} {self.mode} {self.skip}
+      PATTERN ({self.pattern}) {self.within} {self.text_of_defines})"""
 
 
 def row_clause(random: Random, withins: tuple[str, ...], keys: tuple[str, ...]) -> RowClause:
@@ -207,6 +218,40 @@ def rows_statement(
     drawn = row_clause(random, withins, keys)
     ordered = drawn if drawn.within else replace(drawn, order=random.choice(ORDERS))
     return f"SELECT * FROM events {ordered} {random.choice(['', 'WHERE k = 1']) if drawn.key.startswith('k') else ''}"
+
+
+@dataclass(frozen=True)
+class WindowClause:
+    """A drawn window with the pattern of a MATCH_RECOGNIZE: its parts as they are written. ``calls``: what is asked over it, beside the measures."""
+
+    of: RowClause
+    frame: str
+    seek: str
+    calls: tuple[str, ...] = ("COUNT(*)", "SUM(x)", "FIRST_VALUE(y)", "LAST_VALUE(x)", "NTH_VALUE(y, 2)")
+
+    @property
+    def columns(self) -> list[str]:
+        """The measures and the calls of the select list."""
+        return [f"{text} OVER w" for text in (*(f"m{i}" for i in range(len(self.of.measures))), *self.calls)]
+
+    def __str__(self) -> str:
+        of = self.of
+        return f"""WINDOW w AS ({_by(of.key)} ORDER BY ts, o {of.text_of_measures} ROWS BETWEEN CURRENT ROW AND {self.frame} {of.skip} {self.seek}
+      PATTERN ({of.pattern}) {of.within} {of.text_of_defines})"""
+
+
+def window_clause(random: Random, withins: tuple[str, ...], keys: tuple[str, ...]) -> WindowClause:
+    """Over frames of all lengths, one of them by the row's own y."""
+    of = row_clause(random, withins, keys)
+    allowed = [text for text in of.measures if text != "MATCH_NUMBER()"]
+    frame = random.choice(["UNBOUNDED FOLLOWING", "UNBOUNDED FOLLOWING", "3 FOLLOWING", "y FOLLOWING", "CURRENT ROW"])
+    return WindowClause(replace(of, measures=allowed), frame, random.choice(["", "INITIAL", "SEEK"]))
+
+
+def windows_statement(random: Random) -> str:
+    """A window with a pattern over the view ``events``."""
+    drawn = window_clause(random, ("", "", "WITHIN 6"), MORE_KEYS)
+    return f"SELECT o, {', '.join(drawn.columns)} FROM events {drawn}"
 
 
 REGISTERS = "r INT, p INT DEFAULT 0, q STRING DEFAULT '', g DOUBLE"
