@@ -1,4 +1,6 @@
-"""Random statements over a stream whose rows arrive out of order, against the same statements over all of the rows at once: the rows are the same.
+"""Random statements over a stream against the same statements over all of its rows at once: the rows are the same.
+
+The rows arrive out of order; some streams are stopped on the way and started again.
 
     python -m tests.differential.streams [--seed N] [--statements N]
 
@@ -9,8 +11,10 @@ from __future__ import annotations
 
 import tempfile
 from collections import Counter
+from datetime import UTC, datetime
 from pathlib import Path
 from random import Random
+from typing import Any
 
 from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, Row, SparkSession
@@ -33,17 +37,17 @@ SPECULATIVE = {"sparkcep.stream.mode": "speculative", "sparkcep.stream.sigma": "
 OF_STREAMS = ("match_id", "_change_type")
 
 
-def arrive(spark: SparkSession, random: Random, folder: Path) -> None:
-    """The views of the stream and of all its rows."""
+def arrival(spark: SparkSession, random: Random) -> list[list[tuple[Any, ...]]]:
+    """The rows in the files in which they come; the view ``still`` has all of them."""
     rows = [tuple(row) for row in spark.sql(EVENTS.format(0, COUNT)).collect()]
-    arrival = sorted(rows, key=lambda row: row[1] + random.randrange(DELAY))
+    rows.sort(key=lambda row: row[1] + random.randrange(DELAY))
     size = COUNT // FILES
-    for batch in [*(arrival[at : at + size] for at in range(0, COUNT, size)), [LAST]]:
-        put(folder, SCHEMA, batch)
-    still = spark.read.schema(SCHEMA).parquet(str(folder))
-    still.createOrReplaceTempView("still")
-    stream = spark.readStream.schema(SCHEMA).option("maxFilesPerTrigger", 1).parquet(str(folder))
-    stream.withWatermark("ts", f"{DELAY} seconds").createOrReplaceTempView("moving")
+    files = [*(rows[at : at + size] for at in range(0, COUNT, size)), [LAST]]
+    frame = spark.createDataFrame(
+        [(o, datetime.fromtimestamp(ts, UTC), *more) for file in files for o, ts, *more in file], SCHEMA
+    )
+    frame.createOrReplaceTempView("still")
+    return files
 
 
 def statement(random: Random) -> str:
@@ -60,8 +64,9 @@ def told(row: Row) -> str | None:
     return None if values.get("k") == LAST[3] or values.get("n") == 0 else str(values)
 
 
-def emitted(frame: DataFrame, folder: str) -> Counter[str]:
-    """The rows that hold when the stream has ended: those that it has not taken back, and of what changes the last."""
+def emitted(spark: SparkSession, sql: str, runs: list[list[list[tuple[Any, ...]]]], folder: str) -> Counter[str]:
+    """The rows that hold when the stream has ended: those that it has not taken back, and of what changes the last. ``runs``: the files that come
+    before each start of the stream, which goes on where it was."""
     current: dict[str, Counter[str]] = {}
 
     def follow(batch: DataFrame, _: int) -> None:
@@ -73,15 +78,24 @@ def emitted(frame: DataFrame, folder: str) -> Counter[str]:
                 rows.clear()
             rows[told(row) or ""] += -1 if row["_change_type"] == "delete" else 1
 
-    query = frame.writeStream.foreachBatch(follow).option("checkpointLocation", f"{folder}/check")
-    query.trigger(availableNow=True).start().awaitTermination()
+    source = Path(folder, "in")
+    source.parent.mkdir()
+    for files in runs:
+        for file in files:
+            put(source, SCHEMA, file)
+        stream = spark.readStream.schema(SCHEMA).option("maxFilesPerTrigger", 1).parquet(str(source))
+        stream.withWatermark("ts", f"{DELAY} seconds").createOrReplaceTempView("moving")
+        query = spark.sql(sql).writeStream.foreachBatch(follow).option("checkpointLocation", f"{folder}/check")
+        query.trigger(availableNow=True).start().awaitTermination()
     held = Counter[str]()
     for rows in current.values():
         held.update({row: count for row, count in rows.items() if count and row})
     return held
 
 
-def compared(spark: SparkSession, sql: str, mode: dict[str, str], folder: str) -> str:
+def compared(
+    spark: SparkSession, sql: str, mode: dict[str, str], runs: list[list[list[tuple[Any, ...]]]], folder: str
+) -> str:
     """Whether the stream ends with what the batch says."""
     still = spark.sql(sql.replace("events", "still", 1))
     try:
@@ -90,10 +104,13 @@ def compared(spark: SparkSession, sql: str, mode: dict[str, str], folder: str) -
         return f"no answer at once: {code(error)}"
     with settings(spark, mode):
         shown = sql if "SELECT *" in sql else sql.replace("SELECT ", f"SELECT {', '.join(OF_STREAMS)}, ", 1)
-        got = emitted(spark.sql(shown.replace("events", "moving", 1)), folder)
+        got = emitted(spark, shown.replace("events", "moving", 1), runs, folder)
     if got == wanted:
         return "the same rows" if wanted else "no rows"
-    print(f"DIFFERS: {sql}\n  {mode}\n  at once {wanted - got}\n  stream {got - wanted}", flush=True)
+    print(
+        f"DIFFERS: {sql}\n  {mode} {[len(files) for files in runs]}\n  at once {wanted - got}\n  stream {got - wanted}",
+        flush=True,
+    )
     return "differs"
 
 
@@ -104,11 +121,13 @@ def main() -> None:
     random = Random(options.seed)
     counts = Counter[str]()
     with tempfile.TemporaryDirectory() as folder:
-        arrive(spark, random, Path(folder, "in"))
+        files = arrival(spark, random)
         for number in range(options.statements):
             sql, mode = statement(random), random.choice([{}, {}, SPECULATIVE])
+            at = random.choice([0, 0, 1, 2, 3])
+            runs = [files[:at], files[at:]] if at else [files]
             try:
-                counts[compared(spark, sql, mode, f"{folder}/{number}")] += 1
+                counts[compared(spark, sql, mode, runs, f"{folder}/{number}")] += 1
             except CepError as error:
                 counts[f"refused: {error.code}"] += 1
             except PySparkException as error:
