@@ -40,6 +40,10 @@ class Pattern:
         self.single.append(name)
         return f"{kind} {name}"
 
+    def elements(self) -> list[str]:
+        """What conditions name: an event, or each one of a closure."""
+        return [*self.single, *(f"{name}[i]" for name in self.closed), *self.negated]
+
     def sequence(self) -> str:
         """Two or three items, perhaps with a negation between them, before, or behind."""
         items = [self.item(1) for _ in range(self.random.choice([2, 2, 3]))]
@@ -67,7 +71,7 @@ def _condition(random: Random, drawn: Pattern, depth: int = 1) -> str:
     if depth and random.random() < 0.25:
         sides = (_condition(random, drawn, 0) for _ in range(2))
         return random.choice(["({} AND {})", "({} OR {})", "NOT ({} OR {})"]).format(*sides)
-    names = [*drawn.single, *(f"{name}[i]" for name in drawn.closed), *drawn.negated]
+    names = drawn.elements()
     a, b, c = (random.choice(names) for _ in range(3))
     plain = random.choice(drawn.single or names)
     forms = [
@@ -130,7 +134,7 @@ def event_clause(
     """``alone``: no condition compares events with one another."""
     drawn = Pattern(random, [], [], [])
     pattern = drawn.sequence()
-    names = drawn.single + drawn.closed + drawn.negated
+    names = drawn.elements()
     draw = (lambda: _own(random, random.choice(names))) if alone else (lambda: _condition(random, drawn))
     where = [draw() for _ in range(random.choice([0, 1, 1, 2]))]
     where += [random.choice(["[k]", "[y]"])] if random.random() < 0.15 else []

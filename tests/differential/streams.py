@@ -33,11 +33,12 @@ DELAY = 8
 """Seconds: how far rows arrive out of order."""
 LAST = (COUNT, 10_000, "Z", 99, 0, 0, 0.0, "")
 """The row that lets the watermark pass all others: alone in its window and its partition."""
+File = list[tuple[Any, ...]]
 SPECULATIVE = {"sparkcep.stream.mode": "speculative", "sparkcep.stream.sigma": "1 minute"}
 OF_STREAMS = ("match_id", "_change_type")
 
 
-def arrival(spark: SparkSession, random: Random) -> list[list[tuple[Any, ...]]]:
+def arrival(spark: SparkSession, random: Random) -> list[File]:
     """The rows in the files in which they come; the view ``still`` has all of them."""
     rows = [tuple(row) for row in spark.sql(EVENTS.format(0, COUNT)).collect()]
     rows.sort(key=lambda row: row[1] + random.randrange(DELAY))
@@ -64,15 +65,14 @@ def told(row: Row) -> str | None:
     return None if values.get("k") == LAST[3] or values.get("n") == 0 else str(values)
 
 
-def emitted(spark: SparkSession, sql: str, runs: list[list[list[tuple[Any, ...]]]], folder: str) -> Counter[str]:
+def emitted(spark: SparkSession, sql: str, runs: list[list[File]], folder: str) -> Counter[str]:
     """The rows that hold when the stream has ended: those that it has not taken back, and of what changes the last. ``runs``: the files that come
     before each start of the stream, which goes on where it was."""
     current: dict[str, Counter[str]] = {}
 
     def follow(batch: DataFrame, _: int) -> None:
-        for row in sorted(
-            batch.collect(), key=lambda row: row["_change_type"]
-        ):  # what is deleted, before what is inserted
+        # what is deleted, before what is inserted
+        for row in sorted(batch.collect(), key=lambda row: row["_change_type"]):
             rows = current.setdefault(row["match_id"], Counter())
             if row["_change_type"] == "update_postimage":
                 rows.clear()
@@ -93,9 +93,7 @@ def emitted(spark: SparkSession, sql: str, runs: list[list[list[tuple[Any, ...]]
     return held
 
 
-def compared(
-    spark: SparkSession, sql: str, mode: dict[str, str], runs: list[list[list[tuple[Any, ...]]]], folder: str
-) -> str:
+def compared(spark: SparkSession, sql: str, mode: dict[str, str], runs: list[list[File]], folder: str) -> str:
     """Whether the stream ends with what the batch says."""
     still = spark.sql(sql.replace("events", "still", 1))
     try:
