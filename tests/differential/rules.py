@@ -11,6 +11,7 @@ import tempfile
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from random import Random
 
@@ -21,7 +22,15 @@ from rewrites import RULES
 from rewrites.rules import induced_predicates, keys_in_order, time_shards
 from sparkcep.errors import CepError
 from tests.differential.run import arguments, finish, rows, settings
-from tests.differential.statements import EVENTS, STATEMENTS, windows_statement
+from tests.differential.statements import (
+    EVENTS,
+    NAMED_KEYS,
+    STATEMENTS,
+    WITHINS,
+    SeveralClause,
+    several_clause,
+    windows_statement,
+)
 from tests.spark_setup import SETTINGS
 
 THRESHOLDS = (
@@ -54,6 +63,7 @@ def of_any_size() -> Iterator[None]:
             setattr(module, name, value)
 
 
+DRAWN = (*STATEMENTS, windows_statement, partial(several_clause, withins=WITHINS, keys=NAMED_KEYS))
 WITHOUT = {"sparkcep.rules.disable": ", ".join(RULES), "sparkcep.engine": "eager"}
 
 
@@ -77,6 +87,23 @@ def compared(spark: SparkSession, random: Random, sql: str, applied: Counter[str
     return "differs"
 
 
+def together(spark: SparkSession, drawn: SeveralClause) -> str:
+    """Whether several patterns have the rows of each alone, which aggregates its matches."""
+    sql = f"SELECT * FROM events {drawn}"
+    columns = ", ".join(spark.sql(sql).columns)
+    got = rows(spark, sql)
+    each = (
+        f"SELECT {columns} FROM (SELECT '{name}' AS pattern, * FROM events {drawn.alone(name)})"
+        for name in drawn.patterns
+    )
+    with settings(spark, WITHOUT):
+        wanted = rows(spark, " UNION ALL ".join(each))
+    if repr(wanted) == repr(got):
+        return wanted if isinstance(wanted, str) else "the rows of each alone" if wanted else "no rows"
+    print(f"DIFFERS: {sql}\n  alone    {str(wanted)[:400]}\n  together {str(got)[:400]}", flush=True)
+    return "differs"
+
+
 def main() -> None:
     """Print what differs; the exit code says whether anything does."""
     options = arguments(__doc__, 300)
@@ -87,14 +114,15 @@ def main() -> None:
         spark.sql(EVENTS.format(0, 90)).write.parquet(str(Path(folder, "events")))
         spark.read.parquet(str(Path(folder, "events"))).createOrReplaceTempView("events")
         for _ in range(options.statements):
-            sql = random.choice([*STATEMENTS, windows_statement])(random)
+            drawn = random.choice(DRAWN)(random)
+            alone = isinstance(drawn, SeveralClause)
             try:
-                counts[compared(spark, random, sql, applied)] += 1
+                counts[together(spark, drawn) if alone else compared(spark, random, drawn, applied)] += 1
             except CepError as error:
                 counts[f"refused: {error.code}"] += 1
                 if error.code == "CEP_INTERNAL":
                     counts["fails"] += 1
-                    print(f"FAILS: {sql}\n  {str(error)[:600]}", flush=True)
+                    print(f"FAILS: {drawn}\n  {str(error)[:600]}", flush=True)
     print("rules:", ", ".join(f"{name} {count}" for name, count in applied.most_common()))
     finish(counts)
 

@@ -159,15 +159,59 @@ def events_statement(random: Random, withins: tuple[str, ...] = WITHINS, summed:
 
 
 def totals_statement(random: Random, withins: tuple[str, ...] = WITHINS[:3], keys: tuple[str, ...] = NAMED_KEYS) -> str:
-    """A MATCH PATTERN over the view ``events`` with MEASURES: aggregates over its matches, the first of which is how many they are."""
+    """A MATCH PATTERN over the view ``events`` with MEASURES: aggregates over its matches, the first of which is how many they are; at the end, or
+    whenever one changes."""
     drawn = event_clause(random, withins, keys, ("",), alone=True)
-    calls = [text.format(name) for name in drawn.single + drawn.closed for text in _CALLS]
+    return f"SELECT * FROM events {replace(drawn, measures=_totals(random, drawn.single + drawn.closed))}"
+
+
+def _totals(random: Random, names: list[str]) -> str:
+    calls = [text.format(name) for name in names for text in _CALLS]
     measures = ["COUNT(*) AS n", *(f"{call} AS m{i}" for i, call in enumerate(random.sample(calls, 2)))]
-    with_measures = replace(drawn, measures=f"MEASURES {', '.join(measures)}")
-    return f"SELECT * FROM events {with_measures}"
+    return f"MEASURES {', '.join(measures)} {random.choice(['', '', 'EMIT CHANGES'])}"
 
 
 _CALLS = ("SUM({}.x)", "MIN({}.x)", "MAX({}.o)", "AVG({}.y)", "COUNT({}.x)")
+
+
+@dataclass(frozen=True)
+class SeveralClause:
+    """A drawn MATCH PATTERNS: its parts as they are written. ``clauses``: what follows the patterns."""
+
+    patterns: dict[str, str]
+    clauses: str
+
+    def __str__(self) -> str:
+        patterns = ", ".join(f"{name} AS {pattern}" for name, pattern in self.patterns.items())
+        return f"MATCH PATTERNS ({patterns} {self.clauses})"
+
+    def alone(self, name: str) -> str:
+        """One of the patterns."""
+        return f"MATCH PATTERN ({self.patterns[name]} {self.clauses})"
+
+
+def several_clause(random: Random, withins: tuple[str, ...], keys: tuple[str, ...]) -> SeveralClause:
+    """Two or three sequences of the same variables, whose measures are of one that all have."""
+    kinds = {
+        name: f"{random.choice(['A', 'B', 'C', 'ANY'])}{random.choice(['', '', '', '+'])} {name}" for name in "abcd"
+    }
+    patterns = {}
+    for number in range(random.choice([2, 2, 3])):
+        items = [kinds[name] for name in random.sample("abc", random.choice([1, 2, 3]))]
+        items.insert(random.randrange(len(items) + 1), kinds["d"])
+        if random.random() < 0.3:
+            items.insert(random.randrange(len(items) + 1), f"NOT {random.choice('ABCD')} n{number}")
+        patterns[f"p{number}"] = f"SEQ({', '.join(items)})"
+    where = [_own(random, "d" if "+" not in kinds["d"] else "d[i]")] if random.random() < 0.5 else []
+    where += [random.choice(["[k]", "[y]"])] if random.random() < 0.3 else []
+    of_all = f"WHERE {' AND '.join(where)}" if where else ""
+    within = random.choice(withins)
+    return SeveralClause(patterns, f"{_by(random.choice(keys))} ORDER BY ts {of_all} {within} {_totals(random, ['d'])}")
+
+
+def several_statement(random: Random, withins: tuple[str, ...] = WITHINS, keys: tuple[str, ...] = NAMED_KEYS) -> str:
+    """A MATCH PATTERNS over the view ``events``."""
+    return f"SELECT * FROM events {several_clause(random, withins, keys)}"
 
 
 def _by(key: str) -> str:
@@ -328,4 +372,4 @@ _MEASURES = [
     "FIRST({a}.o)", "LAST({a}.o)", "COUNT(*)", "SUM({a}.x)", "CLASSIFIER()", "MATCH_NUMBER()", "AVG({a}.y)", "PREV({a}.x)", "NEXT(LAST({a}.x))",
     "{a}.x + {a}.y", "MAX({a}.f)", "COUNT(DISTINCT {a}.x)",
 ]  # fmt: skip
-STATEMENTS = (events_statement, totals_statement, rows_statement, automaton_statement)
+STATEMENTS = (events_statement, totals_statement, several_statement, rows_statement, automaton_statement)
