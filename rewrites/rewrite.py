@@ -15,6 +15,7 @@ from rewrites.bind.parameter_values import quantifier_bound
 from rewrites.bind.relation import Describe, in_scope
 from rewrites.bind.revisions import without_feed
 from rewrites.bind.sequence import check_sequence
+from rewrites.bind.spark_complaints import in_terms_of
 from rewrites.clauses import automaton, event_pattern, row_pattern, windows
 from rewrites.dialect import find_sites, parse_clause
 from rewrites.dialect.clause import Clause, MatchAutomatonClause, MatchPatternClause, MatchRecognizeClause, Site
@@ -73,7 +74,7 @@ def _rewrite(text: str, describe: Describe, options: Options) -> Rewritten:
             done += parts
             source = source.with_edit(step.span, query)
             continue
-        with guarded(text, step.site.keyword):
+        with guarded(text, step.site.keyword), in_terms_of(step, text):
             part = _clause(step, source, describe, options, only_clause=len(steps) == 1)
             done.append(_with_queries(part, source, options, last=step is steps[-1]))
         edits = () if isinstance(part.pushdown, str) else part.pushdown.edits

@@ -29,7 +29,7 @@ from sparkcep.spec.aggregate import (
     Number,
 )
 from sparkcep.spec.event import WithinTime
-from sql_functions.worker import answer_at_once
+from sql_functions.worker import answer_at_once, said_of
 
 BIGGEST = 2**63
 
@@ -90,14 +90,15 @@ def _answers(spec: AggregateFunctionSpec, events: Events) -> list[Any]:
         return answers
     try:
         found = list(engine.compile(_engine_spec(spec, events.value)).run(_table(spec, events)))
+        combine = _COMBINE[spec.function]
+        for table in found:
+            group, *columns = (column.to_pylist() for column in table.columns)
+            for i, *parts in zip(group, *columns, strict=True):
+                answers[i] = combine(parts)
+        return _integers(spec, answers) if spec.function == "sum" and _is_integer(events.value) else answers
     except CepDataError as error:
-        raise _overflow(spec) if error.code.endswith("AGGREGATE_OVERFLOW") else error from None
-    combine = _COMBINE[spec.function]
-    for table in found:
-        group, *columns = (column.to_pylist() for column in table.columns)
-        for i, *parts in zip(group, *columns, strict=True):
-            answers[i] = combine(parts)
-    return _integers(spec, answers) if spec.function == "sum" and _is_integer(events.value) else answers
+        told = _overflow(spec) if error.code.endswith("AGGREGATE_OVERFLOW") else error
+        raise said_of(told, f"aseq_{spec.function} over the matches of {spec.text}") from None
 
 
 def _integers(spec: AggregateFunctionSpec, answers: list[Any]) -> list[int | None]:
@@ -112,9 +113,8 @@ def _is_integer(value: pa.Array | None) -> bool:
 
 
 def _overflow(spec: AggregateFunctionSpec) -> CepDataError:
-    name = f"aseq_{spec.function} over the matches of {spec.text}"
     return CepDataError(
-        f"{name} is outside the range of its type",
+        f"{spec.function.upper()} is outside the range of its type",
         code="AGGREGATE_OVERFLOW",
         hint=f"the clause computes it exactly: SELECT CAST({spec.function.upper()}(…) AS DECIMAL(38,0)) FROM t MATCH PATTERN (…)",
     )

@@ -32,7 +32,7 @@ from sparkcep.spec import (
 )
 from sparkcep.spec.event import WithinTime
 from sql_functions.memory import OpenPartition, to_sort
-from sql_functions.worker import answer_at_once, settle
+from sql_functions.worker import answer_at_once, said_of, settle
 
 Found = TypeVar("Found")
 MIN_ROWS = 1 << 16
@@ -58,8 +58,7 @@ class MatchTableFunction:
 
     def eval(self, batch: pa.RecordBatch) -> Iterator[pa.Table]:
         """Process one batch of the task's input; yields the matches of partitions that are now complete, and of the open one if it is long."""
-        for ready in self._answered(self._arrival.come(batch)):
-            yield from self._met(ready)
+        yield from self._answered(self._arrival.come(batch))
 
     def _met(self, batch: pa.RecordBatch) -> Iterator[pa.Table]:
         """The next rows in order."""
@@ -67,10 +66,10 @@ class MatchTableFunction:
             start = self._first_partition_start(batch)
             own = batch.slice(0, start)
             self._partition.come(own, self._long.size + own.nbytes)
-            yield from self._answered(self._long.add(own))
+            yield from self._long.add(own)
             if start is None:
                 return
-            yield from self._answered(self._long.end())
+            yield from self._long.end()
             self._long, batch = None, batch.slice(start)
             self._partition.begin()
         yield from self._eval(batch)
@@ -79,7 +78,7 @@ class MatchTableFunction:
             self._long, rows = LongPartition(parts), self._open
             self._open, self._open_rows, self._open_bytes = [], 0, 0
             for part in rows:
-                yield from self._answered(self._long.add(part))
+                yield from self._long.add(part)
 
     def _eval(self, batch: pa.RecordBatch) -> Iterator[pa.Table]:
         border = self._last_partition_start(batch)
@@ -94,13 +93,7 @@ class MatchTableFunction:
 
     def terminate(self) -> Iterator[pa.Table]:
         """Process the end of the task's input: the open partition is now complete."""
-        for ready in self._answered(self._arrival.end()):
-            yield from self._met(ready)
-        self._wait(*self._open)
-        self._open = []
-        yield from self._drain()
-        if self._long is not None:
-            yield from self._answered(self._long.end())
+        yield from self._answered(self._arrival.end(), last=True)
         settle()
 
     def _last_partition_start(self, batch: pa.RecordBatch) -> int | None:
@@ -132,17 +125,27 @@ class MatchTableFunction:
             return
         table = pa.Table.from_batches(self._waiting)
         self._waiting, self._waiting_rows = [], 0
-        yield from self._answered(self._run(table))
+        yield from self._run(table)
 
-    def _answered(self, found: Iterator[Found]) -> Iterator[Found]:
-        """``found``, whose errors name the clause."""
+    def _answered(self, arrived: Iterator[pa.RecordBatch], *, last: bool = False) -> Iterator[pa.Table]:
+        """What comes of rows in order, and of the end if they are the ``last``; errors name the clause."""
         try:
-            yield from found
+            for ready in arrived:
+                yield from self._met(ready)
+            if last:
+                yield from self._finished()
         except CepError as error:
-            code = error.code[len(error.kind) + 1 :]
-            raise type(error)(f"{error.message}\nin {_clause(self._spec)}", code=code, hint=error.hint) from error
+            raise said_of(error, _clause(self._spec)) from error
         except MemoryError as error:
-            raise self._partition.too_large("finds no more memory") from error
+            raise said_of(self._partition.too_large("finds no more memory"), _clause(self._spec)) from error
+
+    def _finished(self) -> Iterator[pa.Table]:
+        """The open partition is now complete."""
+        self._wait(*self._open)
+        self._open = []
+        yield from self._drain()
+        if self._long is not None:
+            yield from self._long.end()
 
 
 def table_function(spec_json: str) -> type[MatchTableFunction]:

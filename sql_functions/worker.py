@@ -1,4 +1,4 @@
-"""Latency tuning of a PySpark worker process for tasks on few rows. Linux only; elsewhere Spark's defaults remain."""
+"""A PySpark worker process: its latency for tasks on few rows (Linux only; elsewhere Spark's defaults remain), and how an error leaves it."""
 
 from __future__ import annotations
 
@@ -8,6 +8,8 @@ import socket
 import stat
 import sys
 from contextlib import suppress
+
+from sparkcep.errors import CepError, CepInternalError
 
 _DESCRIPTORS = "/proc/self/fd"
 
@@ -30,6 +32,14 @@ def answer_at_once() -> None:
                     connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
                 finally:
                     connection.detach()
+
+
+def said_of(error: CepError, clause: str) -> CepError:
+    """``error``, with the clause that it is about, for a task to end with. Spark shows it without a traceback, unless it is a fault of sparkcep."""
+    if not isinstance(error, CepInternalError):
+        os.environ["SPARK_HIDE_TRACEBACK"] = "1"  # Spark's own; this process ends with the task
+    code = error.code[len(error.kind) + 1 :]
+    return type(error)(f"{error.message}\nin {clause}", code=code, hint=error.hint)
 
 
 def settle() -> None:

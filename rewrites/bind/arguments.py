@@ -21,6 +21,7 @@ from rewrites.bind.names import (
     references,
     require_all_known,
     row_text,
+    starred,
 )
 from rewrites.bind.relation import Relation
 from rewrites.dialect import column_path, span_of
@@ -59,17 +60,20 @@ class Arguments:
         found = references(node, self.variables)
         named = [part for part in node.find_all(Classifier) if part.this is not None]
         members = [ref.members for ref in found] + [self.classifier_members(part) for part in named]
+        members += [self.star_members(part) for part in outside_queries(node) if starred(part) is not None]
         first = members[0] if members else None
         mixed: Reference | exp.Expression | None = next((ref for ref in found if ref.members != first), None)
         mixed = (
-            mixed or self._bare(node, found) or next((p for p in named if self.classifier_members(p) != first), None)
+            mixed
+            or self._bare(node if call is None else call, found)
+            or next((p for p in named if self.classifier_members(p) != first), None)
         )
         if mixed is not None:
             raise CepAnalysisError(
                 "a navigation or aggregate can refer to only one variable",
                 code="MIXED_VARIABLES",
                 span=span_of(node),
-                hint="write a navigation for each: LAST(A.x) + LAST(B.x)",
+                hint="write one for each: LAST(A.x) + LAST(B.x), SUM(A.x) + SUM(B.x)",
             )
         return first
 
@@ -129,10 +133,8 @@ class Arguments:
 
     def star_members(self, argument: exp.Expression) -> tuple[str, ...] | None:
         """The variable of ``a.*``; None for ``*``."""
-        if not isinstance(argument, exp.Column):
-            return None
-        table = argument.args["table"]
-        return self.variables.require(Name(table.name, span_of(argument)))
+        table = starred(argument)
+        return None if table is None else self.variables.require(Name(table.name, span_of(argument)))
 
     def classifier_members(self, node: Classifier) -> tuple[str, ...] | None:
         """The variable that CLASSIFIER names; None for all rows."""

@@ -289,7 +289,7 @@ def _check_names(clause: MatchPatternClause, keys: tuple[Key, ...], elements: tu
                 f"the variable {element.variable} has the name of {clash}",
                 code="DUPLICATE_NAME",
                 span=element.span,
-                hint="name the variable: SEQ(Type variable, …)",
+                hint="give it another name: SEQ(Type name, …)",
             )
 
 

@@ -18,7 +18,7 @@ from rewrites.bind.engine_values import has_engine_value
 from rewrites.bind.literals import literal
 from rewrites.bind.match_positions import CURRENT, MatchPositions, innermost, is_special
 from rewrites.bind.measures import aggregate_type
-from rewrites.bind.names import is_early, row_text
+from rewrites.bind.names import is_early, row_text, starred
 from rewrites.bind.operand_builder import OperandBuilder
 from rewrites.bind.operands import EXACT_DIGITS, NotForTheEngine, Operand
 from rewrites.bind.reached import where_reached
@@ -207,7 +207,7 @@ class MatchLeaves(MatchPositions, OperandBuilder):
         return members, text, self.relation.types_of([(text, span_of(node))])[0]
 
     def _star(self, node: exp.Expression) -> tuple[str, ...] | None:
-        table = node.args.get("table") if isinstance(node, exp.Column) else None
+        table = starred(node)
         return None if table is None else self.variables.require(Name(table.name, span_of(node)))
 
     def emit(self, operand: Operand) -> row.Condition:

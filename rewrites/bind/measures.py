@@ -26,6 +26,7 @@ from sqlglot import exp
 from rewrites.bind.aggregates import (
     Fold,
     Folds,
+    function_name,
     innermost_call,
     is_aggregate,
     is_apart,
@@ -44,13 +45,14 @@ from rewrites.bind.names import (
     reference,
     require_known,
     row_text,
+    starred,
 )
 from rewrites.bind.outer_references import is_outer
 from rewrites.dialect import column_path, span_of
 from rewrites.dialect.clause import Measure, Name
 from rewrites.dialect.nodes import Classifier, MatchNumber, MatchSequenceNumber, Navigation, Semantics
 from rewrites.sql.builder import ROW_NUMBER, quoted
-from rewrites.sql.source import lambda_names, replaced
+from rewrites.sql.source import Source, lambda_names, replaced
 from sparkcep.errors import CepUnsupportedError
 from sparkcep.spec import row
 
@@ -226,6 +228,7 @@ class MeasureBinder:
             or type(call) not in (exp.Avg, *_FUNCTIONS)
             or call.expressions
             or isinstance(argument, exp.Distinct)
+            or (isinstance(call.parent, exp.Filter) and has_engine_value(call.parent.expression))
         ):
             return False
         if _is_star(argument):
@@ -246,7 +249,7 @@ class MeasureBinder:
         """Any other Spark aggregate, over the rows that the engine returns as an array."""
         call = innermost_call(node)
         if not is_marked(call) and not is_listed(call, self.inputs.source):
-            raise _unsupported_aggregate(call)
+            raise _unsupported_aggregate(call, self.inputs.source)
         fold = self.folds.of(self.inputs.members(node, aggregate=True), running)
         over_input = input_text(node, self.inputs.variables, self.inputs.source)
         self.inputs.relation.types_of([(over_input, span_of(node))])
@@ -273,6 +276,10 @@ class MeasureBinder:
             return self._output(row.MatchNumber(), LongType())
         if isinstance(node, MatchSequenceNumber):
             return self._sequence_number(fold.field_of(ROW_NUMBER, IntegerType()))
+        if is_bare_count(node):
+            return "count(*)"
+        if starred(node) is not None:
+            return "*"
         if is_query(node):
             text = row_text(node, self.inputs.variables, self.inputs.source)
             data_type = self.inputs.relation.types_of([(text, span_of(node))])[0]
@@ -364,7 +371,7 @@ def aggregate_type(function: row.AggregateFunction, argument: DataType, node: ex
 
 
 def _is_star(node: exp.Expression) -> bool:
-    return isinstance(node, exp.Star) or (isinstance(node, exp.Column) and isinstance(node.this, exp.Star))
+    return isinstance(node, exp.Star) or starred(node) is not None
 
 
 def _is_nested(argument: exp.Expression) -> bool:
@@ -372,9 +379,9 @@ def _is_nested(argument: exp.Expression) -> bool:
     return any(isinstance(part, Navigation) or is_aggregate(part) for part in outside_queries(argument))
 
 
-def _unsupported_aggregate(call: exp.Expression) -> CepUnsupportedError:
+def _unsupported_aggregate(call: exp.Expression, source: Source) -> CepUnsupportedError:
     return CepUnsupportedError(
-        f"the aggregate {call.sql_name()} in MEASURES",
+        f"the aggregate {function_name(call, source)} in MEASURES",
         code="AGGREGATE",
         span=span_of(call),
         hint="it is not one of Spark's aggregate functions; window functions belong in a query around the clause",

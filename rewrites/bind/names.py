@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 
 from sqlglot import exp
 
+from rewrites.bind.aggregates import is_bare_count
 from rewrites.bind.closures import kleene_path
 from rewrites.bind.relation import Relation, suggestion
 from rewrites.dialect import column_path, span_of
@@ -88,6 +89,12 @@ def references(node: exp.Expression, variables: Variables) -> list[Reference]:
     return [ref for child in node.iter_expressions() for ref in references(child, variables)]
 
 
+def starred(node: exp.Expression) -> exp.Expression | None:
+    """The name before ``.*`` in ``a.*``."""
+    is_star = isinstance(node, exp.Column) and isinstance(node.this, exp.Star)
+    return node.args.get("table") if is_star else None
+
+
 def require_known(path: tuple[Name, ...] | None, variables: Variables, relation: Relation) -> None:
     """Check that in ``x.price`` x is a variable or a struct column; anything else is an error at x."""
     if path is not None and len(path) > 1 and not relation.column(path[0].value):
@@ -122,6 +129,10 @@ def input_text(node: exp.Expression, variables: Variables, source: Source) -> st
             return "1L"
         if isinstance(inner, Navigation | Semantics):
             return f"({input_text(inner.this, variables, source)})"
+        if is_bare_count(inner):
+            return "count(*)"
+        if starred(inner) is not None:
+            return "*"
         found = reference(inner, variables)
         return None if found is None else source.text(found.rest)
 

@@ -78,7 +78,9 @@ def _swallowing(clause: MatchRecognizeClause) -> Iterator[Notice]:
             yield Notice(
                 f"{item.name} has no condition, so {part} takes every row to the end of the {end} first",
                 item.span or clause.pattern_span,
-                f"define {item.name}, or make the quantifier reluctant: {part}?",
+                f"define {item.name}, or make the quantifier reluctant: {part}?"
+                if part is not clause.pattern
+                else f"define {item.name}",
             )
 
 

@@ -11,7 +11,7 @@ from pyspark.sql.types import BooleanType, DataType
 from sqlglot import exp
 
 from rewrites.bind.adjacent_conditions import AdjacentTranslator
-from rewrites.bind.aggregate_calls import mark_aggregates, refuse_marked
+from rewrites.bind.aggregate_calls import check_filters, mark_aggregates, refuse_marked, refuse_others_options
 from rewrites.bind.aggregates import Fold, Folds
 from rewrites.bind.arguments import Arguments
 from rewrites.bind.classifiers import check_spellings
@@ -166,6 +166,8 @@ def _understood(clause: MatchRecognizeClause, variables: Variables, relation: Re
     """The text with other engines' functions as Spark has them; the clause's aggregates are marked, and what is not one is refused."""
     source = with_windows(clause, variables, with_spark_names(clause, relation, source))
     check_spellings(clause, variables)
+    refuse_others_options(clause, source)
+    check_filters(clause, variables)
     mark_aggregates(clause, variables, relation, source)
     refuse_marked(clause, source)
     return source

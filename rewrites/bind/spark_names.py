@@ -15,7 +15,14 @@ from rewrites.dialect.clause import MatchRecognizeClause
 from rewrites.sql.source import Source
 from sparkcep.errors import Span
 
-_NAMES = {"arbitrary": "any_value", "string_agg": "listagg"}
+_NAMES = {
+    "arbitrary": "any_value",
+    "string_agg": "listagg",
+    "approx_distinct": "approx_count_distinct",
+    "countif": "count_if",
+    "logical_and": "bool_and",
+    "logical_or": "bool_or",
+}
 
 
 def with_spark_names(clause: MatchRecognizeClause, relation: Relation, source: Source) -> Source:

@@ -44,6 +44,10 @@ def _item(cursor: Cursor) -> EventItem:
     if cursor.key() in _NEGATIONS:
         cursor.fail("a double negation has no meaning", hint="write NOT once, or not at all")
     item = _pattern(cursor)
+    if isinstance(item, Element) and item.low == 0:
+        cursor.fail(
+            "NOT of what need not occur could never hold", span=_place(item), hint="leave the quantifier out: NOT B b"
+        )
     return Not(item, start.to(_place(item)))
 
 

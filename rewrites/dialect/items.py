@@ -200,6 +200,7 @@ def _starts_operand(body: tuple[Token, ...]) -> bool:
 
 def _named(sql: str, item: tuple[Token, ...]) -> tuple[tuple[Token, ...], Name]:
     """``expr AS name`` or ``expr name`` → the expression's tokens and the name."""
+    _refuse_stray(sql, item)
     if item[-1].is_name and len(item) > 2 and item[-2].key == "AS":
         return item[:-2], item[-1].name
     if len(item) > 1 and item[-1].is_name and item[-1].key not in _NO_NAME and _ends_operand(item[-2]):
@@ -222,6 +223,24 @@ def _named(sql: str, item: tuple[Token, ...]) -> tuple[tuple[Token, ...], Name]:
         span=cover(item),
         hint=f"write {text.removesuffix(' AS')} AS name",
     )
+
+
+def _refuse_stray(sql: str, item: tuple[Token, ...]) -> None:
+    """Raise at what follows ``expr AS name``: an option of the clause that is misspelt, say."""
+    depth, at = 0, None
+    for i, token in enumerate(item):
+        depth += (token.key in ("(", "[")) - (token.key in (")", "]"))
+        if token.key == "AS" and not depth:
+            at = i
+    if at is not None and len(item) > at + 2 and item[at + 1].is_name:
+        stray = item[at + 2 :]
+        raise CepSyntaxError(
+            f"unexpected {sql[stray[0].span.start : stray[-1].span.end]!r} behind the measure {item[at + 1].name.value}",
+            code="MEASURE_NAME",
+            sql=sql,
+            span=cover(stray),
+            hint="separate measures by commas; behind them stand ONE ROW PER MATCH, ALL ROWS PER MATCH, AFTER MATCH SKIP, PATTERN",
+        )
 
 
 def _ends_operand(token: Token) -> bool:

@@ -63,6 +63,20 @@ _SPECIAL_CALLS = [
     "APPROX_PERCENTILE",
 ]
 _WITH_UNIT = ("TIMESTAMPADD", "DATEADD", "DATE_ADD", "TIMESTAMPDIFF", "DATEDIFF", "DATE_DIFF", "TIMEDIFF")
+UNITS = (
+    "YEAR",
+    "QUARTER",
+    "MONTH",
+    "WEEK",
+    "DAY",
+    "DAYOFYEAR",
+    "HOUR",
+    "MINUTE",
+    "SECOND",
+    "MILLISECOND",
+    "MICROSECOND",
+)
+"""Of which ``TIMESTAMPDIFF`` and its kin count or add some."""
 _ARROWS = (TokenType.ARROW, TokenType.DARROW, TokenType.HASH_ARROW, TokenType.DHASH_ARROW)
 """Other systems' ways into JSON; in Spark the first makes a lambda, the others are nothing."""
 LAMBDA_HINT = "a lambda is an argument of a function: transform(array, x -> x + 1)"
@@ -78,7 +92,7 @@ def _faithful(name: str, build: Callable[..., exp.Expr]) -> Callable[..., exp.Ex
             node = build(args)
         except TypeError:
             node = build(args, dialect=dialect)
-        if {id(child) for child in node.iter_expressions()} == {id(arg) for arg in given}:
+        if not node.error_messages() and {id(child) for child in node.iter_expressions()} == {id(arg) for arg in given}:
             return node
         aggregate = isinstance(node, exp.AggFunc | exp.IgnoreNulls | exp.RespectNulls)
         return (exp.AnonymousAggFunc if aggregate else exp.Anonymous)(this=name, expressions=given)
@@ -91,9 +105,11 @@ def _with_unit(name: str) -> Callable[..., exp.Expr]:
     ordinary = _faithful(name, SparkParser.FUNCTIONS.get(name, lambda args: exp.Anonymous(this=name, expressions=args)))
 
     def build(args: list[exp.Expr], dialect: object = SPARK) -> exp.Expr:
-        unit = args[0] if len(args) == 3 else None
-        if not isinstance(unit, exp.Column) or len(unit.parts) > 1:
+        if len(args) != 3:
             return ordinary(args, dialect)
+        unit = args[0]
+        if not isinstance(unit, exp.Column) or len(unit.parts) > 1 or unit.name.upper() not in UNITS:
+            return exp.Anonymous(this=name, expressions=args)
         word = exp.Var(this=unit.name)
         set_span(word, span_of(unit))
         return exp.Anonymous(this=name, expressions=[word, *args[1:]])

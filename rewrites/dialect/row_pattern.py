@@ -123,19 +123,25 @@ def _group(cursor: Cursor) -> RowPattern:
 
 def _exclusion(cursor: Cursor) -> RowPattern:
     start = cursor.expect("{", "-")
+    token = cursor.peek()
+    if token is not None and token.kind == "number":
+        cursor.fail(
+            "a quantifier's bounds are 0 or more",
+            hint="{n}, {n,}, {n,m} or {,m}; {- … -} excludes rows from the output",
+        )
     pattern = _alternation(cursor)
     return Excluded(pattern, start.to(cursor.expect("-", "}", hint="an exclusion is written {- … -}")))
 
 
 def _permutation(cursor: Cursor) -> RowPattern:
     start = cursor.expect("PERMUTE", "(")
+    if cursor.key() == ")":
+        cursor.fail("PERMUTE has no items", hint="write PERMUTE(A, B, …)")
     items = [_alternation(cursor)]
     while cursor.accept(","):
         items.append(_alternation(cursor))
     span = start.to(cursor.expect(")"))
-    if len(items) < 2:
-        cursor.fail("PERMUTE needs at least two items", span=span, hint="write PERMUTE(A, B, …)")
-    return Permute(tuple(items), span)
+    return Permute(tuple(items), span) if len(items) > 1 else _widened(items[0], span)
 
 
 def _widened(pattern: RowPattern, span: Span) -> RowPattern:

@@ -8,7 +8,8 @@ from __future__ import annotations
 from sparkcep.engines.aseq.sequences import check as check_aggregates
 from sparkcep.engines.event_pattern.planner.support import check as check_event_pattern
 from sparkcep.engines.nfa_b.support import check as check_nfa_b
-from sparkcep.spec import AggregateSpec, EventPatternSpec, MatchSpec, StreamSpec
+from sparkcep.engines.row_pattern.graph import build_graph
+from sparkcep.spec import AggregateSpec, EventPatternSpec, MatchSpec, RowPatternSpec, StreamSpec
 
 
 def check(spec: MatchSpec | StreamSpec) -> None:
@@ -23,6 +24,8 @@ def check(spec: MatchSpec | StreamSpec) -> None:
             check_event_pattern(spec.pattern, spec.within, spec.predicates)
         case EventPatternSpec():
             check_nfa_b(spec)
+        case RowPatternSpec():
+            build_graph(spec.pattern, spec.variables)
 
 
 def check_stream(spec: StreamSpec) -> None:

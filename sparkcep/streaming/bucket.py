@@ -23,6 +23,7 @@ from sparkcep.streaming.packets import of_bytes, to_bytes
 from sparkcep.streaming.speculation import step
 from sparkcep.streaming.state import NO_TIMER, BucketState, Saved, Written
 from sparkcep.streaming.variables import Variables
+from sql_functions.worker import said_of
 
 
 class Turns:
@@ -46,8 +47,7 @@ class Turns:
             done = step(self.spec, self.decide, saved.bucket, new, until, changes, before)
             self._refuse_late(done)
         except CepError as error:
-            code = error.code[len(error.kind) + 1 :]
-            raise type(error)(f"{error.message}\nin {self.spec.text}", code=code, hint=error.hint) from error
+            raise said_of(error, self.spec.text) from error
         written = self._save(saved, done)
         if self.spec.sigma != 0:
             copies.write(self._name(key), written.digest, pa.concat_tables(done.foreseen or [pa.table({})]))

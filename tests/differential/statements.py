@@ -54,7 +54,7 @@ class Pattern:
         return f"SEQ({', '.join(items)})"
 
 
-def _own(random: Random, name: str) -> str:
+def own_condition(random: Random, name: str) -> str:
     """A condition on one event."""
     forms = [
         "{0}.x > {1}",
@@ -77,11 +77,11 @@ def _condition(random: Random, drawn: Pattern, depth: int = 1) -> str:
     forms = [
         f"{a}.{random.choice('xyf')} {random.choice(['<', '<=', '>', '=', '<>'])} {b}.{random.choice('xyf')}",
         f"{a}.{random.choice('xyk')} = {b}.{random.choice('xyk')}",
-        _own(random, a),
+        own_condition(random, a),
         f"{a}.x + {plain}.y > {b}.x + {random.randrange(5)}",
         f"{a}.x - {b}.x >= {random.randrange(4)}",
         f"{a}.x BETWEEN {plain}.y AND {c}.x",
-        f"{_own(random, a)} AND {a}.x < {b}.x",
+        f"{own_condition(random, a)} AND {a}.x < {b}.x",
     ]
     if drawn.closed:
         name = random.choice(drawn.closed)
@@ -135,7 +135,7 @@ def event_clause(
     drawn = Pattern(random, [], [], [])
     pattern = drawn.sequence()
     names = drawn.elements()
-    draw = (lambda: _own(random, random.choice(names))) if alone else (lambda: _condition(random, drawn))
+    draw = (lambda: own_condition(random, random.choice(names))) if alone else (lambda: _condition(random, drawn))
     where = [draw() for _ in range(random.choice([0, 1, 1, 2]))]
     where += [random.choice(["[k]", "[y]"])] if random.random() < 0.15 else []
     key, strategy, within = random.choice(keys), random.choice(strategies), random.choice(withins)
@@ -202,7 +202,7 @@ def several_clause(random: Random, withins: tuple[str, ...], keys: tuple[str, ..
         if random.random() < 0.3:
             items.insert(random.randrange(len(items) + 1), f"NOT {random.choice('ABCD')} n{number}")
         patterns[f"p{number}"] = f"SEQ({', '.join(items)})"
-    where = [_own(random, "d" if "+" not in kinds["d"] else "d[i]")] if random.random() < 0.5 else []
+    where = [own_condition(random, "d" if "+" not in kinds["d"] else "d[i]")] if random.random() < 0.5 else []
     where += [random.choice(["[k]", "[y]"])] if random.random() < 0.3 else []
     of_all = f"WHERE {' AND '.join(where)}" if where else ""
     within = random.choice(withins)

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import tempfile
 from collections import Counter
+from collections.abc import Iterable
 from datetime import UTC, datetime
 from pathlib import Path
 from random import Random
@@ -65,7 +66,7 @@ def told(row: Row) -> str | None:
     return None if values.get("k") == LAST[3] or (values.get("n") == 0 and "emit_time" not in values) else str(values)
 
 
-def emitted(spark: SparkSession, sql: str, runs: list[list[File]], folder: str) -> Counter[str]:
+def emitted(spark: SparkSession, sql: str, runs: Iterable[list[File]], folder: str) -> Counter[str]:
     """The rows that hold when the stream has ended: those that it has not taken back, and of what changes the last. ``runs``: the files that come
     before each start of the stream, which goes on where it was."""
     current: dict[str, Counter[str]] = {}

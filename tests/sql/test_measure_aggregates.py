@@ -49,6 +49,15 @@ CASES = [
         [("p", 11, 1, ["a1"]), ("q", 11, 1, ["a1"]), ("q", 22, 2, ["a2"])],
     ),
     Case(
+        "filtered_by_what_an_engine_knows",
+        hits(
+            "count(*) FILTER (WHERE CLASSIFIER() = 'b') AS n, array_agg(ts) FILTER (WHERE CLASSIFIER() <> 'b') AS l, "
+            "sum(ts) FILTER (WHERE MATCH_NUMBER() = 1) AS t, count(b.*) FILTER (WHERE CLASSIFIER(b) = 'b' AND v > 3) AS h, "
+            "max(s) FILTER (WHERE MATCH_SEQUENCE_NUMBER() < 3) AS m, count() FILTER (WHERE CLASSIFIER() = 'a') AS c"
+        ),
+        [("p", 3, [1], 10, 1, "y", 1), ("q", 1, [1], 3, 0, "b", 1)],
+    ),
+    Case(
         "running_final_and_unmatched",
         hits(
             "variance(v) AS var, FINAL listagg(u.s) AS all, count_if(b.v > 1) AS high",

@@ -36,6 +36,11 @@ FUNCTIONS = [
         [(1, 3), (2, 3), (3, 3)],
     ),
     Case("row_number", measures("array_agg(MATCH_ROW_NUMBER()) AS n, MATCH_ROW_NUMBER() AS l"), [("A", [1, 2, 3], 3), ("A", [1, 2, 3], 3), ("B", [1, 2, 3], 3)]),
+    Case(
+        "aggregates",
+        measures("COUNTIF(price > 10) AS c, LOGICAL_AND(price > 4) AS e, LOGICAL_OR(b.price > 12) AS o, APPROX_DISTINCT(sym) AS d"),
+        [("A", 1, True, False, 1), ("A", 3, True, True, 1), ("B", 0, False, False, 1)],
+    ),
     Case("arbitrary", measures("ARBITRARY(a.price) AS x, STRING_AGG(CLASSIFIER(), '') AS s"), [("A", 12, "abb"), ("A", 11, "abb"), ("B", 5, "abb")]),
 ]  # fmt: skip
 PARAMETERS = [

@@ -51,7 +51,7 @@ def _check_open_ends(branch: Branch, within: WithinTime | WithinEvents | None) -
     open_ends = [n.variable for part in branch.alternatives for n in part if not (n.before and n.after)]
     if open_ends and within is None:
         raise CepAnalysisError(
-            f"NOT {open_ends[0]} comes first, last or in AND, where only WITHIN bounds how far it reaches.",
+            f"NOT {open_ends[0]} comes first, last, in AND, or beside what may be absent, where only WITHIN bounds how far it reaches.",
             code="NEGATION_WITHOUT_WITHIN",
             hint="Add WITHIN.",
         )
