@@ -61,12 +61,12 @@ def refuse_others_options(clause: MatchRecognizeClause, source: Source) -> None:
 
 
 def check_filters(clause: MatchRecognizeClause, variables: Variables) -> None:
-    """Raise at a FILTER that names the rows of another variable than the aggregate before it ranges over."""
+    """Raise at a FILTER that names the rows of another variable than the aggregate before it ranges over; ``COUNT(*)`` ranges over those it names."""
     for node in (part for root in _roots(clause) for part in outside_queries(root) if isinstance(part, exp.Filter)):
-        ranged = {members for members, _ in _rows_named(node.this, variables)}
-        other = next(
-            (place for members, place in _rows_named(node.expression, variables) if members not in ranged), None
-        )
+        named = [*_rows_named(node.this, variables), *_rows_named(node.expression, variables)]
+        bare = next((part for part in outside_queries(node.this) if isinstance(part, exp.Column)), None)
+        ranged = None if not named or (bare is not None and not _rows_named(node.this, variables)) else named[0][0]
+        other = next((place for members, place in named if members != ranged), None)
         if other is not None:
             raise CepAnalysisError(
                 "a FILTER drops rows of those that its aggregate ranges over, and this names others",
@@ -76,13 +76,16 @@ def check_filters(clause: MatchRecognizeClause, variables: Variables) -> None:
             )
 
 
-def _rows_named(node: exp.Expression, variables: Variables) -> Iterator[tuple[tuple[str, ...] | None, Span]]:
+def _rows_named(node: exp.Expression, variables: Variables) -> list[tuple[tuple[str, ...] | None, Span]]:
     """The variables that ``node`` names, by their members."""
-    yield from ((found.members, found.span) for found in references(node, variables))
+    named: list[tuple[tuple[str, ...] | None, Span]] = [
+        (found.members, found.span) for found in references(node, variables)
+    ]
     for part in outside_queries(node):
         name = part.this if isinstance(part, Classifier) else starred(part)
         if name is not None:
-            yield variables.members(name.name), span_of(part)
+            named.append((variables.members(name.name), span_of(part)))
+    return named
 
 
 def refuse_marked(clause: MatchRecognizeClause, source: Source) -> None:

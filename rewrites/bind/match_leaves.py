@@ -125,8 +125,7 @@ class MatchLeaves(MatchPositions, OperandBuilder):
         """``function`` over the argument of the aggregate ``node``, with its FILTER."""
         argument = argument_of(innermost_call(node))
         if function == "count" and (isinstance(argument, exp.Star) or isinstance(argument.this, exp.Star)):
-            members = self._star(argument)
-            filtered = self._filter(node)
+            members, filtered = self._ranging(self._star(argument), node), self._filter(node)
             return Operand(LongType(), source=row.Aggregate("count", None, members, running=True, filter=filtered))
         members, text, data_type = self.argument(argument)
         if function != "count" and is_wide(data_type):
@@ -144,14 +143,20 @@ class MatchLeaves(MatchPositions, OperandBuilder):
         node: exp.Expression,
         result: DataType,
     ) -> Operand:
+        members = self._ranging(members, node)
         column, filtered = self._column(text, members, result), self._filter(node)
         return Operand(result, source=row.Aggregate(function, column, members, running=True, filter=filtered))
 
+    def _ranging(self, members: tuple[str, ...] | None, node: exp.Expression) -> tuple[str, ...] | None:
+        """The variable whose rows an aggregate ranges over: its argument's ``members``, or, where that names no row, its FILTER's."""
+        where = _where(node)
+        return members if members is not None or where is None else self.label(where)[0]
+
     def _filter(self, node: exp.Expression) -> str | None:
         """The input column of an aggregate's FILTER."""
-        if not isinstance(node, exp.Filter):
+        where = _where(node)
+        if where is None:
             return None
-        where = node.expression.this if isinstance(node.expression, exp.Where) else node.expression
         members, text, _ = self.argument(where)
         return self._column(text, members)
 
@@ -188,6 +193,7 @@ class MatchLeaves(MatchPositions, OperandBuilder):
                 raise NotForTheEngine
             return row.Aggregate("array_agg", None, self.members_of(argument), running=True)
         members, text, data_type = self.argument(argument)
+        members = self._ranging(members, node)
         column = self._column(f"CAST({text} AS {cast})" if cast else text, members, None if cast else data_type)
         return row.Aggregate("array_agg", column, members, running=True, filter=self._filter(node))
 
@@ -197,6 +203,7 @@ class MatchLeaves(MatchPositions, OperandBuilder):
         others, second, _ = self.argument(ordering)
         if members != others:
             raise NotForTheEngine
+        members = self._ranging(members, node)
         column = self._column(f"named_struct('v', {first}, 'o', {second})", members)
         return row.Aggregate("array_agg", column, members, running=True, filter=self._filter(node))
 
@@ -262,3 +269,10 @@ def _is_of_engine_values(node: Navigation) -> bool:
     """``LAST(CLASSIFIER() || sym)``; ``LAST(CLASSIFIER())`` is a value of its own."""
     argument = innermost(node)
     return not isinstance(argument, Classifier) and has_engine_value(argument)
+
+
+def _where(node: exp.Expression) -> exp.Expression | None:
+    """The condition of an aggregate's FILTER."""
+    if not isinstance(node, exp.Filter):
+        return None
+    return node.expression.this if isinstance(node.expression, exp.Where) else node.expression

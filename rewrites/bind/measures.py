@@ -214,12 +214,13 @@ class MeasureBinder:
         if not self._is_engine_aggregate(call, argument):
             return self._folded(node, running)
         filtered = self._filter(node) if isinstance(node, exp.Filter) else None
+        members = self.inputs.members(node, aggregate=True)
         if isinstance(argument, Classifier):
             source = row.Aggregate("array_agg", None, self.inputs.classifier_members(argument), running)
             return self._output(source, ArrayType(StringType()))
         if isinstance(call, exp.Avg):
-            return self._average(argument, running, distinct, filtered)
-        return self._aggregate_output(_FUNCTIONS[type(call)], argument, running, distinct, filtered)
+            return self._average(argument, members, running, distinct, filtered)
+        return self._aggregate_output(_FUNCTIONS[type(call)], argument, members, running, distinct, filtered)
 
     def _is_engine_aggregate(self, call: exp.Expression, argument: exp.Expression) -> bool:
         """Whether the engine computes the aggregate; otherwise it returns the rows, and Spark computes it."""
@@ -311,26 +312,32 @@ class MeasureBinder:
         self,
         function: row.AggregateFunction,
         argument: exp.Expression,
+        members: tuple[str, ...] | None,
         running: bool,
         distinct: bool,
         filtered: str | None,
         cast: str | None = None,
     ) -> str:
         if function == "count" and _is_star(argument):
-            members = self.inputs.star_members(argument)
             return self._output(row.Aggregate("count", None, members, running, False, filtered), LongType())
-        members = self.inputs.members(argument)
         column, data_type = self.inputs.column_of(argument, members, cast)
         result = aggregate_type(function, data_type, argument)
         return self._output(row.Aggregate(function, column, members, running, distinct, filtered), result)
 
-    def _average(self, argument: exp.Expression, running: bool, distinct: bool, filtered: str | None) -> str:
+    def _average(
+        self,
+        argument: exp.Expression,
+        members: tuple[str, ...] | None,
+        running: bool,
+        distinct: bool,
+        filtered: str | None,
+    ) -> str:
         """AVG as SUM / COUNT, divided by Spark: doubles for numbers, DECIMAL(p + 4, s + 4) for decimals, as Spark's own AVG."""
         data_type = self.inputs.type_of(argument)
         decimal = isinstance(data_type, DecimalType)
         cast = None if decimal or isinstance(data_type, DoubleType) else "DOUBLE"
-        total = self._aggregate_output("sum", argument, running, distinct, filtered, cast)
-        count = self._aggregate_output("count", argument, running, distinct, filtered)
+        total = self._aggregate_output("sum", argument, members, running, distinct, filtered, cast)
+        count = self._aggregate_output("count", argument, members, running, distinct, filtered)
         ratio = f"({total} / NULLIF({count}, 0))"
         if not isinstance(data_type, DecimalType):
             return ratio

@@ -75,8 +75,6 @@ class _Rows:
         leaves = self.translator
         shared = Arguments(leaves.variables, leaves.source, leaves.relation, {}, leaves.columns, leaves.early)
         members = shared.members(node, aggregate=True)
-        star = next((part for part in node.find_all(exp.Column) if isinstance(part.this, exp.Star)), None)
-        members = members if star is None else shared.star_members(star)
         fields = [f"{string(name)}, {quoted(column)}" for column, (name, _) in self.fields.items()]
         column = leaves.columns.name(f"named_struct({', '.join(fields) or string('c0') + ', 1'})")
         kinds = [StructField(name, kind) for name, kind in self.fields.values()]

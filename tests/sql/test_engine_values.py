@@ -56,6 +56,7 @@ DEFINES = [
     Case("by_classifier", matches("max_by(ts * MATCH_NUMBER(), CLASSIFIER()) < 8"), [("A", 1, 7), ("B", 1, 4)]),
     Case("filter", matches("count(*) FILTER (WHERE CLASSIFIER() = 'b') < 3 AND count(b.ts) FILTER (WHERE CLASSIFIER() <> 'a') > 0"),
          [("A", 1, 3), ("A", 4, 6), ("A", 7, 8), ("B", 1, 3)]),
+    Case("filter_of_a_variable", matches("count(*) FILTER (WHERE b.price > 0) < 3"), [("A", 1, 3), ("A", 4, 6), ("A", 7, 8), ("B", 1, 3)]),
     Case("totals", matches("sum(CASE WHEN CLASSIFIER() = 'b' THEN price END) < 22 AND avg(price + MATCH_NUMBER()) > 6 AND count(DISTINCT CLASSIFIER()) = 2"),
          [("A", 1, 3), ("A", 4, 5), ("A", 6, 8), ("B", 1, 2), ("B", 3, 4)]),
     Case("others", matches("listagg(CLASSIFIER() || ts, '-') LIKE 'a%' AND stddev(ts * MATCH_NUMBER()) < 1 AND bool_and(CLASSIFIER() = 'a' OR ts < 4)"),

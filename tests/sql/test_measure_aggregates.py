@@ -53,9 +53,10 @@ CASES = [
         hits(
             "count(*) FILTER (WHERE CLASSIFIER() = 'b') AS n, array_agg(ts) FILTER (WHERE CLASSIFIER() <> 'b') AS l, "
             "sum(ts) FILTER (WHERE MATCH_NUMBER() = 1) AS t, count(b.*) FILTER (WHERE CLASSIFIER(b) = 'b' AND v > 3) AS h, "
-            "max(s) FILTER (WHERE MATCH_SEQUENCE_NUMBER() < 3) AS m, count() FILTER (WHERE CLASSIFIER() = 'a') AS c"
+            "max(s) FILTER (WHERE MATCH_SEQUENCE_NUMBER() < 3) AS m, count() FILTER (WHERE CLASSIFIER() = 'a') AS c, "
+            "count(*) FILTER (WHERE b.v > 0) AS z"
         ),
-        [("p", 3, [1], 10, 1, "y", 1), ("q", 1, [1], 3, 0, "b", 1)],
+        [("p", 3, [1], 10, 1, "y", 1, 2), ("q", 1, [1], 3, 0, "b", 1, 1)],
     ),
     Case(
         "running_final_and_unmatched",

@@ -141,8 +141,11 @@ class RowPatternEngine:
             where = f"match {number}" + (f" of the partition {', '.join(values)}" if values else "")
             skip = f"AFTER MATCH SKIP TO {self.spec.skip.to.upper()} {names}"
             why = f"would return to the first row of {where}" if to_start else f"finds no row of {names} in {where}"
-            code = "SKIP_TO_START" if to_start else "SKIP_TO_ABSENT"
-            return CepDataError(f"{skip} {why}", code=code, hint="SKIP TO NEXT ROW and SKIP PAST LAST ROW always go on")
+            return CepDataError(
+                f"{skip} {why}",
+                code="SKIP_TO_START" if to_start else "SKIP_TO_ABSENT",
+                hint="SKIP TO NEXT ROW and SKIP PAST LAST ROW always go on",
+            )
 
         return error
 
