@@ -82,10 +82,11 @@ def engine_input(bound: BoundAutomaton, spec: AutomatonSpec, *, keep_null_time: 
 
 
 def read(bound: BoundAutomaton, spec: AutomatonSpec) -> list[exp.Expression]:
-    """The columns that the engine reads, the masks apart, in their encoding for it."""
+    """The columns that the engine reads, the masks apart, in their encoding for it. Of an automaton whose arcs may change, in an order that does not
+    hang on what its arcs read now: a checkpoint knows its stream by the rows that are sent."""
     types = bound.column_types | {EVENT_TIME: bound.time_type, ENDS: bound.ends_type}
     types |= {key.sent: key.data_type for key in bound.keys}
-    names = dict.fromkeys([*_needed(spec), *bound.whole])
+    names = dict.fromkeys([*(name for name in _needed(spec) if name not in bound.whole), *bound.whole])
     return [named(encoded(quoted(name), types[name]) if name in types else quoted(name), name) for name in names]
 
 

@@ -41,9 +41,10 @@ class Turns:
         """``payloads``: packets of rows; ``watermark``: milliseconds; ``changes``: of the pattern, as JSON. The row is one of ``processor.TURN``."""
         new = [of_bytes(payload) for payload in payloads]
         began = time.perf_counter()
-        saved = self.state.read()
-        until, before = watermark * 1000 if watermark > 0 else NEVER, self._foreseen(key, saved)
+        until = watermark * 1000 if watermark > 0 else NEVER
         try:
+            saved = self.state.read()
+            before = self._foreseen(key, saved)
             done = step(self.spec, self.decide, saved.bucket, new, until, changes, before)
             self._refuse_late(done)
         except CepError as error:

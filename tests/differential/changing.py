@@ -12,7 +12,7 @@ import re
 import tempfile
 from collections import Counter
 from collections.abc import Iterator
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from random import Random
 
 from pyspark.errors import PySparkException
@@ -96,44 +96,64 @@ def kind_and_body(drawn: Clause) -> tuple[str, str]:
     return kind, body[:-1]
 
 
-def compared(spark: SparkSession, random: Random, files: list[File], folder: str, name: str) -> str:
-    """Whether the stream ends with what the versions say."""
+@dataclass(frozen=True)
+class Drawn:
+    """A pattern's versions; ``since``: when each but the first begins; the stream has ``files`` when it is stopped, and before its first start ``early``
+    changes are made."""
+
+    versions: list[Clause]
+    since: list[int]
+    files: int
+    early: int
+    mode: dict[str, str]
+
+    @property
+    def changes(self) -> list[str]:
+        """What makes each version but the first."""
+        bodies = (kind_and_body(version)[1] for version in self.versions[1:])
+        return [
+            f"ALTER PATTERN {{}} REPLACE AS ({body}) EFFECTIVE FROM TIMESTAMP_SECONDS({second})"
+            for body, second in zip(bodies, self.since, strict=True)
+        ]
+
+
+def drawn_pattern(random: Random, files: list[File]) -> Drawn:
+    """Two or three versions; those that are recorded while the stream is stopped are of times that have not come by then."""
     versions = [first_version(random)]
     versions += [next_version(random, versions[0]) for _ in range(random.choice([1, 1, 2]))]
     at = random.choice([0, 1, 2])
     passed = max((row[1] for file in files[:at] for row in file), default=0)
     since = sorted(random.sample(range(passed + 1, COUNT // 2 + 8), len(versions) - 1))
     early = random.randrange(len(versions)) if at else len(versions) - 1
-    mode = random.choice([{}, {}, SPECULATIVE])
-    shown = columns(versions[0])
-    sql = said_at_once(versions, since, shown)
+    return Drawn(versions, since, at, early, random.choice([{}, {}, SPECULATIVE]))
+
+
+def compared(spark: SparkSession, drawn: Drawn, files: list[File], folder: str, name: str) -> str:
+    """Whether the stream ends with what the versions say."""
+    shown = columns(drawn.versions[0])
+    sql = said_at_once(drawn.versions, drawn.since, shown)
     try:
         wanted = Counter(text for row in spark.sql(sql).collect() if (text := told(row)) is not None)
     except PySparkException as error:
         return f"no answer at once: {code(error)}"
-    kind, body = kind_and_body(versions[0])
-    changes = [
-        f"ALTER PATTERN {name} REPLACE AS ({kind_and_body(version)[1]}) EFFECTIVE FROM TIMESTAMP_SECONDS({second})"
-        for version, second in zip(versions[1:], since, strict=True)
-    ]
 
     def runs() -> Iterator[list[File]]:
-        for change in changes[:early]:
-            spark.sql(change)
-        if at:
-            yield files[:at]
-        for change in changes[early:]:
-            spark.sql(change)
-        yield files[at:]
+        for change in drawn.changes[: drawn.early]:
+            spark.sql(change.format(name))
+        if drawn.files:
+            yield files[: drawn.files]
+        for change in drawn.changes[drawn.early :]:
+            spark.sql(change.format(name))
+        yield files[drawn.files :]
 
+    kind, body = kind_and_body(drawn.versions[0])
     spark.sql(f"CREATE PATTERN {name} AS ({body})")
-    with settings(spark, mode):
+    with settings(spark, drawn.mode):
         of_streams = "" if shown == "*" else f"{', '.join(OF_STREAMS)}, "
         got = emitted(spark, f"SELECT {of_streams}{shown} FROM moving {kind} {name}", runs(), folder)
     if got == wanted:
         return "the same rows" if wanted else "no rows"
-    print(f"DIFFERS: {sql}\n  {mode} {at} files, {early} changes before\n  {body}", *changes, sep="\n  ")
-    print(f"  at once {wanted - got}\n  stream  {got - wanted}", flush=True)
+    print(f"DIFFERS: {sql}\n  {drawn}\n  at once {wanted - got}\n  stream  {got - wanted}", flush=True)
     return "differs"
 
 
@@ -146,13 +166,14 @@ def main() -> None:
         random = Random(options.seed)
         files = arrival(spark, random)
         for number in range(options.statements):
+            drawn = drawn_pattern(random, files)
             try:
-                counts[compared(spark, random, files, f"{folder}/{number}", f"p{number}")] += 1
+                counts[compared(spark, drawn, files, f"{folder}/{number}", f"p{number}")] += 1
             except CepError as error:
                 counts[f"refused: {error.code}"] += 1
             except PySparkException as error:
                 counts["fails"] += 1
-                print(f"FAILS: {str(error)[-900:]}", flush=True)
+                print(f"FAILS: {drawn}\n  {str(error)[:2000]}", flush=True)
         spark.stop()
     finish(counts)
 

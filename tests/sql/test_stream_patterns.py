@@ -81,7 +81,7 @@ def test_changes_reach_a_running_stream(spark: SparkSession, tmp_path: Path, arr
     query.processAllAvailable()  # 180
     query.stop()
     spark.sql(f"""ALTER PATTERN changing REPLACE AS ({START.replace("0)", "0, seen INT DEFAULT 7)").replace("BY ", "BY  ")}
-        ARC s -> m WHEN type = 'A' SET n = x ARC m -> m WHEN type <> 'B' ARC m -> f WHEN type = 'B' AND x > n
+        ARC m -> f WHEN x > n AND type = 'B' ARC s -> m WHEN type = 'A' SET n = x ARC m -> m WHEN type <> 'B'
         ARC m -> f NAMED c WHEN type = 'C' SET n = n + 100 ARC s -> f NAMED e WHEN type = 'E' AND seen = 7 AND ts IS NOT NULL)
         EFFECTIVE FROM TIMESTAMP_SECONDS(210)""")
     query = begin()
