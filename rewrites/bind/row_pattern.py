@@ -262,7 +262,9 @@ def _skip(clause: MatchRecognizeClause, variables: Variables) -> row.Skip:
             f"AFTER MATCH SKIP TO names {name.value}, which is not in the pattern",
             code="UNKNOWN_VARIABLE",
             span=name.span,
-            hint=suggestion(name.value, [*variables.primary, *variables.subsets]),
+            hint="write SKIP PAST LAST ROW"
+            if name.value.upper() == "ROW"
+            else suggestion(name.value, [*variables.primary, *variables.subsets]),
         )
     return row.Skip(clause.skip.to, members)
 

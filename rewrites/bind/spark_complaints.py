@@ -16,7 +16,7 @@ from sparkcep.pattern import event, row
 
 _OF_THE_REWRITER = re.compile(r'"[^"]*__cep_[^"]*"')
 _NO_COLUMN = re.compile(r"\[UNRESOLVED_COLUMN.* name `([^`]+)` cannot be resolved")
-_TIME_WITH_NUMBER = re.compile(r'\("INTERVAL[^"]*" and "(?:TINY|SMALL|BIG)?INT"\)')
+_TIME_WITH_OTHERS = re.compile(r'\("INTERVAL[^"]*" and "(?:STRING|(?:TINY|SMALL|BIG)?INT)"\)')
 _CALLS = ("CLASSIFIER", "MATCH_NUMBER", "MATCH_SEQUENCE_NUMBER")
 
 
@@ -56,7 +56,7 @@ def _hint(message: str, variables: list[str]) -> str | None:
     found = _NO_COLUMN.search(message)
     if found is None:
         times = "a difference of times is an interval: compare it with one, as in < INTERVAL 5 MINUTES"
-        return times if _TIME_WITH_NUMBER.search(message) else None
+        return times if _TIME_WITH_OTHERS.search(message) else None
     name = found[1]
     if name.lower() in map(str.lower, variables):
         return f"{name} is a variable of the pattern: write {name}.column, or of a loop FIRST({name}.column, 1)"

@@ -107,12 +107,11 @@ class Drawn:
     early: int
     mode: dict[str, str]
 
-    @property
-    def changes(self) -> list[str]:
-        """What makes each version but the first."""
+    def changes(self, name: str) -> list[str]:
+        """What makes each version but the first of the pattern ``name``."""
         bodies = (kind_and_body(version)[1] for version in self.versions[1:])
         return [
-            f"ALTER PATTERN {{}} REPLACE AS ({body}) EFFECTIVE FROM TIMESTAMP_SECONDS({second})"
+            f"ALTER PATTERN {name} REPLACE AS ({body}) EFFECTIVE FROM TIMESTAMP_SECONDS({second})"
             for body, second in zip(bodies, self.since, strict=True)
         ]
 
@@ -137,13 +136,15 @@ def compared(spark: SparkSession, drawn: Drawn, files: list[File], folder: str, 
     except PySparkException as error:
         return f"no answer at once: {code(error)}"
 
+    changes = drawn.changes(name)
+
     def runs() -> Iterator[list[File]]:
-        for change in drawn.changes[: drawn.early]:
-            spark.sql(change.format(name))
+        for change in changes[: drawn.early]:
+            spark.sql(change)
         if drawn.files:
             yield files[: drawn.files]
-        for change in drawn.changes[drawn.early :]:
-            spark.sql(change.format(name))
+        for change in changes[drawn.early :]:
+            spark.sql(change)
         yield files[drawn.files :]
 
     kind, body = kind_and_body(drawn.versions[0])

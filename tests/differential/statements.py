@@ -367,9 +367,12 @@ _TESTS = [
     "x > PREV(x)", "x < {b}.x", "{a}.x >= {b}.x", "type = 'A'", "type <> 'B'", "NEXT(y) = 1", "y < {n}", "SUM({a}.x) < 2{n}", "x - FIRST({a}.x) < {n}",
     "COUNT({b}.*) < {n}", "PREV(x, 2) <= x", "x IS NULL", "LAST({b}.y, 1) = y", "f > PREV(f)", "x BETWEEN PREV(y) AND {b}.x + {n}",
     "AVG({b}.x) > {n}", "x + PREV(x) > {n}", "CLASSIFIER() = '{a}'", "MAX({b}.x) > x",
+    "COUNT(*) FILTER (WHERE {b}.y > 1) < {n}", "SUM({a}.x) FILTER (WHERE CLASSIFIER() = '{a}') < 2{n}", "MIN({b}.x) FILTER (WHERE y < 3) < x",
 ]  # fmt: skip
 _MEASURES = [
     "FIRST({a}.o)", "LAST({a}.o)", "COUNT(*)", "SUM({a}.x)", "CLASSIFIER()", "MATCH_NUMBER()", "AVG({a}.y)", "PREV({a}.x)", "NEXT(LAST({a}.x))",
     "{a}.x + {a}.y", "MAX({a}.f)", "COUNT(DISTINCT {a}.x)",
+    "COUNT(*) FILTER (WHERE {a}.x > 3)", "SUM({a}.x) FILTER (WHERE y < 2)", "COUNT({a}.*) FILTER (WHERE MATCH_NUMBER() > 1)",
+    "MAX(o) FILTER (WHERE CLASSIFIER() = '{a}')", "AVG({a}.x) FILTER (WHERE {a}.y > 0 AND MATCH_SEQUENCE_NUMBER() < 4)",
 ]  # fmt: skip
 STATEMENTS = (events_statement, totals_statement, several_statement, rows_statement, automaton_statement)

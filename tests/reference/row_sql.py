@@ -61,6 +61,8 @@ class Folded:
     variables: tuple[str, ...] | None
     argument: Node
     running: bool
+    kept: Node = Literal(True)
+    """The condition of FILTER."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,8 +107,9 @@ def value(asked: Source, view: View) -> Any:
             return aggregate(view, function, variables, column, running)
         case SequenceNumber():
             return view.current + 1
-        case Folded(function=function, variables=variables, argument=argument, running=running):
+        case Folded(function=function, variables=variables, argument=argument, running=running, kept=kept):
             steps = view.steps(variables, running)
+            steps = [step for step in steps if _in_row(kept, view, step.row, step.variable) is True]
             values = [_in_row(argument, view, step.row, step.variable) for step in steps]
             return reduce_values(function, [value for value in values if value is not None])
         case Placed(at=at, argument=argument):
@@ -155,6 +158,10 @@ def source(node: Node, subsets: Subsets, running: bool) -> Source:
             return SequenceNumber()
         case Call(name=name, arguments=(inner,)) if name in AGGREGATES:
             return Folded(name.lower(), _members(_variable(inner), subsets), inner, running)
+        case Call(name="FILTER", arguments=(Call(name=name, arguments=(inner,)), kept)) if name in AGGREGATES:
+            variables = _members(_variable(inner) or _variable(kept), subsets)
+            argument = Literal(1) if isinstance(inner, Ref) and inner.attribute == "*" else inner
+            return Folded(name.lower(), variables, argument, running, kept)
         case Call(name="FIRST" | "LAST" | "PREV" | "NEXT" as name, arguments=(inner, *rest)):
             offset = rest[0].value if rest and isinstance(rest[0], Literal) else None
             found = _place(inner, subsets, running) if _is_expression(inner) else source(inner, subsets, running)

@@ -194,7 +194,7 @@ class _Parser:
         if token.upper() in ("RUNNING", "FINAL"):
             return Call(token.upper(), (self.atom(),))
         if self.accept("("):
-            return Call(token.upper(), self.arguments())
+            return self.filtered(Call(token.upper(), self.arguments()))
         index = None
         if self.accept("["):
             index = ""
@@ -203,6 +203,13 @@ class _Parser:
         if self.accept("."):
             return Ref(token, self.take(), index)
         return Ref(None, token, index)
+
+    def filtered(self, call: Call) -> Call:
+        """``call FILTER (WHERE condition)``, if that follows: FILTER of both."""
+        if not self.accept("FILTER"):
+            return call
+        _, _, condition, _ = self.take(), self.take(), self.disjunction(), self.take()
+        return Call("FILTER", (call, condition))
 
     def arguments(self) -> tuple[Node, ...]:
         found: list[Node] = []
