@@ -141,7 +141,7 @@ def _permutation(cursor: Cursor) -> RowPattern:
     while cursor.accept(","):
         items.append(_alternation(cursor))
     span = start.to(cursor.expect(")"))
-    return Permute(tuple(items), span) if len(items) > 1 else _widened(items[0], span)
+    return Permute(tuple(items), span)
 
 
 def _widened(pattern: RowPattern, span: Span) -> RowPattern:

@@ -32,7 +32,7 @@ ROW_PATTERNS = [
     ("A | ()", "A | ()"),
     ("PERMUTE(A, B, C)", "PERMUTE(A, B, C)"),
     ("PERMUTE(A B, C | D)+", "PERMUTE(A B, C | D)+"),
-    ("PERMUTE(A B)+", "(A B)+"),
+    ("PERMUTE(A B)+", "PERMUTE(A B)+"),
     ("{- A -} B", "{- A -} B"),
     ("{-A{2}-}", "{- A{2} -}"),
     ("A {- B+ C -}* D", "A {- B+ C -}* D"),
