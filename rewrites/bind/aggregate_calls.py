@@ -13,17 +13,16 @@ from pyspark.errors import PySparkException
 from sqlglot import exp
 
 from rewrites.bind.aggregates import function_name, is_aggregate, is_listed, mark
-from rewrites.bind.names import Variables, input_text, outside_queries, references, starred
+from rewrites.bind.names import Variables, input_text, outside_queries
 from rewrites.bind.relation import Relation
 from rewrites.bind.stand_in import has_parameter
 from rewrites.dialect import span_of
 from rewrites.dialect.clause import MatchRecognizeClause
 from rewrites.dialect.nodes import Classifier, MatchNumber, MatchSequenceNumber, Navigation, Semantics
 from rewrites.sql.source import Source
-from sparkcep.errors import CepAnalysisError, CepUnsupportedError, Span
+from sparkcep.errors import CepUnsupportedError
 
 _CALL = re.compile(r"[\w.`]+\s*\(")
-_WITHIN_GROUP = re.compile(r"\)\s*WITHIN\s+GROUP\b", re.IGNORECASE)
 _OURS = (Navigation, Classifier, MatchNumber, MatchSequenceNumber, Semantics)
 _NO_CALL = (*_OURS, exp.Cast, exp.Case, exp.Connector, exp.Binary, exp.Interval, exp.Query)
 _OVER_ROWS, _OVER_AGGREGATES = "INVALID_WHERE_CONDITION", "NESTED_AGGREGATE_FUNCTION"
@@ -32,60 +31,11 @@ _OVER_ROWS, _OVER_AGGREGATES = "INVALID_WHERE_CONDITION", "NESTED_AGGREGATE_FUNC
 
 def mark_aggregates(clause: MatchRecognizeClause, variables: Variables, relation: Relation, source: Source) -> None:
     """Mark the aggregates among the calls in MEASURES and DEFINE. One question to Spark where there are none."""
-    calls = [call for root in _roots(clause) for call in _calls(root, source)]
+    calls = [call for expr in clause.expressions for call in _calls(expr.node, source)]
     asked = _Asked(variables, relation, source)
     if calls and not asked.all_are_of_one_row(calls):
         for call in reversed(calls):  # arguments before the calls around them
             asked.mark(call)
-
-
-_NOT_OF_SPARK: dict[type[exp.Expression], tuple[str, str]] = {
-    exp.Order: (
-        "ORDER BY",
-        "sort what it gathers: array_sort(array_agg(…)); or MAX_BY(x, y), LISTAGG(x) WITHIN GROUP (ORDER BY y)",
-    ),
-    exp.Limit: ("LIMIT", "cut what it gathers: slice(array_agg(…), 1, 2)"),
-    exp.HavingMax: ("HAVING", "write MAX_BY(x, y) or MIN_BY(x, y)"),
-}
-"""What other engines take behind an aggregate's argument, and what says the same in Spark."""
-
-
-def refuse_others_options(clause: MatchRecognizeClause, source: Source) -> None:
-    """Raise at an ORDER BY or LIMIT inside an aggregate."""
-    for part in (part for root in _roots(clause) for part in outside_queries(root)):
-        found = _NOT_OF_SPARK.get(type(part))
-        if found is not None and not _WITHIN_GROUP.search(source.text(span_of(part.parent or part))):
-            raise CepUnsupportedError(
-                f"{found[0]} inside an aggregate", code="AGGREGATE", span=span_of(part), hint=found[1]
-            )
-
-
-def check_filters(clause: MatchRecognizeClause, variables: Variables) -> None:
-    """Raise at a FILTER that names the rows of another variable than the aggregate before it ranges over; ``COUNT(*)`` ranges over those it names."""
-    for node in (part for root in _roots(clause) for part in outside_queries(root) if isinstance(part, exp.Filter)):
-        named = [*_rows_named(node.this, variables), *_rows_named(node.expression, variables)]
-        bare = next((part for part in outside_queries(node.this) if isinstance(part, exp.Column)), None)
-        ranged = None if not named or (bare is not None and not _rows_named(node.this, variables)) else named[0][0]
-        other = next((place for members, place in named if members != ranged), None)
-        if other is not None:
-            raise CepAnalysisError(
-                "a FILTER drops rows of those that its aggregate ranges over, and this names others",
-                code="MIXED_VARIABLES",
-                span=other,
-                hint="name one variable in both: COUNT(A.*) FILTER (WHERE A.x > 0)",
-            )
-
-
-def _rows_named(node: exp.Expression, variables: Variables) -> list[tuple[tuple[str, ...] | None, Span]]:
-    """The variables that ``node`` names, by their members."""
-    named: list[tuple[tuple[str, ...] | None, Span]] = [
-        (found.members, found.span) for found in references(node, variables)
-    ]
-    for part in outside_queries(node):
-        name = part.this if isinstance(part, Classifier) else starred(part)
-        if name is not None:
-            named.append((variables.members(name.name), span_of(part)))
-    return named
 
 
 def refuse_marked(clause: MatchRecognizeClause, source: Source) -> None:
@@ -100,10 +50,6 @@ def refuse_marked(clause: MatchRecognizeClause, source: Source) -> None:
                     hint="conditions take COUNT, SUM, AVG, MIN, MAX and those of Spark's aggregates that the documentation names; "
                     "MEASURES take any",
                 )
-
-
-def _roots(clause: MatchRecognizeClause) -> list[exp.Expression]:
-    return [*(one.expr.node for one in clause.measures), *(one.condition.node for one in clause.defines)]
 
 
 def _calls(root: exp.Expression, source: Source) -> Iterator[exp.Expression]:

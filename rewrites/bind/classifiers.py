@@ -16,10 +16,8 @@ from sparkcep.errors import CepAnalysisError
 
 def check_spellings(clause: MatchRecognizeClause, variables: Variables) -> None:
     """Raise CepAnalysisError where a classifier is compared with literals of which none is a variable's name."""
-    roots = [measure.expr.node for measure in clause.measures]
-    roots += [define.condition.node for define in clause.defines]
-    for root in roots:
-        for literals in _compared(root):
+    for expr in clause.expressions:
+        for literals in _compared(expr.node):
             if not any(literal.name in variables.primary for literal in literals):
                 raise _never(literals[0], variables)
 

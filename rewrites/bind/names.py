@@ -13,10 +13,11 @@ from rewrites.bind.aggregates import is_bare_count
 from rewrites.bind.closures import kleene_path
 from rewrites.bind.relation import Relation, suggestion
 from rewrites.dialect import column_path, span_of
-from rewrites.dialect.clause import Expr, Name
+from rewrites.dialect.clause import Clause, Expr, MatchAutomatonClause, MatchPatternClause, Name
 from rewrites.dialect.nodes import Classifier, MatchNumber, MatchSequenceNumber, Navigation, Semantics
 from rewrites.sql.source import Source, lambda_names, replaced
 from sparkcep.errors import CepAnalysisError, Span
+from sparkcep.pattern import event, row
 from sparkcep.spec.expression import Place
 
 
@@ -46,6 +47,15 @@ class Variables:
                 hint=suggestion(name.value, [*self.primary, *self.subsets]),
             )
         return members
+
+
+def variable_names(clause: Clause) -> set[str]:
+    """The variables and SUBSETs of a clause, in lower case."""
+    if isinstance(clause, MatchAutomatonClause):
+        return set()
+    if isinstance(clause, MatchPatternClause):
+        return {e.variable.lower() for _, tree, _ in clause.patterns for e in event.elements(tree)}
+    return {name.lower() for name in (*row.variables(clause.pattern), *(each.name.value for each in clause.subsets))}
 
 
 @dataclass(frozen=True, slots=True)

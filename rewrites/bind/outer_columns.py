@@ -12,6 +12,7 @@ from sqlglot import exp
 
 from rewrites.bind.aggregates import is_aggregate
 from rewrites.bind.closures import kleene_path
+from rewrites.bind.names import variable_names
 from rewrites.bind.outer_values import OuterValues
 from rewrites.dialect import column_path, set_span, span_of
 from rewrites.dialect.clause import Clause, MatchAutomatonClause, MatchPatternClause, Name
@@ -19,7 +20,7 @@ from rewrites.dialect.nodes import Navigation
 from rewrites.dialect.tokens import tokenize
 from rewrites.sql.source import Edit, lambda_names
 from sparkcep.errors import Span
-from sparkcep.pattern import event, row
+from sparkcep.pattern import event
 
 
 def input_references(clause: Clause, values: OuterValues) -> Iterator[Edit]:
@@ -42,7 +43,7 @@ def input_references(clause: Clause, values: OuterValues) -> Iterator[Edit]:
 
 def clause_references(clause: Clause, values: OuterValues, columns: set[str]) -> bool:
     """Whether the clause has references outside of what Spark computes: they are replaced. ``columns``: the input's, in lower case."""
-    known = columns | _variables(clause)
+    known = columns | variable_names(clause)
     found = False
     for root in _read_by_engines(clause):
         for part in [part for part in root.walk() if isinstance(part, exp.Column)]:
@@ -54,14 +55,6 @@ def clause_references(clause: Clause, values: OuterValues, columns: set[str]) ->
                 found = True
                 _become(part, column, _neighbour(part, clause))
     return found
-
-
-def _variables(clause: Clause) -> set[str]:
-    if isinstance(clause, MatchAutomatonClause):
-        return set()
-    if isinstance(clause, MatchPatternClause):
-        return {e.variable.lower() for _, tree, _ in clause.patterns for e in event.elements(tree)}
-    return {name.lower() for name in (*row.variables(clause.pattern), *(each.name.value for each in clause.subsets))}
 
 
 def _read_by_engines(clause: Clause) -> Iterator[exp.Expression]:
@@ -95,7 +88,7 @@ def _neighbour(part: exp.Expression, clause: Clause) -> exp.Expression | None:
     """A reference to the row that a column beside it is of; None: the current row, or all rows."""
     if part.find_ancestor(exp.Query) is not None or isinstance(clause, MatchAutomatonClause):
         return None
-    variables, scope = _variables(clause), part.parent
+    variables, scope = variable_names(clause), part.parent
     while scope is not None:
         if _is_over_rows(scope) or (scope.parent is None and isinstance(clause, MatchPatternClause)):
             beside = [other for other in scope.walk() if _head(other) in variables]

@@ -11,7 +11,8 @@ from pyspark.sql.types import BooleanType, DataType
 from sqlglot import exp
 
 from rewrites.bind.adjacent_conditions import AdjacentTranslator
-from rewrites.bind.aggregate_calls import check_filters, mark_aggregates, refuse_marked, refuse_others_options
+from rewrites.bind.aggregate_calls import mark_aggregates, refuse_marked
+from rewrites.bind.aggregate_options import check_filters, refuse_others_options
 from rewrites.bind.aggregates import Fold, Folds
 from rewrites.bind.arguments import Arguments
 from rewrites.bind.classifiers import check_spellings

@@ -9,10 +9,10 @@ import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from rewrites.dialect.clause import Clause, MatchPatternClause, MatchRecognizeClause
+from rewrites.bind.names import variable_names
+from rewrites.dialect.clause import Clause
 from rewrites.dialect.parser import UNITS
 from sparkcep.errors import CepAnalysisError, Span
-from sparkcep.pattern import event, row
 
 _OF_THE_REWRITER = re.compile(r'"[^"]*__cep_[^"]*"')
 _NO_COLUMN = re.compile(r"\[UNRESOLVED_COLUMN.* name `([^`]+)` cannot be resolved")
@@ -28,7 +28,7 @@ def in_terms_of(clause: Clause, sql: str) -> Iterator[None]:
     except CepAnalysisError as error:
         written = _written(error, sql)
         message = _OF_THE_REWRITER.sub(lambda _: f'"{written}"', error.message) if written else error.message
-        hint = error.hint or _hint(message, _variables(clause))
+        hint = error.hint or _hint(message, variable_names(clause))
         if (message, hint) == (error.message, error.hint):
             raise
         code = error.code.removeprefix(f"{error.kind}_")
@@ -43,22 +43,13 @@ def _written(error: CepAnalysisError, sql: str) -> str | None:
     return None if span is None or error.inside else (error.sql or sql)[span.start : span.end]
 
 
-def _variables(clause: Clause) -> list[str]:
-    match clause:
-        case MatchRecognizeClause():
-            return [*row.variables(clause.pattern), *(subset.name.value for subset in clause.subsets)]
-        case MatchPatternClause():
-            return [one.variable for _, pattern, _ in clause.patterns for one in event.elements(pattern)]
-    return []
-
-
-def _hint(message: str, variables: list[str]) -> str | None:
+def _hint(message: str, variables: set[str]) -> str | None:
     found = _NO_COLUMN.search(message)
     if found is None:
         times = "a difference of times is an interval: compare it with one, as in < INTERVAL 5 MINUTES"
         return times if _TIME_WITH_OTHERS.search(message) else None
     name = found[1]
-    if name.lower() in map(str.lower, variables):
+    if name.lower() in variables:
         return f"{name} is a variable of the pattern: write {name}.column, or of a loop FIRST({name}.column, 1)"
     if name.upper() in _CALLS:
         return f"write {name}()"

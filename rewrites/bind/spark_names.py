@@ -27,9 +27,8 @@ _NAMES = {
 
 def with_spark_names(clause: MatchRecognizeClause, relation: Relation, source: Source) -> Source:
     """``source`` with Spark's names for functions that Spark does not know by others."""
-    roots = [measure.expr.node for measure in clause.measures]
-    for root in roots + [define.condition.node for define in clause.defines]:
-        for node in outside_queries(root):
+    for expr in clause.expressions:
+        for node in outside_queries(expr.node):
             name = source.text(span_of(node)).split("(")[0].strip().lower() if isinstance(node, exp.Func) else ""
             if name in _NAMES and not _is_known(name, relation):
                 start = span_of(node).start

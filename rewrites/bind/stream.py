@@ -21,7 +21,6 @@ from pyspark.sql.types import (
     TimestampNTZType,
     TimestampType,
 )
-from sqlglot import exp
 
 from rewrites.bind.automaton import BoundAutomaton
 from rewrites.bind.event_pattern import BoundEventPattern
@@ -216,13 +215,8 @@ def _refuse_undecided(clause: MatchRecognizeClause) -> None:
 
 
 def _navigations(clause: MatchRecognizeClause) -> Iterator[Navigation]:
-    for node in _expressions(clause):
-        yield from node.find_all(Navigation)
-
-
-def _expressions(clause: MatchRecognizeClause) -> Iterator[exp.Expression]:
-    yield from (define.condition.node for define in clause.defines)
-    yield from (measure.expr.node for measure in clause.measures)
+    for expr in clause.expressions:
+        yield from expr.node.find_all(Navigation)
 
 
 def _kept_for_ever(clause: MatchRecognizeClause) -> Iterator[Notice]:
@@ -233,7 +227,7 @@ def _kept_for_ever(clause: MatchRecognizeClause) -> Iterator[Notice]:
             span_of(previous),
             "compare with LAST(…, 1) within the match where that is meant",
         )
-    number = next((one for node in _expressions(clause) for one in node.find_all(MatchNumber)), None)
+    number = next((one for expr in clause.expressions for one in expr.node.find_all(MatchNumber)), None)
     if number is not None:
         yield Notice(
             "MATCH_NUMBER() keeps a number for every partition for ever",

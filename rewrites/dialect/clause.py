@@ -184,6 +184,11 @@ class MatchRecognizeClause:
     event_key: EventKey | None = None
     sequence: SequenceNumber | None = None
 
+    @property
+    def expressions(self) -> tuple[Expr, ...]:
+        """Those of MEASURES, then those of DEFINE."""
+        return (*(measure.expr for measure in self.measures), *(define.condition for define in self.defines))
+
 
 @dataclass(frozen=True, slots=True)
 class Within:

@@ -149,7 +149,7 @@ def _check_pattern(sql: str, clause: MatchRecognizeClause) -> None:
             assert part.span is not None
             hint = "a match begins at the current row as it is; test PREV or NEXT for NULL to look for a frame's end"
             _refuse(sql, part.span, f"{part} in the pattern of a window", "WINDOW_ANCHOR", hint)
-    for expr in [*(measure.expr for measure in clause.measures), *(define.condition for define in clause.defines)]:
+    for expr in clause.expressions:
         for node in expr.node.find_all(MatchNumber):
             hint = "count the rows of the match: COUNT(*) is above 0 where there is one"
             _refuse(sql, span_of(node), "MATCH_NUMBER() in a window", "WINDOW_MATCH_NUMBER", hint)
