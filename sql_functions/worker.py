@@ -34,12 +34,13 @@ def answer_at_once() -> None:
                     connection.detach()
 
 
-def said_of(error: CepError, clause: str) -> CepError:
-    """``error``, with the clause that it is about, for a task to end with. Spark shows it without a traceback, unless it is a fault of sparkcep."""
+def said_of(error: CepError, clause: str = "") -> CepError:
+    """``error``, with the ``clause`` that it is about, for a task to end with. Spark shows it without a traceback, but for faults of sparkcep."""
     if not isinstance(error, CepInternalError):
         os.environ["SPARK_HIDE_TRACEBACK"] = "1"  # Spark's own; this process ends with the task
     code = error.code[len(error.kind) + 1 :]
-    return type(error)(f"{error.message}\nin {clause}", code=code, hint=error.hint)
+    message = f"{error.message}\nin {clause}" if clause else error.message
+    return type(error)(message, code=code, hint=error.hint)
 
 
 def settle() -> None:

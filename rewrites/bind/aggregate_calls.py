@@ -38,18 +38,21 @@ def mark_aggregates(clause: MatchRecognizeClause, variables: Variables, relation
             asked.mark(call)
 
 
-def refuse_marked(clause: MatchRecognizeClause, source: Source) -> None:
-    """Raise at an aggregate in DEFINE that the engine knows nothing of."""
-    for define in clause.defines:
-        for node in outside_queries(define.condition.node):
-            if is_aggregate(node) and not is_listed(node, source):
-                raise CepUnsupportedError(
-                    f"the aggregate {function_name(node, source)} in DEFINE",
-                    code="AGGREGATE",
-                    span=span_of(node),
-                    hint="conditions take COUNT, SUM, AVG, MIN, MAX and those of Spark's aggregates that the documentation names; "
-                    "MEASURES take any",
-                )
+def check_defined(clause: MatchRecognizeClause, variables: Variables, relation: Relation, source: Source) -> None:
+    """Raise at an aggregate in DEFINE that the engine knows nothing of, or whose arguments are too few or too many for Spark."""
+    asked = []
+    for node in (part for define in clause.defines for part in outside_queries(define.condition.node)):
+        if is_aggregate(node) and not is_listed(node, source):
+            raise CepUnsupportedError(
+                f"the aggregate {function_name(node, source)} in DEFINE",
+                code="AGGREGATE",
+                span=span_of(node),
+                hint="conditions take COUNT, SUM, AVG, MIN, MAX and those of Spark's aggregates that the documentation names; "
+                "MEASURES take any",
+            )
+        if isinstance(node, exp.Anonymous | exp.AnonymousAggFunc) and is_aggregate(node):
+            asked.append((input_text(node, variables, source), span_of(node)))
+    relation.types_of(asked)
 
 
 def _calls(root: exp.Expression, source: Source) -> Iterator[exp.Expression]:

@@ -252,8 +252,10 @@ def is_wide(data_type: DataType) -> bool:
 
 
 def argument_of(call: exp.Expression) -> exp.Expression:
-    """The first argument of an aggregate, without DISTINCT."""
+    """The first argument of an aggregate, without DISTINCT. Raises NotForTheEngine if there is none."""
     if isinstance(call, exp.Anonymous | exp.AnonymousAggFunc):
+        if not call.expressions:
+            raise NotForTheEngine
         return call.expressions[0]
     if is_bare_count(call):
         return exp.Star()

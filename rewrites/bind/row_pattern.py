@@ -11,7 +11,7 @@ from pyspark.sql.types import BooleanType, DataType
 from sqlglot import exp
 
 from rewrites.bind.adjacent_conditions import AdjacentTranslator
-from rewrites.bind.aggregate_calls import mark_aggregates, refuse_marked
+from rewrites.bind.aggregate_calls import check_defined, mark_aggregates
 from rewrites.bind.aggregate_options import check_filters, refuse_others_options
 from rewrites.bind.aggregates import Fold, Folds
 from rewrites.bind.arguments import Arguments
@@ -170,7 +170,7 @@ def _understood(clause: MatchRecognizeClause, variables: Variables, relation: Re
     refuse_others_options(clause, source)
     check_filters(clause, variables)
     mark_aggregates(clause, variables, relation, source)
-    refuse_marked(clause, source)
+    check_defined(clause, variables, relation, source)
     return source
 
 

@@ -44,6 +44,9 @@ class Turns:
         until = watermark * 1000 if watermark > 0 else NEVER
         try:
             saved = self.state.read()
+        except CepError as error:  # about another clause
+            raise said_of(error) from error
+        try:
             before = self._foreseen(key, saved)
             done = step(self.spec, self.decide, saved.bucket, new, until, changes, before)
             self._refuse_late(done)
