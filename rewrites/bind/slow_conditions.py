@@ -130,8 +130,7 @@ class _Pieces:
         """An aggregate as SQL over sums, counts and lists."""
         call = innermost_call(node)
         name = function_name(call, self.translator.source)
-        argument = call.this.expressions[0] if isinstance(call.this, exp.Distinct) else call.this
-        distinct = isinstance(call.this, exp.Distinct)
+        argument, distinct = argument_of(call), isinstance(call.this, exp.Distinct)
         if distinct and len(call.this.expressions) > 1:
             raise NotForTheEngine
         maker: Callable[..., str] | None = {

@@ -16,6 +16,7 @@ from rewrites.rules.keys_in_order import sorted_by_workers
 from rewrites.rules.time_shards import Shards
 from sparkcep.engines.choice import choose
 from sparkcep.engines.event_pattern.planner.plan import predicate_class
+from sparkcep.errors import Span
 from sparkcep.explanation.automaton import edges, formulas, mermaid, text_lines
 from sparkcep.explanation.sharing import sharing_lines
 from sparkcep.explanation.stream import stream_lines
@@ -75,7 +76,7 @@ def _clause_lines(text: str, part: RewrittenClause) -> Iterator[str]:
     elif isinstance(part.bound, BoundEventPattern):
         assert isinstance(part.spec, EventPatternSpec)
         pattern = part.bound.text if part.clause.site.kind == "MATCH PATTERNS" else str(part.spec.pattern)
-        yield from _event_lines(part.bound, part.spec, part.shards, pattern)
+        yield from _event_lines(text, part.bound, part.spec, part.shards, pattern)
         yield from _table("measures", list(_measures(text, part.bound)))
     elif isinstance(part.bound, BoundAutomaton):
         assert isinstance(part.spec, AutomatonSpec)
@@ -98,8 +99,7 @@ def _clause_lines(text: str, part: RewrittenClause) -> Iterator[str]:
 def _measures(text: str, bound: BoundEventPattern) -> Iterator[str]:
     when = "each time it changes" if bound.emit_changes else "instead of the matches"
     for measure in bound.measures:
-        span = measure.expr.span
-        yield f"{measure.name.value}: {text[span.start : span.end]}, {when}"
+        yield f"{measure.name.value}: {_said(text, measure.expr.span)}, {when}"
 
 
 def _order(bound: BoundRowPattern | BoundEventPattern | BoundAutomaton, ties: str) -> str:
@@ -176,7 +176,9 @@ def _skip(spec: RowPatternSpec) -> str:
     return " ".join([forms[spec.skip.to], *[", ".join(spec.skip.variables)][: len(spec.skip.variables)]])
 
 
-def _event_lines(bound: BoundEventPattern, spec: EventPatternSpec, shards: Shards | str, pattern: str) -> Iterator[str]:
+def _event_lines(
+    text: str, bound: BoundEventPattern, spec: EventPatternSpec, shards: Shards | str, pattern: str
+) -> Iterator[str]:
     yield from _table("input", [bound.relation.text])
     partition = [key.text for key in bound.keys] + [f"[{column}]" for column in bound.equivalences]
     partition += [f"{key.text} (inferred)" for key in bound.inferred]
@@ -196,7 +198,7 @@ def _event_lines(bound: BoundEventPattern, spec: EventPatternSpec, shards: Shard
         f"engine, as soon as its variables are bound ({_class(predicate)}): {predicate.text}"
         for predicate in spec.predicates
     ]
-    tests += [f"Spark, on the matches: {_residual(bound, i)}" for i in range(len(bound.residual))]
+    tests += [f"Spark, on the matches: {_said(text, one.span)}" for one in bound.residual]
     yield from _table("conditions", tests)
     bound_in_turn = pattern == str(spec.pattern) and spec.strategy == "any"
     yield from _table(BINDING, [_binding(spec)] if bound_in_turn else [])
@@ -272,8 +274,9 @@ def _time_line(shards: Shards | str, partitioned: bool) -> list[str]:
     return [f"in one task: {shards}"] if shards and not partitioned else []
 
 
-def _residual(bound: BoundEventPattern, i: int) -> str:
-    return str(bound.residual[i].node.sql("spark"))
+def _said(text: str, span: Span) -> str:
+    """What the user wrote there, in one line."""
+    return " ".join(text[span.start : span.end].split())
 
 
 def _window(bound: BoundEventPattern, spec: EventPatternSpec) -> str:
