@@ -10,7 +10,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator
 from functools import lru_cache
-from typing import Any, ClassVar, TypeVar
+from typing import Any, ClassVar
 
 os.environ.setdefault("POLARS_MAX_THREADS", os.environ.get("SPARK_TASK_CPUS", "1"))
 
@@ -34,7 +34,6 @@ from sparkcep.spec.event import WithinTime
 from sql_functions.memory import OpenPartition, to_sort
 from sql_functions.worker import answer_at_once, said_of, settle
 
-Found = TypeVar("Found")
 MIN_ROWS = 1 << 16
 """Complete partitions are buffered until they have this many rows, to amortise the fixed cost of an engine call."""
 

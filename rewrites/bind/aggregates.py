@@ -76,6 +76,12 @@ def innermost_call(node: exp.Expression) -> exp.Expression:
     return node
 
 
+def filter_of(node: exp.Expression) -> exp.Expression | None:
+    """The condition of an aggregate's FILTER."""
+    where = node.expression if isinstance(node, exp.Filter) else None
+    return where.this if isinstance(where, exp.Where) else where
+
+
 def is_bare_count(call: exp.Expression) -> bool:
     """``count()``, which is ``count(*)``, as in Trino."""
     return isinstance(call, exp.Count) and call.this is None

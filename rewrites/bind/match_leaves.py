@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pyspark.sql.types import BooleanType, DataType, DecimalType, DoubleType, FloatType, LongType, StringType
 from sqlglot import exp
 
-from rewrites.bind.aggregates import function_name, innermost_call, is_aggregate, is_bare_count
+from rewrites.bind.aggregates import filter_of, function_name, innermost_call, is_aggregate, is_bare_count
 from rewrites.bind.conditions import Columns
 from rewrites.bind.engine_values import has_engine_value
 from rewrites.bind.literals import literal
@@ -124,8 +124,10 @@ class MatchLeaves(MatchPositions, OperandBuilder):
     def aggregate(self, node: exp.Expression, function: row.AggregateFunction) -> Operand:
         """``function`` over the argument of the aggregate ``node``, with its FILTER."""
         argument = argument_of(innermost_call(node))
-        if function == "count" and (isinstance(argument, exp.Star) or isinstance(argument.this, exp.Star)):
-            members, filtered = self._ranging(self._star(argument), node), self._filter(node)
+        if function == "count" and (isinstance(argument, exp.Star) or starred(argument) is not None):
+            named = starred(argument)
+            members = None if named is None else self.variables.require(Name(named.name, span_of(argument)))
+            members, filtered = self._ranging(members, node), self._filter(node)
             return Operand(LongType(), source=row.Aggregate("count", None, members, running=True, filter=filtered))
         members, text, data_type = self.argument(argument)
         if function != "count" and is_wide(data_type):
@@ -149,12 +151,12 @@ class MatchLeaves(MatchPositions, OperandBuilder):
 
     def _ranging(self, members: tuple[str, ...] | None, node: exp.Expression) -> tuple[str, ...] | None:
         """The variable whose rows an aggregate ranges over: its argument's ``members``, or, where that names no row, its FILTER's."""
-        where = _where(node)
+        where = filter_of(node)
         return members if members is not None or where is None else self.label(where)[0]
 
     def _filter(self, node: exp.Expression) -> str | None:
         """The input column of an aggregate's FILTER."""
-        where = _where(node)
+        where = filter_of(node)
         if where is None:
             return None
         members, text, _ = self.argument(where)
@@ -213,10 +215,6 @@ class MatchLeaves(MatchPositions, OperandBuilder):
         text = row_text(node, self.variables, self.source)
         return members, text, self.relation.types_of([(text, span_of(node))])[0]
 
-    def _star(self, node: exp.Expression) -> tuple[str, ...] | None:
-        table = starred(node)
-        return None if table is None else self.variables.require(Name(table.name, span_of(node)))
-
     def emit(self, operand: Operand) -> row.Condition:
         """An operand as data; columns that it needs are added to the input."""
         if operand.operator is not None:
@@ -271,10 +269,3 @@ def _is_of_engine_values(node: Navigation) -> bool:
     """``LAST(CLASSIFIER() || sym)``; ``LAST(CLASSIFIER())`` is a value of its own."""
     argument = innermost(node)
     return not isinstance(argument, Classifier) and has_engine_value(argument)
-
-
-def _where(node: exp.Expression) -> exp.Expression | None:
-    """The condition of an aggregate's FILTER."""
-    if not isinstance(node, exp.Filter):
-        return None
-    return node.expression.this if isinstance(node.expression, exp.Where) else node.expression

@@ -26,6 +26,7 @@ from sqlglot import exp
 from rewrites.bind.aggregates import (
     Fold,
     Folds,
+    filter_of,
     function_name,
     innermost_call,
     is_aggregate,
@@ -213,7 +214,8 @@ class MeasureBinder:
             argument = argument.expressions[0]
         if not self._is_engine_aggregate(call, argument):
             return self._folded(node, running)
-        filtered = self._filter(node) if isinstance(node, exp.Filter) else None
+        where = filter_of(node)
+        filtered = None if where is None else self.inputs.column_of(where, self.inputs.members(where))[0]
         members = self.inputs.members(node, aggregate=True)
         if isinstance(argument, Classifier):
             source = row.Aggregate("array_agg", None, self.inputs.classifier_members(argument), running)
@@ -248,23 +250,22 @@ class MeasureBinder:
 
     def _folded(self, node: exp.Expression, running: bool) -> str:
         """Any other Spark aggregate, over the rows that the engine returns as an array."""
-        call = innermost_call(node)
-        if not is_marked(call) and not is_listed(call, self.inputs.source):
-            raise _unsupported_aggregate(call, self.inputs.source)
+        innermost = innermost_call(node)
+        if not is_marked(innermost) and not is_listed(innermost, self.inputs.source):
+            raise _unsupported_aggregate(innermost, self.inputs.source)
         fold = self.folds.of(self.inputs.members(node, aggregate=True), running)
         over_input = input_text(node, self.inputs.variables, self.inputs.source)
         self.inputs.relation.types_of([(over_input, span_of(node))])
         if is_apart(node):
             return self.folds.result(fold, self._exploded(node, fold), apart=True)
-        condition, behind = None, ""
+        behind = ""
         if isinstance(node, exp.IgnoreNulls | exp.RespectNulls):
             behind = self.inputs.source.sql[span_of(node.this).end : span_of(node).end]
             node = node.this
-        if isinstance(node, exp.Filter):
-            where = node.expression
-            condition = self._exploded(where.this if isinstance(where, exp.Where) else where, fold)
-            node = node.this
-        return self.folds.result(fold, over_exploded(self._exploded(node, fold), condition, behind))
+        where = filter_of(node)
+        condition = None if where is None else self._exploded(where, fold)
+        call = node if where is None else node.this
+        return self.folds.result(fold, over_exploded(self._exploded(call, fold), condition, behind))
 
     def _exploded(self, node: exp.Expression, fold: Fold) -> str:
         """``node`` as SQL over one exploded row."""
@@ -342,10 +343,6 @@ class MeasureBinder:
         if not isinstance(data_type, DecimalType):
             return ratio
         return f"CAST({ratio} AS DECIMAL({min(data_type.precision + 4, 38)}, {min(data_type.scale + 4, 38)}))"
-
-    def _filter(self, node: exp.Filter) -> str:
-        condition = node.expression.this if isinstance(node.expression, exp.Where) else node.expression
-        return self.inputs.column_of(condition, self.inputs.members(condition))[0]
 
     def _is_running(self, said: bool | None, default: bool) -> bool:
         """An explicit RUNNING or FINAL overrides the default; with ONE ROW PER MATCH running and final are the same."""

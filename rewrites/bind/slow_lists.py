@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from pyspark.sql.types import ArrayType, DataType, IntegerType, LongType, StringType, StructField, StructType
 from sqlglot import exp
 
+from rewrites.bind.aggregates import filter_of
 from rewrites.bind.arguments import Arguments
 from rewrites.bind.engine_values import FIRST_ROW, over_row
 from rewrites.bind.match_leaves import MatchLeaves
@@ -44,8 +45,8 @@ def list_of_values(
     if cast is not None:
         texts = [f"CAST({text} AS {cast})" for text in texts]
     element = texts[0] if len(texts) == 1 else f"named_struct('v', {texts[0]}, 'o', {texts[1]})"
-    if isinstance(node, exp.Filter):
-        where = node.expression.this if isinstance(node.expression, exp.Where) else node.expression
+    where = filter_of(node)
+    if where is not None:
         element = f"CASE WHEN {rows.text(where)} THEN {element} END"
     text = f"filter({rows.mapped(element, node)}, {_ROW} -> {_ROW} IS NOT NULL)"
     tree, kind = values.tree(text, node, refusal, translator.relation.describe)
