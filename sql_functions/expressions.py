@@ -12,6 +12,8 @@ from decimal import Decimal
 from functools import lru_cache, partial
 from typing import Any
 
+from py4j.protocol import Py4JError
+
 from sparkcep.errors import CepUnsupportedError
 from sparkcep.spec.expression import Constant, SparkFunction
 
@@ -29,6 +31,9 @@ _SETTINGS: dict[str, tuple[str, ...]] = {
     "GetStructField": ("ordinal",),
 }
 """The parameters of a node, other than its arguments, that affect its value."""
+
+_LENIENT = ("Floor", "Ceil")
+"""Nodes without a mode before Spark 4.3, where they never fail."""
 
 _REPLACEABLE = "org.apache.spark.sql.catalyst.expressions.RuntimeReplaceable"
 
@@ -130,7 +135,12 @@ def _type(node: Any) -> str:
 
 
 def _setting(node: Any, accessor: str) -> str:
-    value = getattr(node, accessor)()
+    try:
+        value = getattr(node, accessor)()
+    except Py4JError:
+        if _name(node) in _LENIENT:
+            return "false"
+        raise
     text = str(value) if isinstance(value, str | bool | int) else str(value.toString())
     return text.removeprefix("Some(").removesuffix(")") if text.startswith("Some(") else text
 

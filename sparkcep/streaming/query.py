@@ -21,6 +21,7 @@ from sparkcep.spec.stream import BUCKET, WATERMARK, StreamSpec, identity
 from sparkcep.streaming.busy import Watcher
 from sparkcep.streaming.listener import observe
 from sparkcep.streaming.monitor import OBSERVATION
+from sparkcep.streaming.packages import require_packages
 from sparkcep.streaming.packets import PACKET_DDL, packed, unpacked
 from sparkcep.streaming.processor import TURN, BucketProcessor
 from sparkcep.streaming.state_store import require_timers
@@ -35,8 +36,9 @@ def stream(
 ) -> DataFrame:
     """The streaming DataFrame of a clause: the columns of the spec's outputs. ``sql`` runs ``query``, with ``arguments`` for its parameters.
 
-    Raises CepAnalysisError if the session has no state store for it.
+    Raises CepAnalysisError if the session has no state store for it, and CepUnsupportedError where packages for it are missing.
     """
+    require_packages()
     require_timers(spark)
     found: Any = from_json(spec_json)
     spec: StreamSpec = found
