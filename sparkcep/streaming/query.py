@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterable, Iterator
 from functools import partial
-from inspect import signature
 from typing import Any
 
 import pyarrow as pa
@@ -58,20 +57,13 @@ def stream(
     counted = turns.observe(f"{OBSERVATION}.{clause[:8]}", *sums, *busiest)
     schema = StructType.fromJson(json.loads(spec.schema))
     observe(spark, Watcher())
-    arrow = _arrow_schema(schema, spark.conf.get("spark.sql.session.timeZone"))
+    arrow = to_arrow_schema(schema, timezone=spark.conf.get("spark.sql.session.timeZone"))  # as mapInArrow has it
     found = counted.select("payload", "late_rows").mapInArrow(partial(_unpack, schema=arrow), schema)
     if spec.event_time is None:
         return found
     name, delay = spec.event_time
     time = found[f"`{name}`"].alias(name, metadata={WATERMARK: delay})
     return found.select(*(time if column == name else found[f"`{column}`"] for column in found.columns))
-
-
-def _arrow_schema(schema: StructType, timezone: str | None) -> pa.Schema:
-    """As ``mapInArrow`` has it: with the session's time zone, or, up to Spark 4.1, with UTC."""
-    if "timezone" in signature(to_arrow_schema).parameters:
-        return to_arrow_schema(schema, timezone=timezone)
-    return to_arrow_schema(schema)
 
 
 def _pack(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
