@@ -52,6 +52,11 @@ GRAMMAR = Grammar(
         Header("EMIT CHANGES", ("EMIT", "CHANGES"), 8),
     ),
     lead="a pattern of events: SEQ(Type variable, NOT Type variable, Type+ variable[])",
+    elsewhere={
+        "DEFINE": "the conditions of MATCH PATTERN stand in WHERE, before WITHIN: WHERE b.x > a.x",
+        "AFTER": "MATCH PATTERN has ALL MATCHES or NON OVERLAPPING MATCHES for AFTER MATCH SKIP",
+        "ONE": "a match of MATCH PATTERN is one row",
+    },
 )
 _OUTPUTS: dict[str, MatchOutput] = {"ALL": "all", "NON": "non_overlapping", "COMPRESSED": "compressed"}
 _STRATEGY_HINT = "SKIP TILL ANY MATCH, SKIP TILL NEXT MATCH, PARTITION CONTIGUITY or STRICT CONTIGUITY"

@@ -54,6 +54,10 @@ GRAMMAR = Grammar(
         Header("SUBSET", ("SUBSET",), 7, form=SUBSET_FORM),
         Header("DEFINE", ("DEFINE",), 7, form=DEFINE_FORM),
     ),
+    elsewhere={
+        "WHERE": "the conditions of MATCH_RECOGNIZE stand in DEFINE, at the end: DEFINE B AS x > 1",
+        "SKIP": "MATCH_RECOGNIZE has AFTER MATCH SKIP; selection strategies are of MATCH PATTERN",
+    },
 )
 _OPTIONS: dict[tuple[str, ...], RowsPerMatch] = {
     (): "all_show_empty",

@@ -6,7 +6,8 @@ brackets, and not after ``.`` or ``AS``.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from difflib import get_close_matches
 
 from rewrites.dialect.tokens import Token, cover, depths, tokenize
@@ -56,6 +57,8 @@ class Grammar:
     headers: tuple[Header, ...]
     lead: str = ""
     """How what stands before the first header is written."""
+    elsewhere: Mapping[str, str] = field(default_factory=dict)
+    """Words that begin sections of other clauses, and what this one has instead."""
 
     @property
     def order(self) -> str:
@@ -85,7 +88,9 @@ def cut(sql: str, body: Span, grammar: Grammar, *, first: str | None = None) -> 
 
 
 def guess(word: str, grammar: Grammar) -> str | None:
-    """A hint for a word that may be meant as a header: ``SUBST`` → did you mean SUBSET?"""
+    """A hint for a word that may be meant as a header, of another clause too: ``SUBST`` → did you mean SUBSET?"""
+    if (instead := grammar.elsewhere.get(word.upper())) is not None:
+        return instead
     if word.upper() in (" ".join(header.words) for header in grammar.headers):
         return None
     headers = {header.words[0]: " ".join(header.words) for header in reversed(grammar.headers)}
