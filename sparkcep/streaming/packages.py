@@ -19,5 +19,5 @@ def require_packages() -> None:
         raise CepUnsupportedError(
             f"a pattern over a stream in this Python: {missing}",
             code="STREAM_PACKAGES",
-            hint="pip install 'pandas>=2.2,<3' 'protobuf>=6.33.5', on the workers too",
+            hint="pip install sparkcep, which adds what is missing; on the workers too",
         ) from None
