@@ -57,7 +57,7 @@ QUESTIONS = {
 }
 """Each question with its rows."""
 
-STREAM = """SELECT m.user, b.ts AS bought FROM page_stream
+STREAM = """SELECT m.user, b.ts AS bought FROM STREAM page_events WATERMARK ts DELAY OF INTERVAL 1 MINUTE
             MATCH PATTERN (SEQ(View v, Buy b) PARTITION BY user ORDER BY ts WITHIN INTERVAL 10 MINUTES) AS m"""
 
 
@@ -79,11 +79,9 @@ def data_frame(spark: SparkSession) -> None:
 
 
 def stream(spark: SparkSession) -> None:
-    """Over a view of a stream: STREAM and WATERMARK in SQL are Spark 4.3's."""
     spark.sql("CREATE TABLE page_events (user STRING, type STRING, ts TIMESTAMP) USING parquet")
     spark.sql("""INSERT INTO page_events VALUES ('ann', 'View', TIMESTAMP '2026-03-01 10:00:00'),
               ('ann', 'Buy', TIMESTAMP '2026-03-01 10:04:00'), ('eve', 'View', TIMESTAMP '2026-03-01 12:00:00')""")
-    spark.readStream.table("page_events").withWatermark("ts", "1 minute").createOrReplaceTempView("page_stream")
     query = spark.sql(STREAM).writeStream.format("memory").queryName("found").trigger(availableNow=True).start()
     query.awaitTermination()
     assert spark.table("found").count() == 1
