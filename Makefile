@@ -10,6 +10,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 INSTALLED := $(VENV)/.installed
 CLASSES := $(VENV)/spark.jsa
+WORKERS := -n auto --maxprocesses 4
 
 .PHONY: demo stream test quick lint format docs benchmark java clean
 
@@ -21,10 +22,10 @@ stream: java $(INSTALLED)
 
 test: java $(INSTALLED)
 	@$(MAKE) --no-print-directory --jobs=2 $(CLASSES) lint
-	$(BIN)/python -m pytest -n 2 --dist loadfile --no-loadscope-reorder --durations=20
+	$(BIN)/python -m pytest $(WORKERS) --dist loadfile --no-loadscope-reorder --durations=20
 
 quick: $(INSTALLED) lint
-	$(BIN)/python -m pytest -n 2 --dist worksteal -m "not spark" --ignore tests/sql --ignore tests/thrift --ignore tests/cluster --durations=20
+	$(BIN)/python -m pytest $(WORKERS) --dist worksteal -m "not spark" --ignore tests/sql --ignore tests/thrift --ignore tests/cluster --durations=20
 
 lint: $(INSTALLED)
 	$(BIN)/ruff check .
