@@ -89,7 +89,8 @@ def _graph() -> Any:
     try:
         from pygraphviz import AGraph
     except ImportError as error:
-        raise DrawingUnavailableError("drawings need pygraphviz: pip install 'sparkcep[notebook]'") from error
+        hint = "pip install 'sparkcep[notebook]'; where that is done, its system library (Debian: apt install libglib2.0-0)"
+        raise DrawingUnavailableError(f"drawings need pygraphviz ({error}): {hint}") from error
     graph = AGraph(strict=False, directed=True, rankdir="LR", nodesep="0.3", ranksep="0.45", bgcolor="transparent")
     graph.node_attr.update(fontname="Helvetica", fontsize="11", shape="box", style="rounded,filled")
     graph.node_attr.update(fillcolor="#eaf2fb", color="#2b6cb0", fontcolor="#1a202c", margin="0.14,0.08")
