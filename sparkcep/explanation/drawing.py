@@ -89,7 +89,7 @@ def _graph() -> Any:
     try:
         from pygraphviz import AGraph
     except ImportError as error:
-        hint = "pip install 'sparkcep[notebook]'; where that is done, its system library (Debian: apt install libglib2.0-0)"
+        hint = "pip install 'sparkcep[notebook]'; where that is done, its system libraries (Debian: apt install libglib2.0-0 libxext6 libxrender1)"
         raise DrawingUnavailableError(f"drawings need pygraphviz ({error}): {hint}") from error
     graph = AGraph(strict=False, directed=True, rankdir="LR", nodesep="0.3", ranksep="0.45", bgcolor="transparent")
     graph.node_attr.update(fontname="Helvetica", fontsize="11", shape="box", style="rounded,filled")
