@@ -219,6 +219,18 @@ def test_a_sum_of_no_values_is_null() -> None:
     assert [row["a0"] for part in turn.found for row in part.to_pylist()] == [None]
 
 
+def test_events_whose_past_is_gone_are_no_matches() -> None:
+    """The event at 1 stays for the sake of that at 2; the one at 0, for which it is no match, does not."""
+    rows = tuple({"id": i, "type": "A", "ts": i, "x": x} for i, x in enumerate([None, 0, None, None]))
+    case = EventCase("past", "SEQ(NOT A v0, A v1)", rows, within=2)
+    spec, table = _changes_spec(case, MatchAggregate("count", "v1", "x")), _table(case)
+    decide, bucket, found = compile(spec), Bucket(), list[pa.Table]()
+    for arrival in (Arrival((0, 1, 2, 3), 3), Arrival((), EVER)):
+        turn = step(spec, decide, bucket, _rows(table, arrival), arrival.until)
+        bucket, found = turn.bucket, found + list(turn.found)
+    assert [row for part in found for row in part.to_pylist()] == []
+
+
 def test_totals_that_overflow() -> None:
     rows = tuple({"id": i, "type": "A", "ts": i, "x": 2**62, "k": 1} for i in range(3))
     case = EventCase("overflow", "SEQ(A a)", rows, within=10, partition=("k",))

@@ -155,14 +155,21 @@ def _with_before(spec: AggregateSpec, table: pa.Table, group: Ints) -> pa.Table:
 
 
 def _kept(compiled: Compiled, turn: Turn, scene: Scene, alive: Flags) -> Flags:
-    """The rows of later times' windows, those whose times wait, and of groups with matches ``alive`` at the last known time a row of that time."""
+    """The rows of later times' windows, those whose times wait, and of groups with matches ``alive`` at the last known time a row of that time.
+
+    What stays because it lies before an open window has lost its own past, so that it may look like a match: its group keeps that time's windows.
+    """
     groups = len(alive)
     first_waiting = np.full(groups, turn.until)
     np.minimum.at(first_waiting, scene.group[~scene.known], scene.time[~scene.known])
     last_known = np.full(groups, -_LAST)
     np.maximum.at(last_known, scene.group[scene.known], scene.time[scene.known])
-    beyond = np.where(alive, last_known, first_waiting)
     rows = taken(scene.rows, compiled.spec.masks)
-    found = open_rows(rows, scene.time, scene.deadline, scene.group, beyond, back=compiled.back)
+    place = scene.time, scene.deadline, scene.group
+    if compiled.back:
+        alive = alive.copy()
+        alive[scene.group[open_rows(rows, *place, first_waiting, back=True) | ~scene.known]] = True
+    beyond = np.where(alive, last_known, first_waiting)
+    found = open_rows(rows, *place, beyond, back=compiled.back)
     found |= ~scene.known | (alive[scene.group] & (scene.time == last_known[scene.group]))
     return found
