@@ -10,6 +10,7 @@ from pyspark.sql import SparkSession
 import sparkcep
 from sparkcep.errors import CepUnsupportedError
 from sparkcep.explanation import Count
+from sparkcep.explanation.drawing import Line
 
 FALL = """SELECT * FROM ticks MATCH_RECOGNIZE (
   PARTITION BY sym ORDER BY ts MEASURES COUNT(*) AS n PATTERN (strt down{2,} up)
@@ -89,7 +90,7 @@ def test_counts_as_data_and_on_the_automaton(spark: SparkSession) -> None:
     assert (clause.why, clause.matches) == ("down#1: 10 tried, none taken", 0)
     page = found._repr_html_()
     assert "nothing matched: down#1: 10 tried, none taken" in page
-    assert ">10 → 0</text>" in page
+    assert Line("10 → 0", "stopped", bold=True) in clause.automaton.lines["down#1"]
     assert re.search(r'<span class="s2 s3" tabindex="0">price &lt; PREV\(price\) AND price &gt; 1000</span>', page)
 
 

@@ -145,6 +145,7 @@ def test_nothing_counted_is_drawn_too():
 
 
 def test_what_nothing_got_past_is_red():
+    pytest.importorskip("pygraphviz", exc_type=ImportError)
     drawn = svg([Edge("start", "a"), Edge("a", END)], {"a": [Line("2 → 0", "stopped")], 1: [Line("0", "unreached")]})
     state = drawn[drawn.index('class="node s1"') :]
     assert 'stroke="#c53030"' in state[: state.index("</g>")]

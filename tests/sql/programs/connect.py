@@ -128,7 +128,7 @@ assert counted[-1] == "matches       2", counted
 assert str(sparkcep.explain_analyze(f"SELECT * FROM t {ROW.format(0)}")).splitlines() == counted
 explained = sparkcep.explain(pairs_query)
 assert "SKIP TILL ANY MATCH" in str(explained)
-assert "<svg" in explained._repr_html_()
+assert "<figure" in explained._repr_html_()
 
 shown: list[object] = []
 magics.display = shown.append
@@ -138,7 +138,7 @@ shell.run_line_magic("load_ext", "sparkcep")
 for arguments in ("--explain", "--analyze", "--plot found"):
     shell.run_cell_magic("sql", arguments, pairs_query)
 automaton, report, result, plot = shown
-assert "<svg" in automaton._repr_html_()
+assert "<figure" in automaton._repr_html_()
 assert str(report).endswith("matches       2")
 assert str(result).startswith("2 rows, ")
 assert str(plot) == "time line of 2 matches"
