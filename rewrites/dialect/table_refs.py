@@ -90,7 +90,7 @@ _OPERAND_EXPECTED = {
 def table_start(tokens: Tokens, clause: int) -> int | None:
     """The item where the table reference before item ``clause`` begins; None if there is no such reference.
 
-    ``FROM a, b AS x MATCH_RECOGNIZE (…)`` → the item ``b``. It is preceded by a comma, FROM, JOIN or MERGE's USING.
+    ``FROM a, b AS x MATCH_RECOGNIZE (…)`` → the item ``b``. It is preceded by a comma, FROM, JOIN, MERGE's USING or a parenthesis around tables.
     """
     if not _ends_operand(tokens, clause - 1):
         return None
@@ -107,10 +107,20 @@ def table_start(tokens: Tokens, clause: int) -> int | None:
             or (key == "LATERAL" and tokens.items[i + 1].key != "VIEW")
         ):
             return start
-        elif key in _STOPS or key in ("USING", "LATERAL", ";"):
+        elif key in _STOPS or key in ("USING", "LATERAL", ";") or (key == "TABLE" and tokens.items[i + 1].key != "("):
             return None
         start = i
-    return None
+    return start if _around_tables(tokens, tokens.outer[clause]) else None
+
+
+def _around_tables(tokens: Tokens, opening: int) -> bool:
+    """Whether the bracket at item ``opening`` stands where a table can: ``FROM (a JOIN b …)``, ``JOIN ((a))``."""
+    if opening < 1 or tokens.items[opening].key != "(" or _qualified(tokens, opening - 1):
+        return False
+    before = tokens.items[opening - 1].key
+    if before == "(":
+        return _around_tables(tokens, opening - 1)
+    return before in _STARTS | {"LATERAL"} or (before == "," and in_from_list(tokens, opening - 1))
 
 
 def follows_condition(tokens: Tokens, clause: int) -> str | None:

@@ -66,6 +66,11 @@ ROW_CASES = [
         [("Alpha", 1), ("Alpha", 6), ("Beta", 2)],
     ),
     Case(
+        "in_parentheses",
+        f"SELECT n.name, r.s, x.e FROM names n JOIN (ticks {ROW} r) ON r.sym = n.sym, ((ticks {ROW} JOIN names k USING (sym))) x WHERE x.name = n.name AND x.s > 1",
+        [("Alpha", 1, 8), ("Alpha", 6, 8), ("Beta", 2, 4)],
+    ),
+    Case(
         "left_join",
         f"SELECT name, s FROM names n LEFT JOIN ticks {ROW} r USING (sym) WHERE s IS NULL",
         [("Gamma", None)],
