@@ -11,6 +11,7 @@ from collections.abc import Callable
 from dataclasses import replace
 
 from rewrites.bind.correlation import Correlated, correlated
+from rewrites.bind.inner_references import with_inner_references
 from rewrites.bind.parameter_values import quantifier_bound
 from rewrites.bind.relation import Describe, in_scope
 from rewrites.bind.revisions import without_feed
@@ -19,6 +20,7 @@ from rewrites.bind.spark_complaints import in_terms_of
 from rewrites.clauses import automaton, event_pattern, row_pattern, windows
 from rewrites.dialect import find_sites, parse_clause
 from rewrites.dialect.clause import Clause, MatchAutomatonClause, MatchPatternClause, MatchRecognizeClause, Site
+from rewrites.dialect.table_refs import table_name
 from rewrites.dialect.window_blocks import WindowBlock, find_window_blocks
 from rewrites.guard import guarded
 from rewrites.options import Options, Rewritten, RewrittenClause
@@ -112,6 +114,8 @@ def _by_kind(found: Correlated, options: Options, *, only_clause: bool) -> Rewri
     clause, source = found.clause, found.source
     check_sequence(clause, found.rows)
     rows = without_feed(clause, found.rows, source.sql)
+    known = None if clause.site.pipe else table_name(source.sql, clause.site.input)
+    rows, source = with_inner_references(clause, rows, source, known)
     if isinstance(clause, MatchRecognizeClause):
         return row_pattern.row_pattern(clause, rows, source, options, only_clause=only_clause)
     if isinstance(clause, MatchAutomatonClause):

@@ -138,7 +138,7 @@ class ConditionBinder:
         self.relation.require(found.column)
         if own not in found.members:
             raise _MatchDependent
-        return self.source.text(found.rest)
+        return self.source.column(found.rest)
 
     def _query(self, node: exp.Expression, own: str) -> str:
         """A column with the subquery's value, computed below the windows: a join above them would lose their order."""

@@ -65,7 +65,7 @@ class MatchPositions:
             if isinstance(inner, Navigation):
                 return f"({self.over_row(innermost(inner))})"
             found = reference(inner, self.variables)
-            return None if found is None else self.source.text(found.rest)
+            return None if found is None else self.source.column(found.rest)
 
         return self.source.splice(span_of(node), replaced(node, part))
 

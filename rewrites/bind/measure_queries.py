@@ -29,12 +29,9 @@ def query_edits(
     value: Callable[[exp.Expression], str | None],
 ) -> Iterator[Edit]:
     """Edits for what of ``query`` looks at the match; ``value`` gives their SQL."""
-    own = _own_names(query)
 
     def of_variable(part: exp.Expression) -> bool:
-        path = column_path(part)
-        shadowed = path is not None and path[0].value.lower() in own
-        return isinstance(part, _ENGINE_VALUES) or (not shadowed and reference(part, variables) is not None)
+        return isinstance(part, _ENGINE_VALUES) or reference(part, variables) is not None
 
     outer = _outer_columns(query, relation, source, of_variable)
 
@@ -42,11 +39,6 @@ def query_edits(
         return value(part) if of_variable(part) or id(part) in outer else None
 
     yield from replaced(query, part_text)
-
-
-def _own_names(query: exp.Expression) -> set[str]:
-    """Names of the tables inside a subquery."""
-    return {table.alias_or_name.lower() for table in query.find_all(exp.Table, exp.Subquery)}
 
 
 def _outer_columns(

@@ -15,7 +15,7 @@ from rewrites.bind.relation import Relation, suggestion
 from rewrites.dialect import column_path, span_of
 from rewrites.dialect.clause import Clause, Expr, MatchAutomatonClause, MatchPatternClause, Name
 from rewrites.dialect.nodes import Classifier, MatchNumber, MatchSequenceNumber, Navigation, Semantics
-from rewrites.sql.source import Source, lambda_names, replaced
+from rewrites.sql.source import Source, lambda_names, replaced, table_names
 from sparkcep.errors import CepAnalysisError, Span
 from sparkcep.pattern import event, row
 from sparkcep.spec.expression import Place
@@ -83,7 +83,7 @@ def reference(node: exp.Expression, variables: Variables) -> Reference | None:
     if path is None or len(path) < 2:
         return None
     members = variables.members(path[0].value)
-    if members is None or path[0].value.lower() in lambda_names(node):
+    if members is None or path[0].value.lower() in lambda_names(node) | table_names(node):
         return None
     span = span_of(node)
     tail = Span(path[1].span.end, span.end) if len(path) > 2 else None
@@ -124,7 +124,7 @@ def row_text(expr: Expr | exp.Expression, variables: Variables, source: Source) 
 
     def column(part: exp.Expression) -> str | None:
         found = reference(part, variables)
-        return None if found is None else source.text(found.rest)
+        return None if found is None else source.column(found.rest)
 
     return source.splice(span_of(node), replaced(node, column))
 
@@ -144,7 +144,7 @@ def input_text(node: exp.Expression, variables: Variables, source: Source) -> st
         if starred(inner) is not None:
             return "*"
         found = reference(inner, variables)
-        return None if found is None else source.text(found.rest)
+        return None if found is None else source.column(found.rest)
 
     return source.splice(span_of(node), replaced(node, part))
 

@@ -18,7 +18,7 @@ from rewrites.dialect import column_path, set_span, span_of
 from rewrites.dialect.clause import Clause, MatchAutomatonClause, MatchPatternClause, Name
 from rewrites.dialect.nodes import Navigation
 from rewrites.dialect.tokens import tokenize
-from rewrites.sql.source import Edit, lambda_names
+from rewrites.sql.source import Edit, lambda_names, table_names
 from sparkcep.errors import Span
 from sparkcep.pattern import event
 
@@ -45,10 +45,10 @@ def clause_references(clause: Clause, values: OuterValues, columns: set[str]) ->
     """Whether the clause has references outside of what Spark computes: they are replaced. ``columns``: the input's, in lower case."""
     known = columns | variable_names(clause)
     found = False
-    for root in _read_by_engines(clause):
+    for root in read_by_engines(clause):
         for part in [part for part in root.walk() if isinstance(part, exp.Column)]:
             path = column_path(part)
-            if path is None or len(path) < 2 or path[0].value.lower() in known | lambda_names(part) | _tables(part):
+            if path is None or len(path) < 2 or path[0].value.lower() in known | lambda_names(part) | table_names(part):
                 continue
             column = values.column(path)
             if column is not None:
@@ -57,7 +57,7 @@ def clause_references(clause: Clause, values: OuterValues, columns: set[str]) ->
     return found
 
 
-def _read_by_engines(clause: Clause) -> Iterator[exp.Expression]:
+def read_by_engines(clause: Clause) -> Iterator[exp.Expression]:
     """Conditions, values of registers, and of measures the navigations and aggregates."""
     if isinstance(clause, MatchAutomatonClause):
         yield from (arc.condition.node for arc in clause.arcs if arc.condition is not None)
@@ -72,16 +72,6 @@ def _read_by_engines(clause: Clause) -> Iterator[exp.Expression]:
 
 def _is_over_rows(node: exp.Expression) -> bool:
     return isinstance(node, Navigation) or is_aggregate(node)
-
-
-def _tables(part: exp.Expression) -> set[str]:
-    """The tables of the queries, inside the expression, around ``part``."""
-    names: set[str] = set()
-    query = part.find_ancestor(exp.Query)
-    while query is not None:
-        names |= {table.alias_or_name.lower() for table in query.find_all(exp.Table, exp.Subquery)}
-        query = query.find_ancestor(exp.Query)
-    return names
 
 
 def _neighbour(part: exp.Expression, clause: Clause) -> exp.Expression | None:

@@ -7,11 +7,11 @@ Nothing is executed.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
 from difflib import get_close_matches
 from functools import lru_cache, partial
-from typing import Protocol
+from typing import Any, Protocol
 
 from pyspark.errors import PySparkException
 from pyspark.sql.types import DataType, LongType, StructField, StructType
@@ -80,6 +80,7 @@ class Relation:
     ``columns``: all columns of a query as trees over a relation below it, where that is in reach. ``literal``: SQL of a parameter's value.
     ``zone``: the session's time zone.
     ``feed``: of a stream of changes all columns; ``schema`` lacks those of FEED.
+    ``inner``: columns of ``text`` that ``schema`` lacks as well, by name those that they repeat (``inner_references``).
     """
 
     text: str
@@ -93,6 +94,7 @@ class Relation:
     feed: StructType | None = None
     columns: Callable[[str, str], dict[str, SparkFunction | Constant]] | None = None
     zone: Callable[[], str] | None = None
+    inner: Mapping[str, str] = field(default_factory=dict)
 
     def alone(self, query: str) -> str:
         """``query`` as text that is parsed on its own: with the CTEs that it may name, and with the values of parameters."""
@@ -102,7 +104,9 @@ class Relation:
     @property
     def stand_in(self) -> str:
         """An empty relation with the same columns: Spark types expressions over it without re-analysing the input's query."""
-        columns = [f"CAST(NULL AS {field.dataType.simpleString()}) AS {quoted(field.name)}" for field in self.schema]
+        types = {each.name: each.dataType for each in self.schema}
+        types |= {name: types[column] for name, column in self.inner.items()}
+        columns = [f"CAST(NULL AS {of.simpleString()}) AS {quoted(name)}" for name, of in types.items()]
         return f"(SELECT {', '.join(columns)})"
 
     @property
@@ -195,7 +199,9 @@ def relation(site: Site, source: Source, describe: Describe, beside: Callable[[s
             span=site.input,
             hint="join the two inputs first and put the clause over the result",
         ) from None
-    known = {name: getattr(describe, name, None) for name in ("expression", "resources", "literal", "columns", "zone")}
+    known: dict[str, Any] = {
+        name: getattr(describe, name, None) for name in ("expression", "resources", "literal", "columns", "zone")
+    }
     return Relation(text, schema, scoped, scope, streaming=is_stream(describe, scope(query)), **known)
 
 

@@ -252,23 +252,39 @@ def _qualified(
     """Adds structs for names like ``t.price`` that stand above, or in windows: behind a window, its input's tables have no names."""
     taken = {name.lower() for name, _ in columns.fields}
     wanted: dict[str, dict[str, Name]] = {}
+    queries = _queries(block, source.sql)
     for table, column in _references(block, clauses, source.sql):
-        if table.lower() not in taken:
-            wanted.setdefault(table.lower(), {}).setdefault(column.value.lower(), column)
+        if table.lower() in taken or column.value.lower() in wanted.get(table.lower(), {}):
+            continue
+        error = _unreadable(scope, table, column)
+        if error is None:
+            wanted.setdefault(table.lower(), {})[column.value.lower()] = column
+        elif not any(query.start <= column.span.start < query.end for query in queries):
+            raise CepAnalysisError(spark_message(error), code="EXPRESSION", span=column.span) from None
     for table, fields in wanted.items():
-        for column in fields.values():
-            _check(scope, table, column)
         pairs = ", ".join(f"{string(name.value)}, {quoted(table)}.{quoted(name.value)}" for name in fields.values())
         text = f"named_struct({pairs})"
         columns.add(text, scope.fields([text]), [table])
     return tuple(wanted)
 
 
-def _check(scope: BlockRows, table: str, column: Name) -> None:
+def _unreadable(scope: BlockRows, table: str, column: Name) -> PySparkException | None:
     try:
         scope.fields([f"{quoted(table)}.{quoted(column.value)}"])
     except PySparkException as error:
-        raise CepAnalysisError(spark_message(error), code="EXPRESSION", span=column.span) from None
+        return error
+    return None
+
+
+def _queries(block: WindowBlock, sql: str) -> list[Span]:
+    """The subqueries of the block, whose tables have names of their own."""
+    tokens = tokenize(sql)
+    openings = range(tokens.index(block.span.start), tokens.index(block.span.end) - 1)
+    return [
+        tokens.items[i].span.to(tokens.items[tokens.partner[i]].span)
+        for i in openings
+        if tokens.items[i].key == "(" and tokens.items[i + 1].key in ("SELECT", "WITH", "FROM", "VALUES", "TABLE")
+    ]
 
 
 def _references(block: WindowBlock, clauses: tuple[MatchRecognizeClause, ...], sql: str) -> Iterator[tuple[str, Name]]:

@@ -19,10 +19,14 @@ Edit = tuple[Span, str]
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """``sql`` and the edits that apply wherever the text is used: rewritten inner clauses, named parameter markers."""
+    """``sql`` and the edits that apply wherever the text is used: rewritten inner clauses, named parameter markers.
+
+    ``inner``: edits of columns in subqueries and lambdas that are those of the clause's rows (``bind.inner_references``).
+    """
 
     sql: str
     edits: tuple[Edit, ...] = ()
+    inner: tuple[Edit, ...] = ()
 
     def with_edit(self, span: Span, text: str) -> Source:
         """The same text with one more edit; edits inside ``span`` are covered by it."""
@@ -35,6 +39,10 @@ class Source:
     def text(self, span: Span) -> str:
         """The text of ``span`` with the source's own edits."""
         return self.splice(span, ())
+
+    def column(self, span: Span) -> str:
+        """The column of a row, or what is read of it, over the clause's input."""
+        return self.splice(span, self.inner)
 
     def splice(self, span: Span, edits: Iterable[Edit]) -> str:
         """The text of ``span`` with ``edits`` on top of the source's own; of overlapping edits the widest wins."""
@@ -66,4 +74,15 @@ def lambda_names(node: exp.Expression) -> frozenset[str]:
         if isinstance(parent, exp.Lambda):
             names.update(parameter.name.lower() for parameter in parent.expressions)
         parent = parent.parent
+    return frozenset(names)
+
+
+def table_names(node: exp.Expression) -> frozenset[str]:
+    """Names of the tables of all queries around ``node``, in lower case."""
+    names: set[str] = set()
+    query = node.find_ancestor(exp.Select)
+    while query is not None:
+        tables = query.find_all(exp.Table, exp.Subquery, exp.Lateral)
+        names.update(table.alias_or_name.lower() for table in tables if table.parent_select is query)
+        query = query.find_ancestor(exp.Select)
     return frozenset(names)

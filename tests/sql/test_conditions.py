@@ -38,6 +38,34 @@ ROW_CASES = [
         row("a AS EXISTS (SELECT 1 FROM ticks z WHERE z.price = a.v AND z.sym = 'B')"),
         [(1,), (2,), (3,)],
     ),
+    Case(
+        "same_name_in_a_query",
+        row(f"a AS EXISTS (SELECT 1 FROM {TICKS} z WHERE z.v = a.v + 1)"),
+        [(1,), (3,)],
+    ),
+    Case(
+        "same_table_in_a_query",
+        row(
+            "b AS (SELECT COUNT(*) FROM ticks WHERE ticks.price > b.price) = 8",
+            "a b",
+            source="(SELECT * FROM ticks WHERE sym = 'B') ticks",
+        ),
+        [(4,)],
+    ),
+    Case(
+        "variable_that_is_a_table_in_a_query",
+        row("a AS v = (SELECT MAX(a.price) FROM ticks a WHERE a.sym = 'B')"),
+        [(2,)],
+    ),
+    Case("same_name_in_a_lambda", row("a AS exists(array(5, 9), v -> v = a.v)"), [(1,), (4,)]),
+    Case(
+        "same_name_in_a_lambda_of_rows", row("b AS exists(array(5, 6), v -> v = a.v AND b.v > v)", "a b"), [(2,), (4,)]
+    ),
+    Case(
+        "same_name_in_a_query_in_an_aggregate",
+        row("b AS b.v > a.v", "a b", f"max((SELECT MAX(z.v) FROM {TICKS} z WHERE z.v < b.v)) AS m"),
+        [(6,), (7,)],
+    ),
     Case("scalar_query", row("a AS v = (SELECT MAX(price) FROM ticks WHERE sym = 'B')"), [(2,)]),
     Case("query_and_order", row("a AS v IN (SELECT price FROM ticks), b AS b.v > PREV(b.v)", "a b"), [(2,), (4,)]),
     Case(
@@ -99,6 +127,16 @@ EVENT_CASES = [
     Case("none", pairs("1 > 2"), []),
     Case("local", pairs("a.v > 10 AND b.v = 11"), [(3, 5)]),
     Case("local_query", pairs("a.v IN (SELECT price FROM ticks WHERE sym = 'A' AND ts = 1)"), [(3, 4), (3, 5)]),
+    Case(
+        "same_name_in_a_query",
+        pairs(f"EXISTS (SELECT 1 FROM {EVENTS} z WHERE z.v = a.v + 1)"),
+        [(1, 2), (1, 4), (1, 5)],
+    ),
+    Case(
+        "same_name_in_a_query_of_both",
+        pairs(f"EXISTS (SELECT 1 FROM {EVENTS} z WHERE z.v = a.v + b.v - 11)"),
+        [(1, 2), (1, 5), (3, 5)],
+    ),
     Case("equality", pairs("a.k = b.k"), [(1, 2), (3, 4), (3, 5)]),
     Case("inequality", pairs("a.v < b.v"), [(1, 2), (1, 5)]),
     Case("not_equal", pairs("a.v <> b.v"), [(1, 2), (1, 5), (3, 5)]),

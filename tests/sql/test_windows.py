@@ -49,6 +49,13 @@ CASES = [
         {"n": 2},
     ),
     Case(
+        "subqueries with tables of their own",
+        f"""SELECT ts, n OVER w FROM ticks WHERE ticks.sym = 'B' WINDOW w AS (ORDER BY ticks.ts MEASURES
+            (SELECT max(k.ts) FROM ticks k WHERE k.price = b.price) AS n {FRAME}
+            PATTERN (a b) DEFINE b AS EXISTS (SELECT 1 FROM ticks WHERE ticks.price = b.price + 1))""",
+        [(1, 2), (2, None), (3, 4), (4, None)],
+    ),
+    Case(
         "to the next row",
         f"SELECT ts, count(*) OVER (ORDER BY ts {FALLING}) FROM ticks WHERE sym = 'A'",
         [(1, 3), (2, 2), (3, 1), (4, 1), (5, 3), (6, 2), (7, 1), (8, 1)],
