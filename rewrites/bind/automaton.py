@@ -12,7 +12,7 @@ from sqlglot import exp
 from rewrites.bind.arcs import ArcTranslator, known_register, literal, storable, travels_as_it_is
 from rewrites.bind.conditions import Columns, conjuncts
 from rewrites.bind.names import same_name
-from rewrites.bind.partitions import Key, Together, bind_keys, order_item, plain_column
+from rewrites.bind.partitions import Key, Together, bind_keys, check_key_names, order_item, plain_column
 from rewrites.bind.relation import Relation, spark_message
 from rewrites.bind.states import States, states_of
 from rewrites.bind.within import Window, bind_window
@@ -69,6 +69,7 @@ def bind_automaton(
     """Resolve a MATCH AUTOMATON clause. ``whole``: the engine computes all that arcs ask. Raises CepAnalysisError and CepUnsupportedError with
     spans."""
     keys = bind_keys(clause.partition_by, relation, source)
+    check_key_names(keys, RESULTS)
     states = states_of(clause)
     first = clause.order_by[0]
     if first.descending:

@@ -12,7 +12,7 @@ from rewrites.bind.closures import kleene_path
 from rewrites.bind.conditions import Columns
 from rewrites.bind.match_aggregates import bind_aggregates
 from rewrites.bind.names import Variables, references, row_text
-from rewrites.bind.partitions import Key, Together, bind_keys, order_item, plain_column
+from rewrites.bind.partitions import Key, Together, bind_keys, check_key_names, order_item, plain_column
 from rewrites.bind.predicates import ConditionTranslator, Made, check_closures, is_local, spans_variables
 from rewrites.bind.relation import Relation, suggestion
 from rewrites.bind.within import Window, bind_window
@@ -26,6 +26,9 @@ from sparkcep.spec import event
 from sparkcep.spec.expression import terms
 
 DEFAULT_TYPE_COLUMNS = ("event_type", "type")
+
+_RESULTS = ("match_start", "match_end")
+"""The result's columns beside keys and variables."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,6 +101,7 @@ def bind_event_pattern(clause: MatchPatternClause, relation: Relation, source: S
     elements = pattern.elements(tree)
     variables = Variables(tuple(element.variable for element in elements))
     keys = bind_keys(clause.partition_by, relation, source)
+    check_key_names(keys, () if clause.measures else _RESULTS)
     _check_names(clause, keys, elements)
     type_column = _type_column(clause, relation, elements)
     first = clause.order_by[0]
@@ -279,7 +283,7 @@ def _outside_queries(node: exp.Expression) -> Iterator[exp.Expression]:
 def _check_names(clause: MatchPatternClause, keys: tuple[Key, ...], elements: tuple[pattern.Element, ...]) -> None:
     """Check that no variable, being a result column, is named like another result column."""
     taken = {key.name.lower(): f"the PARTITION BY column {key.name}" for key in keys}
-    taken |= {"match_start": "the result column match_start", "match_end": "the result column match_end"}
+    taken |= {name: f"the result column {name}" for name in _RESULTS}
     if clause.site.alias is not None:
         taken[clause.site.alias.value.lower()] = f"the table alias {clause.site.alias.value}"
     for element in elements:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 
 from pyspark.sql.types import DataType
@@ -12,7 +13,7 @@ from rewrites.dialect import column_path
 from rewrites.dialect.clause import OrderItem, PartitionItem
 from rewrites.dialect.tokens import tokenize
 from rewrites.sql.source import Source
-from sparkcep.errors import Span
+from sparkcep.errors import CepAnalysisError, Span
 from sparkcep.spec.order import OrderColumn
 
 
@@ -47,6 +48,20 @@ def bind_keys(items: tuple[PartitionItem, ...], relation: Relation, source: Sour
         name = item.name.value if item.name else column or text
         keys.append(Key(text, column, column or f"__cep_k{i}", name, data_type, span))
     return tuple(keys)
+
+
+def check_key_names(keys: Iterable[Key], results: Collection[str]) -> None:
+    """Raise CepAnalysisError at a key with the name of one of the ``results`` or of another key: both are columns of the result."""
+    taken = {name: f"has the name of the result column {name}" for name in results}
+    for key in keys:
+        if clash := taken.get(key.name.lower()):
+            raise CepAnalysisError(
+                f"the PARTITION BY column {key.name} {clash}",
+                code="DUPLICATE_NAME",
+                span=key.span,
+                hint=f"name it: PARTITION BY {key.text} AS other" if key.name.lower() in results else "write it once",
+            )
+        taken[key.name.lower()] = "occurs twice"
 
 
 def order_item(item: OrderItem, source: Source) -> tuple[str, str]:
