@@ -10,7 +10,7 @@ from dataclasses import replace
 
 from sqlglot import exp
 
-from rewrites.bind.names import Variables, reference, variable_names
+from rewrites.bind.names import Reference, Variables, reference, variable_names
 from rewrites.bind.outer_columns import read_by_engines
 from rewrites.bind.relation import Relation
 from rewrites.dialect.clause import Clause
@@ -28,7 +28,7 @@ def with_inner_references(clause: Clause, rows: Relation, source: Source, known:
     for part in (part for root in read_by_engines(clause) for part in root.walk()):
         found = reference(part, variables)
         column = None if found is None else rows.column(found.column.value)
-        if found is None or column is None or not _is_inside(part, column):
+        if found is None or column is None or not _means_another(part, found, known):
             continue
         name = names.setdefault(column, f"{_COLUMN}{len(names)}")
         edits.append((found.column.span, quoted(name)))
@@ -40,5 +40,8 @@ def with_inner_references(clause: Clause, rows: Relation, source: Source, known:
     return replace(rows, text=text, inner=inner), replace(source, inner=tuple(edits))
 
 
-def _is_inside(part: exp.Expression, column: str) -> bool:
-    return part.find_ancestor(exp.Query) is not None or column.lower() in lambda_names(part)
+def _means_another(part: exp.Expression, found: Reference, known: str | None) -> bool:
+    """Whether the column's name may mean something else without its variable; ``t.x``, a field of it, is also a column of a table t."""
+    name = found.column.value.lower()
+    is_table = found.tail is not None and known is not None and name == known.lower()
+    return is_table or part.find_ancestor(exp.Query) is not None or name in lambda_names(part)

@@ -306,9 +306,9 @@ THREE = (
     "{0}.x + {1}.x {3} {2}.x + 1",
     "ABS({0}.x + {1}.x - {2}.x) {4} 1",
     "{0}.x * {1}.x {3} {2}.x + {1}.x",
-    "({0}.x {3} {1}.x OR {0}.x IS NULL) AND ({1}.x {4} {2}.x OR {2}.x IS NULL)",
+    "NOT (NOT ({0}.x {3} {1}.x OR {0}.x IS NULL) OR NOT ({1}.x {4} {2}.x OR {2}.x IS NULL))",
 )
-"""Conditions over three events and two comparisons."""
+"""Conditions over three events and two comparisons, without an AND between two of which one may be about a negated event and the other not."""
 
 
 def _of_three(names: tuple[str, str, str], form: str, one: str, other: str) -> str:

@@ -57,6 +57,13 @@ ROW_CASES = [
         row("a AS v = (SELECT MAX(a.price) FROM ticks a WHERE a.sym = 'B')"),
         [(2,)],
     ),
+    Case(
+        "field_of_a_column_named_as_the_table",
+        row(
+            "a AS a.e.ts IN (SELECT 3)", source="(SELECT struct(ts + 1 AS ts) AS e, ts FROM range(1, 6) AS r(ts)) AS e"
+        ),
+        [(2,)],
+    ),
     Case("same_name_in_a_lambda", row("a AS exists(array(5, 9), v -> v = a.v)"), [(1,), (4,)]),
     Case(
         "same_name_in_a_lambda_of_rows", row("b AS exists(array(5, 6), v -> v = a.v AND b.v > v)", "a b"), [(2,), (4,)]
@@ -136,6 +143,14 @@ EVENT_CASES = [
         "same_name_in_a_query_of_both",
         pairs(f"EXISTS (SELECT 1 FROM {EVENTS} z WHERE z.v = a.v + b.v - 11)"),
         [(1, 2), (1, 5), (3, 5)],
+    ),
+    Case(
+        "field_of_a_column_named_as_the_table",
+        pairs("a.e.ts = 3 AND b.e.ts > a.e.ts + 1").replace(
+            EVENTS,
+            "(SELECT struct(ts + 1 AS ts) AS e, ts, IF(ts < 4, 'A', 'B') AS type FROM range(1, 6) AS r(ts)) AS e",
+        ),
+        [(2, 4), (2, 5)],
     ),
     Case("equality", pairs("a.k = b.k"), [(1, 2), (3, 4), (3, 5)]),
     Case("inequality", pairs("a.v < b.v"), [(1, 2), (1, 5)]),
