@@ -28,7 +28,7 @@ from sparkcep.errors import CepAnalysisError, CepSyntaxError, Span
 from sparkcep.pattern.event import EventPattern, elements
 from sparkcep.spec.event import MatchOutput, Strategy
 
-_STRATEGY, _MATCHES = "selection strategy", "ALL MATCHES"
+_STRATEGY, _MATCHES = "selection strategy", "ALL or NON OVERLAPPING MATCHES"
 GRAMMAR = Grammar(
     "MATCH PATTERN",
     (
