@@ -80,7 +80,7 @@ class Relation:
     ``columns``: all columns of a query as trees over a relation below it, where that is in reach. ``literal``: SQL of a parameter's value.
     ``zone``: the session's time zone.
     ``feed``: of a stream of changes all columns; ``schema`` lacks those of FEED.
-    ``inner``: columns of ``text`` that ``schema`` lacks as well, by name those that they repeat (``inner_references``).
+    ``inner``: columns of ``text`` that ``schema`` lacks as well, by name those that they repeat (``inner_references``); ``written``: it without them.
     """
 
     text: str
@@ -95,6 +95,7 @@ class Relation:
     columns: Callable[[str, str], dict[str, SparkFunction | Constant]] | None = None
     zone: Callable[[], str] | None = None
     inner: Mapping[str, str] = field(default_factory=dict)
+    written: str | None = None
 
     def alone(self, query: str) -> str:
         """``query`` as text that is parsed on its own: with the CTEs that it may name, and with the values of parameters."""

@@ -239,6 +239,11 @@ def test_match_recognize(spark: SparkSession, case: Case) -> None:
     check(spark, case)
 
 
+def test_a_column_read_in_a_query_is_not_explained(spark: SparkSession) -> None:
+    query = row("a AS EXISTS (SELECT 1 FROM names WHERE sym = a.sym)", source="ticks")
+    assert "input         ticks" in [line.plan for line in spark.sql(f"EXPLAIN PATTERN {query}").collect()]
+
+
 @parametrize(EVENT_CASES)
 def test_match_pattern(spark: SparkSession, case: Case) -> None:
     check(spark, case)
