@@ -59,7 +59,7 @@ def check_key_names(keys: Iterable[Key], results: Collection[str]) -> None:
                 f"the PARTITION BY column {key.name} {clash}",
                 code="DUPLICATE_NAME",
                 span=key.span,
-                hint=f"name it: PARTITION BY {key.text} AS other" if key.name.lower() in results else "write it once",
+                hint=f"name it: PARTITION BY {key.text} AS other",
             )
         taken[key.name.lower()] = "occurs twice"
 

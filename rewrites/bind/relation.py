@@ -80,7 +80,8 @@ class Relation:
     ``columns``: all columns of a query as trees over a relation below it, where that is in reach. ``literal``: SQL of a parameter's value.
     ``zone``: the session's time zone.
     ``feed``: of a stream of changes all columns; ``schema`` lacks those of FEED.
-    ``inner``: columns of ``text`` that ``schema`` lacks as well, by name those that they repeat (``inner_references``); ``written``: it without them.
+    ``inner``: columns of ``text`` that ``schema`` lacks as well, by name those that they repeat (``inner_references``); ``without_inner``: the text
+    without them.
     """
 
     text: str
@@ -95,7 +96,7 @@ class Relation:
     columns: Callable[[str, str], dict[str, SparkFunction | Constant]] | None = None
     zone: Callable[[], str] | None = None
     inner: Mapping[str, str] = field(default_factory=dict)
-    written: str | None = None
+    without_inner: str | None = None
 
     def alone(self, query: str) -> str:
         """``query`` as text that is parsed on its own: with the CTEs that it may name, and with the values of parameters."""
@@ -105,10 +106,16 @@ class Relation:
     @property
     def stand_in(self) -> str:
         """An empty relation with the same columns: Spark types expressions over it without re-analysing the input's query."""
-        types = {each.name: each.dataType for each in self.schema}
-        types |= {name: types[column] for name, column in self.inner.items()}
-        columns = [f"CAST(NULL AS {of.simpleString()}) AS {quoted(name)}" for name, of in types.items()]
+        inner = [StructField(name, self.schema[column].dataType) for name, column in self.inner.items()]
+        columns = [
+            f"CAST(NULL AS {one.dataType.simpleString()}) AS {quoted(one.name)}" for one in (*self.schema, *inner)
+        ]
         return f"(SELECT {', '.join(columns)})"
+
+    @property
+    def written(self) -> str:
+        """The input without what is only read in subqueries."""
+        return self.without_inner or self.text
 
     @property
     def shown(self) -> list[StructField]:

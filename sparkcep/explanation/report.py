@@ -121,7 +121,7 @@ def _keys(bound: BoundRowPattern | BoundEventPattern | BoundAutomaton) -> list[s
 
 
 def _row_lines(bound: BoundRowPattern, spec: RowPatternSpec) -> Iterator[str]:
-    yield from _table("input", [bound.relation.written or bound.relation.text])
+    yield from _table("input", [bound.relation.written])
     yield from _table("partition", [", ".join(key.text for key in bound.keys) or "all rows in one task"])
     yield from _table("keys", _keys(bound))
     yield from _table("partitions", _key_filters(bound))
@@ -179,7 +179,7 @@ def _skip(spec: RowPatternSpec) -> str:
 def _event_lines(
     text: str, bound: BoundEventPattern, spec: EventPatternSpec, shards: Shards | str, pattern: str
 ) -> Iterator[str]:
-    yield from _table("input", [bound.relation.written or bound.relation.text])
+    yield from _table("input", [bound.relation.written])
     partition = [key.text for key in bound.keys] + [f"[{column}]" for column in bound.equivalences]
     partition += [f"{key.text} (inferred)" for key in bound.inferred]
     yield from _table("partition", [", ".join(partition)] if partition else [])
@@ -211,7 +211,7 @@ def _induced(bound: BoundEventPattern) -> Iterator[tuple[str, str]]:
 
 
 def _automaton_lines(bound: BoundAutomaton, spec: AutomatonSpec) -> Iterator[str]:
-    yield from _table("input", [bound.relation.written or bound.relation.text])
+    yield from _table("input", [bound.relation.written])
     yield from _table("partition", [", ".join(key.text for key in bound.keys) or "all rows in one task"])
     yield from _table("keys", _keys(bound))
     yield from _table("partitions", _key_filters(bound))

@@ -15,6 +15,7 @@ from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
 import sparkcep
+from sparkcep.errors import CepError
 from tests.differential.run import code, finish
 from tests.spark_setup import SETTINGS
 from tests.sql.tables import TABLES as SMALL
@@ -115,10 +116,12 @@ KINDS = [(EVENTS, AROUND_EVENTS), (ROWS, AROUND_ROWS), (AUTOMATA, AROUND_AUTOMAT
 
 
 def answer(spark: SparkSession, sql: str) -> object:
-    """The columns and the sorted rows, or Spark's name of the error."""
+    """The columns and the sorted rows, or the error's code."""
     try:
         frame = spark.sql(sql)
         return frame.schema.simpleString(), sorted(repr(_rounded(tuple(row))) for row in frame.collect())
+    except CepError as error:
+        return error.code
     except PySparkException as error:
         return code(error)
 
