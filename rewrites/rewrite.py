@@ -7,12 +7,11 @@ A query block with patterns in its windows is replaced as a whole (``clauses.win
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import replace
 
 from rewrites.bind.correlation import Correlated, correlated
 from rewrites.bind.inner_references import with_inner_references
-from rewrites.bind.parameter_values import quantifier_bound
+from rewrites.bind.parameter_values import whole_number
 from rewrites.bind.relation import Describe, in_scope
 from rewrites.bind.revisions import without_feed
 from rewrites.bind.sequence import check_sequence
@@ -20,6 +19,7 @@ from rewrites.bind.spark_complaints import in_terms_of
 from rewrites.clauses import automaton, event_pattern, row_pattern, windows
 from rewrites.dialect import find_sites, parse_clause
 from rewrites.dialect.clause import Clause, MatchAutomatonClause, MatchPatternClause, MatchRecognizeClause, Site
+from rewrites.dialect.parameter_values import ValueOf
 from rewrites.dialect.table_refs import table_name
 from rewrites.dialect.window_blocks import WindowBlock, find_window_blocks
 from rewrites.guard import guarded
@@ -66,7 +66,7 @@ def _rewrite(text: str, describe: Describe, options: Options) -> Rewritten:
     source = Source(text, (*named_markers(text), *named_columns(text, bodies)))
     calls = () if ASEQ_FUNCTIONS in options.disabled else aseq_functions(source, options.aggregate_function)
     source = source.with_edits(calls)
-    parameter = quantifier_bound(source, describe)
+    parameter = whole_number(source, describe)
     steps = _inner_first([_parsed(text, site, parameter) for site in sites], blocks)
     done: list[RewrittenClause] = []
     for step in steps:
@@ -92,7 +92,7 @@ def _inner_first(clauses: list[Clause], blocks: tuple[WindowBlock, ...]) -> list
     return sorted(steps, key=lambda step: (step.site.span.end, -step.site.span.start))
 
 
-def _parsed(text: str, site: Site, parameter: Callable[[Span], int]) -> Clause:
+def _parsed(text: str, site: Site, parameter: ValueOf) -> Clause:
     with guarded(text, site.keyword):
         return parse_clause(text, site, parameter)
 

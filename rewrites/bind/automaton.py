@@ -74,7 +74,10 @@ def bind_automaton(
     first = clause.order_by[0]
     if first.descending:
         raise CepAnalysisError(
-            "event time runs forward: the first ORDER BY item cannot be DESC", code="ORDER", span=first.span
+            "event time runs forward: the first ORDER BY item cannot be DESC",
+            code="ORDER",
+            span=first.span,
+            hint="write ORDER BY without DESC: an earlier event comes first",
         )
     time = source.text(first.expr.span)
     (time_type,) = relation.types_of([(time, first.expr.span)])
@@ -275,7 +278,10 @@ class _Binder:
         for (_, span), data_type in zip(tests, self.relation.types_of(tests), strict=True):
             if not isinstance(data_type, BooleanType):
                 raise CepAnalysisError(
-                    f"the condition of {what} is {data_type.simpleString()}, not boolean", code="CONDITION", span=span
+                    f"the condition of {what} is {data_type.simpleString()}, not boolean",
+                    code="CONDITION",
+                    span=span,
+                    hint="write a comparison: WHEN x > 0",
                 )
 
 

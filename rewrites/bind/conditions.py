@@ -23,6 +23,9 @@ from rewrites.sql.builder import quoted, string
 from rewrites.sql.source import Source, replaced
 from sparkcep.errors import CepAnalysisError, CepUnsupportedError, Span
 
+FARTHEST = (1 << 31) - 1
+"""A partition has fewer rows, and LAG takes no more."""
+
 
 class _MatchDependent(Exception):
     """The expression reads a row of the match other than the one under test."""
@@ -207,10 +210,15 @@ def conjuncts(node: exp.Expression) -> list[exp.Expression]:
 
 
 def offset_of(node: Navigation) -> int | None:
-    """The navigation's offset, None if omitted. Errors: not a literal, negative, more than two arguments."""
+    """The navigation's offset, None if omitted; beyond FARTHEST there is no row. Errors: no number, negative, more than two arguments."""
     offset = node.args.get("offset")
     if node.args.get("extra"):
-        raise CepAnalysisError(f"{node.function} takes one or two arguments", code="NAVIGATION", span=span_of(node))
+        raise CepAnalysisError(
+            f"{node.function} takes one or two arguments",
+            code="NAVIGATION",
+            span=span_of(node),
+            hint=f"write {node.function}(A.x), or {node.function}(A.x, 2)",
+        )
     if offset is None:
         return None
     if not isinstance(offset, exp.Literal) or offset.is_string or not offset.name.isdigit():
@@ -218,18 +226,19 @@ def offset_of(node: Navigation) -> int | None:
             f"the offset of {node.function} must be a non-negative integer",
             code="NAVIGATION_OFFSET",
             span=span_of(offset),
-            hint=f"write {node.function}(…, 1)",
+            hint=f"write {node.function}(…, 1), or a parameter",
         )
-    return int(offset.name)
+    return min(int(offset.name), FARTHEST)
 
 
 def nested(node: exp.Expression) -> CepAnalysisError:
     """The error for a nesting that the standard forbids."""
     return CepAnalysisError(
-        "navigation, CLASSIFIER, MATCH_NUMBER and aggregates cannot be nested like this inside a navigation",
+        "navigation, CLASSIFIER, MATCH_NUMBER and aggregates cannot be nested like this inside a navigation or an aggregate",
         code="NESTED_NAVIGATION",
         span=span_of(node),
-        hint="only PREV or NEXT around FIRST or LAST is allowed: PREV(LAST(A.x, 1), 2)",
+        hint="PREV or NEXT may stand around FIRST or LAST, as in PREV(LAST(A.x, 1), 2), an aggregate around an expression over a row; "
+        "anything else goes over the result, in a query around the clause",
     )
 
 

@@ -10,6 +10,7 @@ from sqlglot import exp
 
 from rewrites.bind.closures import kleene_path
 from rewrites.bind.conditions import Columns
+from rewrites.bind.event_functions import check_functions
 from rewrites.bind.match_aggregates import bind_aggregates
 from rewrites.bind.names import Variables, references, row_text
 from rewrites.bind.partitions import Key, Together, bind_keys, check_key_names, order_item, plain_column
@@ -107,7 +108,10 @@ def bind_event_pattern(clause: MatchPatternClause, relation: Relation, source: S
     first = clause.order_by[0]
     if first.descending:
         raise CepAnalysisError(
-            "event time runs forward: the first ORDER BY item cannot be DESC", code="ORDER", span=first.span
+            "event time runs forward: the first ORDER BY item cannot be DESC",
+            code="ORDER",
+            span=first.span,
+            hint="write ORDER BY without DESC: an earlier event comes first",
         )
     time = source.text(first.expr.span)
     time_type = relation.types_of([(time, first.expr.span)])[0]
@@ -242,7 +246,8 @@ class _Where:
         return f"({quoted(self.relation.require(item.attribute))} = {self.source.text(item.value.span)})"
 
     def require_known(self) -> None:
-        """Check that every name in WHERE is known."""
+        """Check that every name in WHERE is known, and that its functions are of the events of one match."""
+        check_functions(self.clause.conjuncts, self.variables, self.kleene, self.relation, self.source)
         for conjunct in self.clause.conjuncts:
             self._require_known(conjunct)
 
@@ -343,4 +348,9 @@ def events_of(bound: BoundEventPattern, columns: str, source: str = "") -> str:
 
 def _require_boolean(data_type: DataType, span: Span) -> None:
     if not isinstance(data_type, BooleanType):
-        raise CepAnalysisError(f"a condition is {data_type.simpleString()}, not boolean", code="CONDITION", span=span)
+        raise CepAnalysisError(
+            f"a condition is {data_type.simpleString()}, not boolean",
+            code="CONDITION",
+            span=span,
+            hint="write a comparison: WHERE a.x > 0",
+        )

@@ -7,18 +7,18 @@ from __future__ import annotations
 from sqlglot import exp
 
 from rewrites.bind.closures import kleene_path
+from rewrites.bind.event_functions import ROW_PATTERN
 from rewrites.bind.names import Variables, references, same_name
 from rewrites.bind.partitions import Key
 from rewrites.bind.relation import Relation
 from rewrites.dialect import column_path, span_of
 from rewrites.dialect.clause import MatchPatternClause, Measure
-from rewrites.dialect.nodes import Classifier, KleenePrefix, KleeneRef, MatchNumber, MatchSequenceNumber, Navigation
+from rewrites.dialect.nodes import KleenePrefix, KleeneRef
 from sparkcep.errors import CepAnalysisError, CepUnsupportedError
 from sparkcep.pattern import event as pattern
 
 EMIT_TIME = "emit_time"
 """The column of EMIT CHANGES with the time at which the value changed."""
-_ROW_PATTERN = (Navigation, Classifier, MatchNumber, MatchSequenceNumber)
 _HINT = "write an aggregate over the matches: COUNT(*), or SUM, AVG, MIN, MAX, COUNT of v.column"
 
 
@@ -75,7 +75,7 @@ def _check_name(measure: Measure, taken: dict[str, str]) -> None:
 
 def _check(measure: Measure, tree: pattern.EventPattern, variables: Variables, relation: Relation) -> None:
     node = measure.expr.node
-    for part in node.find_all(*_ROW_PATTERN):
+    for part in node.find_all(*ROW_PATTERN):
         word = part.args.get("function") or type(part).__name__
         raise CepUnsupportedError(
             f"{word} in the MEASURES of MATCH PATTERN", code="MEASURES", span=span_of(part), hint=_HINT
@@ -101,5 +101,8 @@ def _check(measure: Measure, tree: pattern.EventPattern, variables: Variables, r
         relation.require(found.column)
         if found.members[0].lower() in negated:
             raise CepAnalysisError(
-                f"{found.members[0]} is negated: a match has no event of it", code="NEGATED_VARIABLE", span=found.span
+                f"{found.members[0]} is negated: a match has no event of it",
+                code="NEGATED_VARIABLE",
+                span=found.span,
+                hint="aggregate over an event that a match has",
             )

@@ -18,7 +18,7 @@ from rewrites.dialect import column_path, span_of
 from rewrites.dialect.clause import Name
 from rewrites.dialect.nodes import Classifier, MatchNumber, MatchSequenceNumber, Navigation
 from rewrites.sql.source import Source, replaced
-from sparkcep.errors import CepAnalysisError
+from sparkcep.errors import CepAnalysisError, CepUnsupportedError
 from sparkcep.spec import row
 
 CURRENT = row.Navigation(running=True)
@@ -106,9 +106,19 @@ class MatchPositions:
             raise nested(inner)
         members, current = self.label(inner.this)
         logical, last = offset_of(inner) or 0, inner.function == "LAST"
+        self._check_offset(inner, logical - (current and last))
         if current and last and not logical:
             members = None
         return row.Navigation(members, last, True, logical, physical)
+
+    def _check_offset(self, node: Navigation, index: int) -> None:
+        if index >= row.MAX_OFFSETS:
+            raise CepUnsupportedError(
+                f"{self.source.text(span_of(node))} in the condition of {self.own}: it keeps {row.MAX_OFFSETS} rows of its match",
+                code="NAVIGATION_OFFSET",
+                span=span_of(node),
+                hint="rows that are adjacent are found by PREV, with any offset",
+            )
 
     def label(self, node: exp.Expression) -> tuple[tuple[str, ...] | None, bool]:
         """The variable of a navigation's argument, and whether its last row is the row under test."""
@@ -124,7 +134,10 @@ class MatchPositions:
         members = found[0] if found else None
         if any(other != members for other in found):
             raise CepAnalysisError(
-                "a navigation can refer to only one variable", code="MIXED_VARIABLES", span=span_of(node)
+                "a navigation can refer to only one variable",
+                code="MIXED_VARIABLES",
+                span=span_of(node),
+                hint="write a navigation of each: PREV(A.x) + LAST(B.x)",
             )
         return members, members is None or self.own in members
 

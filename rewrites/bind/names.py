@@ -174,5 +174,10 @@ def same_name(names: Iterable[Name], what: str) -> None:
     seen: set[str] = set()
     for name in names:
         if name.value.lower() in seen:
-            raise CepAnalysisError(f"{what} {name.value} occurs twice", code="DUPLICATE_NAME", span=name.span)
+            raise CepAnalysisError(
+                f"{what} {name.value} occurs twice",
+                code="DUPLICATE_NAME",
+                span=name.span,
+                hint="leave one of them out, or give it another name",
+            )
         seen.add(name.value.lower())

@@ -13,6 +13,10 @@ from itertools import product
 from rewrites.bind.conditions import Condition
 from rewrites.dialect.clause import FrameClause
 from rewrites.sql.builder import quoted
+from sparkcep.errors import CepLimitError
+
+MAX_VARIANTS = 4096
+"""Forms of one condition: each has a text."""
 
 _NEIGHBOUR = re.compile(r"^(LAG|LEAD)\(.*, (\d+)\)$", re.DOTALL)
 
@@ -29,12 +33,19 @@ def near_conditions(
 def _variants(
     condition: Condition, neighbours: Mapping[str, str], frame: FrameClause
 ) -> tuple[tuple[int, int, str], ...]:
-    """(rows before, rows behind, SQL), for each number of rows up to those that the condition looks at."""
+    """(rows before, rows behind, SQL), for each number of rows up to those that the condition looks at. Raises CepLimitError for too many."""
     if condition.text is None:
         return ()
     read = [(quoted(name), _offset(call)) for call, name in neighbours.items() if quoted(name) in condition.text]
     prev = max([0, *(-offset for _, offset in read)])
     behind = max([0, *(offset for _, offset in read)]) if frame.bounded else 0
+    if (prev + 1) * (behind + 1) > MAX_VARIANTS:
+        raise CepLimitError(
+            f"this condition differs in more than {MAX_VARIANTS} places near a frame's bounds: it looks at {prev} rows before and {behind} behind",
+            code="PATTERN_SIZE",
+            span=condition.span,
+            hint="lower the offsets of PREV and NEXT, or compute the value as a column of the input: LAG(x, 5000) OVER (…)",
+        )
     variants = []
     for before, after in product(range(prev + 1), range(behind + 1)):
         text = condition.text

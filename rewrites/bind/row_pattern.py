@@ -188,6 +188,7 @@ def boolean_conditions(bound: BoundRowPattern, source: str) -> None:
                 f"the condition of {name} is {data_type.simpleString()}, not boolean",
                 code="CONDITION",
                 span=condition.span,
+                hint="write a comparison: a AS x > 0",
             )
 
 
@@ -207,6 +208,7 @@ def _variables(clause: MatchRecognizeClause) -> Variables:
                 f"the SUBSET {subset.name.value} has the name of a variable",
                 code="DUPLICATE_NAME",
                 span=subset.name.span,
+                hint="give it another name",
             )
         subsets[subset.name.value] = tuple(dict.fromkeys(_member(name, plain) for name in subset.variables))
     for define in clause.defines:
@@ -308,7 +310,10 @@ def _event_time(clause: MatchRecognizeClause) -> Expr:
     assert clause.within is not None
     if not clause.order_by or clause.order_by[0].descending:
         raise CepAnalysisError(
-            "WITHIN needs an event time: an ascending first ORDER BY item", code="WITHIN", span=clause.within.span
+            "WITHIN needs an event time: an ascending first ORDER BY item",
+            code="WITHIN",
+            span=clause.within.span,
+            hint="write ORDER BY ts, then what breaks ties",
         )
     return clause.order_by[0].expr
 

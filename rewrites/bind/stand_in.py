@@ -55,7 +55,12 @@ class StandIn:
         if tree.type == "void" and node.parent is not None:
             tree = self._analysed(f"CAST({text} AS BOOLEAN)", node, refusal)
         if tree.type != "boolean":
-            raise CepAnalysisError(f"{what} is {tree.type}, not boolean", code="CONDITION", span=span_of(node))
+            raise CepAnalysisError(
+                f"{what} is {tree.type}, not boolean",
+                code="CONDITION",
+                span=span_of(node),
+                hint="write a comparison: x > 0",
+            )
         if not isinstance(tree, SparkFunction):
             raise refusal()
         return Operand(BooleanType(), source=filled(tree, self._sources()))

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
-from pyspark.sql.types import ArrayType, IntegralType, LongType, NullType
+from pyspark.sql.types import ArrayType, IntegralType, LongType
 from sqlglot import exp
 
 from rewrites.bind.aggregates import function_name, innermost_call, is_aggregate
@@ -32,6 +32,7 @@ IGNORES_FRAMES = frozenset(_RANKS.split())
 _FIRST = ("first_value", "first", "any_value")
 _LAST = ("last_value", "last")
 _NTH = "nth_value"
+_FRAME_END = "write 5 FOLLOWING, or UNBOUNDED FOLLOWING"
 _NO_FUNCTION = (
     "there are the window's measures, Spark's aggregate functions, first_value, last_value, nth_value, and what ignores frames: row_number, rank, "
     "dense_rank, percent_rank, cume_dist, ntile, lag, lead"
@@ -102,12 +103,12 @@ def _following(frame: FrameClause, binder: MeasureBinder) -> str | None:
         expr = frame.following
         text = inputs.source.text(expr.span)
         data_type = inputs.relation.types_of([(text, expr.span)])[0]
-        if not isinstance(data_type, IntegralType | NullType):
+        if not isinstance(data_type, IntegralType):
             message = f"the number of rows FOLLOWING is {data_type.simpleString()}, not a whole number"
-            raise CepAnalysisError(message, code="FRAME_END", span=expr.span)
+            raise CepAnalysisError(message, code="FRAME_END", span=expr.span, hint=_FRAME_END)
         if isinstance(expr.node, exp.Neg):
             message = "a frame ends a negative number of rows FOLLOWING"
-            raise CepAnalysisError(message, code="FRAME_END", span=expr.span)
+            raise CepAnalysisError(message, code="FRAME_END", span=expr.span, hint=_FRAME_END)
         text = f"CAST({text} AS BIGINT)"
     return inputs.added.name(text, LongType())
 
@@ -197,11 +198,21 @@ def _arguments(node: exp.Expression) -> list[exp.Expression]:
 
 def _place(node: exp.Expression) -> int:
     if not isinstance(node, exp.Literal) or node.is_string or not node.name.isdigit() or int(node.name) < 1:
-        raise CepAnalysisError("nth_value takes a whole number, 1 or more", code="ARGUMENTS", span=span_of(node))
+        raise CepAnalysisError(
+            "nth_value takes a whole number, 1 or more",
+            code="ARGUMENTS",
+            span=span_of(node),
+            hint="write nth_value(x, 2)",
+        )
     return int(node.name)
 
 
 def _flag(node: exp.Expression) -> bool:
     if not isinstance(node, exp.Boolean):
-        raise CepAnalysisError("whether NULLs are ignored is TRUE or FALSE", code="ARGUMENTS", span=span_of(node))
+        raise CepAnalysisError(
+            "whether NULLs are ignored is TRUE or FALSE",
+            code="ARGUMENTS",
+            span=span_of(node),
+            hint="write TRUE, FALSE, or IGNORE NULLS behind the call",
+        )
     return bool(node.this)

@@ -59,7 +59,12 @@ def bind_window(
         return Window(events=_positive(within.events, within.span))
     assert within.length is not None
     if _never_positive(within.length.node):
-        raise CepAnalysisError("WITHIN must be a positive length", code="WITHIN", span=within.span)
+        raise CepAnalysisError(
+            "WITHIN must be a positive length",
+            code="WITHIN",
+            span=within.span,
+            hint="write WITHIN INTERVAL 1 HOUR, or of a number WITHIN 100",
+        )
     length, length_type = _length(within, relation, source)
     is_number = isinstance(length_type, NumericType)
     if isinstance(time_type, NumericType) != is_number:
@@ -172,10 +177,11 @@ def _time_and_deadline(
         f"WITHIN needs a time or a number to measure; events are ordered by {time_type.simpleString()}",
         code="WITHIN_TYPE",
         span=span,
+        hint="order by a timestamp, a date or a number: ORDER BY CAST(ts AS TIMESTAMP)",
     )
 
 
 def _positive(count: int, span: Span) -> int:
     if count < 1:
-        raise CepAnalysisError("WITHIN must be positive", code="WITHIN", span=span)
+        raise CepAnalysisError("WITHIN must be positive", code="WITHIN", span=span, hint="write WITHIN 100 EVENTS")
     return count

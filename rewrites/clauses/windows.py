@@ -22,6 +22,7 @@ from rewrites.bind.window_input import Below, BlockRows, block_rows, window_inpu
 from rewrites.bind.windows import IGNORES_FRAMES, Called, bind_window, measure_name
 from rewrites.dialect import parse_expression
 from rewrites.dialect.clause import MatchRecognizeClause
+from rewrites.dialect.parameter_values import ValueOf
 from rewrites.dialect.tokens import tokenize
 from rewrites.dialect.window_blocks import Call, Item, WindowBlock
 from rewrites.dialect.windows import parse_window
@@ -42,7 +43,7 @@ class _Calls:
 
 
 def window_block(
-    block: WindowBlock, source: Source, describe: Describe, parameter: Callable[[Span], int], options: Options
+    block: WindowBlock, source: Source, describe: Describe, parameter: ValueOf, options: Options
 ) -> tuple[str, list[RewrittenClause]]:
     """The query in the block's place, and those of its windows over which something is called. ``parameter``: see ``parse_clause``.
 

@@ -6,8 +6,6 @@ Nothing here resolves names, knows a schema or generates SQL: user expressions a
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 from rewrites.dialect import match_automaton, match_pattern, match_recognize
 from rewrites.dialect.clause import Clause, Site
 from rewrites.dialect.event_pattern import parse_event_pattern
@@ -25,13 +23,13 @@ from rewrites.dialect.nodes import (
     Navigation,
     Semantics,
 )
+from rewrites.dialect.parameter_values import ValueOf, parameter_values
 from rewrites.dialect.parameters import placeholders
-from rewrites.dialect.quantifiers import parameter_values
 from rewrites.dialect.row_pattern import parse_row_pattern
 from rewrites.dialect.sections import guessed
 from rewrites.dialect.sites import find_sites
 from rewrites.dialect.spans import set_span, span_of
-from sparkcep.errors import CepSyntaxError, Span
+from sparkcep.errors import CepSyntaxError
 
 __all__ = [
     "Classifier",
@@ -57,7 +55,7 @@ __all__ = [
 ]
 
 
-def parse_clause(sql: str, site: Site, parameter: Callable[[Span], int] | None = None) -> Clause:
+def parse_clause(sql: str, site: Site, parameter: ValueOf | None = None) -> Clause:
     """The clause at ``site``, one of ``find_sites(sql)``. ``parameter`` gives the value of a marker in a quantifier.
 
     Raises CepSyntaxError, CepAnalysisError or CepUnsupportedError, each with its span in ``sql``.

@@ -65,7 +65,11 @@ def _group(cursor: Cursor) -> EventPattern:
     start = cursor.expect("(")
     pattern = _item(cursor)
     if isinstance(pattern, Not):
-        cursor.fail("a negation cannot be parenthesised by itself", span=pattern.span)
+        cursor.fail(
+            "a negation cannot be parenthesised by itself",
+            span=pattern.span,
+            hint="write NOT A a between two others: SEQ(B b, NOT A a, C c)",
+        )
     return replace(pattern, span=start.to(cursor.expect(")")))
 
 

@@ -126,7 +126,13 @@ def _names(sql: str, section: Section, most: int | None = None) -> tuple[Name, .
             cursor.fail(f"this does not follow {section.name} state", hint=_EXAMPLE)
         found.append(item[0].name)
     if most is not None and len(found) > most:
-        raise CepSyntaxError("there is one start state", code="START", sql=sql, span=found[1].span)
+        raise CepSyntaxError(
+            "there is one start state",
+            code="START",
+            sql=sql,
+            span=found[1].span,
+            hint="write one START; arcs lead from it to the others",
+        )
     return tuple(found)
 
 

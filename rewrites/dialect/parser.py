@@ -25,6 +25,7 @@ from rewrites.dialect.nodes import (
     Navigation,
     Semantics,
 )
+from rewrites.dialect.parameter_values import value_at
 from rewrites.dialect.precedence import PrecedenceParser
 from rewrites.dialect.spans import fill_spans, recording, set_span, span_of
 from sparkcep.errors import CepSyntaxError, CepUnsupportedError, Span
@@ -252,7 +253,7 @@ class CepParser(PrecedenceParser):
             return build(args) if build else exp.Anonymous(this=name, expressions=args)
         if not args:
             self.raise_error(f"{name} needs an argument")
-        node = Navigation(function=name, this=args[0], offset=args[1] if len(args) > 1 else None)
+        node = Navigation(function=name, this=args[0], offset=_offset(name, args[1]) if len(args) > 1 else None)
         if args[2:]:
             node.set("extra", args[2:])
         return node
@@ -327,6 +328,18 @@ def new_parser(*, kleene: bool = False) -> CepParser:
     parser = CepParser(dialect=SPARK, error_level=ErrorLevel.IMMEDIATE)
     parser.kleene = kleene
     return parser
+
+
+def _offset(function: str, node: exp.Expr) -> exp.Expr:
+    """The offset of a navigation: of a parameter, the number that it stands for."""
+    if not isinstance(node, exp.Placeholder):
+        return node
+    value = value_at(span_of(node), f"the offset of {function}")
+    if value is None:
+        return node
+    number = exp.Literal.number(value)
+    set_span(number, span_of(node))
+    return number
 
 
 def _kleene_index(texts: list[str], variable: str) -> tuple[str | int, int] | None:

@@ -182,7 +182,12 @@ def _body(cursor: Cursor) -> Span:
     depth, closing = 1, None
     while depth:
         if cursor.peek() is None:
-            cursor.fail("the parenthesis of the body is not closed", span=opening, code="UNBALANCED")
+            cursor.fail(
+                "the parenthesis of the body is not closed",
+                span=opening,
+                code="UNBALANCED",
+                hint="close it before COMMENT or EFFECTIVE FROM, or at the end",
+            )
         token = cursor.take()
         depth += (token.key == "(") - (token.key == ")")
         closing = token
@@ -193,7 +198,7 @@ def _body(cursor: Cursor) -> Span:
 def _string(cursor: Cursor, what: str) -> str:
     token = cursor.peek()
     if token is None or token.kind != "string":
-        cursor.fail(f"expected {what} as a string")
+        cursor.fail(f"expected {what} as a string", hint="write it in quotes: 'text'")
     text = cursor.take().text
     while cursor.adjacent() and (more := cursor.peek()) and more.kind == "string":
         text += "'" + cursor.take().text  # 'it''s' comes as two strings

@@ -2,27 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
-from contextvars import ContextVar
 from typing import NamedTuple
 
 from rewrites.dialect.cursor import Cursor
+from rewrites.dialect.parameter_values import value_at
 from sparkcep.errors import Span
 
-_VALUE: ContextVar[Callable[[Span], int] | None] = ContextVar("value", default=None)
 _SHORT: dict[str, tuple[int, int | None]] = {"*": (0, None), "+": (1, None), "?": (0, 1)}
 _FORMS = "a quantifier is {n}, {n,}, {n,m} or {,m}"
-
-
-@contextmanager
-def parameter_values(value: Callable[[Span], int] | None) -> Iterator[None]:
-    """While patterns are read: ``value`` gives the number that a parameter marker (``:n``, ``?``) stands for."""
-    token = _VALUE.set(value)
-    try:
-        yield
-    finally:
-        _VALUE.reset(token)
 
 
 class Quantifier(NamedTuple):
@@ -84,7 +71,11 @@ def _parameter(cursor: Cursor) -> int:
     span = cursor.take().span
     if cursor.sql[span.start] == ":":
         span = span.to(cursor.name("a parameter's name").span)
-    value = _VALUE.get()
+    value = value_at(span, "a quantifier")
     if value is None:
-        cursor.fail("a parameter in a quantifier needs a value", span=span)
-    return value(span)
+        cursor.fail(
+            "a parameter in a quantifier needs a value",
+            span=span,
+            hint="pass the values with the statement: spark.sql(text, args=…)",
+        )
+    return value

@@ -90,6 +90,7 @@ class _Reader:
                 "MATCH_ROWTIME() is the time that the clause orders by, and it has no ORDER BY",
                 code="MATCH_ROWTIME",
                 span=span_of(node),
+                hint="write ORDER BY ts in the clause",
             )
         time = node.expressions[0] if node.expressions else self._order[0].expr.node.copy()
         span = span_of(time)

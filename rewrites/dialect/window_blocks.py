@@ -290,6 +290,7 @@ class _Cut:
                 code="SELECT_LIST",
                 sql=self.tokens.sql,
                 span=self.items[self.select].span,
+                hint="remove a comma",
             )
         span, expr, alias = cover(part), part, None
         if len(part) > 2 and part[-2].key == "AS" and part[-1].is_name:
@@ -307,6 +308,7 @@ class _Cut:
                 code="UNBALANCED",
                 sql=self.tokens.sql,
                 span=self.items[place].span,
+                hint="write OVER (… PATTERN (A B+))",
             )
         body = Span(self.items[place].span.end, self.items[close].span.start)
         name = self.definitions.get(place)

@@ -6,7 +6,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import replace
 from typing import NoReturn
 
@@ -22,7 +21,7 @@ from rewrites.dialect.items import (
 )
 from rewrites.dialect.match_recognize import DEFINE_FORM, PATTERN_FORM, SUBSET_FORM, clause_of
 from rewrites.dialect.nodes import MatchNumber
-from rewrites.dialect.quantifiers import parameter_values
+from rewrites.dialect.parameter_values import ValueOf, parameter_values
 from rewrites.dialect.sections import Grammar, Header, Section, cut, guessed
 from rewrites.dialect.spans import span_of
 from rewrites.dialect.tokens import Token, cover
@@ -72,7 +71,7 @@ def base_name(sql: str, section: Section) -> Name | None:
 
 
 def parse_window(
-    sql: str, site: Site, base: dict[str, Section], parameter: Callable[[Span], int] | None = None
+    sql: str, site: Site, base: dict[str, Section], parameter: ValueOf | None = None
 ) -> MatchRecognizeClause:
     """The window at ``site``; ``base``: the parts of the window that it is built on; ``parameter``: see ``parse_clause``."""
     try:

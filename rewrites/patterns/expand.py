@@ -83,6 +83,7 @@ class _Expansion:
                 f"the pattern {version.pattern} contains itself: {' → '.join(origin.names)}",
                 code="PATTERN_CYCLE",
                 span=name.span,
+                hint="name another pattern in it",
             )
         self._names += 1
         if self._names > MOST_NAMES:
@@ -90,6 +91,7 @@ class _Expansion:
                 f"the statement names patterns more than {MOST_NAMES} times, counting those inside patterns",
                 code="NAMED_PATTERNS",
                 span=name.span,
+                hint="write some of their bodies in place of the names",
             )
         body = Expanded.of(origin)
         while one := next(inclusions(body.text, body_site(body.text)), None):

@@ -155,7 +155,10 @@ def _versions_at(
         if statement.effective is None:
             raise
         raise CepAnalysisError(
-            f"EFFECTIVE FROM needs a timestamp: {spark_message(error)}", code="EFFECTIVE_FROM", span=statement.effective
+            f"EFFECTIVE FROM needs a timestamp: {spark_message(error)}",
+            code="EFFECTIVE_FROM",
+            span=statement.effective,
+            hint="write EFFECTIVE FROM TIMESTAMP '2026-01-01 00:00:00'",
         ) from None
 
 

@@ -18,6 +18,9 @@ from sparkcep.spec.order import OrderColumn
 MASK_BITS = 62
 """Bits used per BIGINT mask column: the sign bit and one spare stay clear."""
 
+MAX_OFFSETS = 4096
+"""Rows that FIRST and LAST of one set of variables may look back on in a condition; each costs 8 bytes a row of the match."""
+
 RowsPerMatch = Literal["one", "all_show_empty", "all_omit_empty", "all_with_unmatched", "window"]
 """``window``: a row for every input row, with the match that it has in its ``Frame``."""
 SkipTo = Literal["past_last_row", "next_row", "first", "last"]

@@ -73,6 +73,19 @@ CASES = [
         [(2,)],
         {"d": date(2024, 1, 3)},
     ),
+    Case(
+        "named_offsets",
+        """SELECT * FROM ticks MATCH_RECOGNIZE (PARTITION BY sym ORDER BY ts MEASURES PREV(a.ts, :n) AS p, FIRST(b.ts, :k) AS f, LAST(a.ts, :far) AS l
+           PATTERN (a b+) DEFINE a AS ts > 1, b AS price < PREV(price, :n) AND NEXT(ts, :far) IS NULL)""",
+        [("A", 1, None, None), ("A", 4, 7, None), ("B", 1, None, None)],
+        {"n": 1, "k": 1, "far": 1 << 40},
+    ),
+    Case(
+        "question_marks_as_offsets",
+        "SELECT * FROM ticks MATCH_RECOGNIZE (PARTITION BY sym ORDER BY ts MEASURES PREV(a.ts, ?) AS p PATTERN (a b{?}) DEFINE b AS price < PREV(price, ?))",
+        [("A", None), ("A", 4)],
+        [1, 2, 1],
+    ),
     Case("identifier", f"SELECT * FROM IDENTIFIER(:t) {ROW}", ROW_ANSWER, {"t": "ticks"}),
 ]
 

@@ -127,7 +127,7 @@ def test_another_parameter(spark: SparkSession) -> None:
 def test_no_number(spark: SparkSession, value: object, message: str) -> None:
     with pytest.raises(CepError, match=message) as raised:
         spark.sql(counted("a b{:n}"), {"n": value})
-    assert raised.value.code == "CEP_ANALYSIS_QUANTIFIER"
+    assert raised.value.code == "CEP_ANALYSIS_PARAMETER"
 
 
 def test_explained(spark: SparkSession) -> None:

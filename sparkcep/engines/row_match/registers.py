@@ -17,10 +17,6 @@ from sparkcep.errors import CepUnsupportedError
 from sparkcep.spec.expression import Call, SparkFunction
 from sparkcep.spec.row import Aggregate, ClassifierAt, ColumnAt, Condition, Define, Navigation, leaves
 
-MAX_SLOTS = 4096
-"""Rows that FIRST and LAST of one set of variables may look back on (their greatest offset); each costs 8 bytes a
-row of the match."""
-
 Members = frozenset[str]
 
 
@@ -125,11 +121,6 @@ def _wanted(
     if at.last and own and at.logical == 0:
         return define.variable, at, None, 0, False
     index = at.logical - (own and at.last)
-    if index >= MAX_SLOTS:
-        raise CepUnsupportedError(
-            f"FIRST / LAST with an offset of {at.logical} in the condition of {define.variable}; at most {MAX_SLOTS}",
-            code="NAVIGATION_OFFSET",
-        )
     found.setdefault((members, at.last), []).append((index, leaf))
     return define.variable, at, (members, at.last), index, own and not at.last
 

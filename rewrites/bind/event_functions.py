@@ -1,0 +1,108 @@
+"""Functions of many rows in WHERE of MATCH PATTERN, which sees the events of one match: aggregates over one closure are the engine's, others are
+refused. Window functions would number whatever rows a plan keeps, and are refused, too.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from pyspark.errors import PySparkException
+from sqlglot import exp
+
+from rewrites.bind.aggregates import is_aggregate, is_listed
+from rewrites.bind.closures import aggregate
+from rewrites.bind.names import Variables, outside_queries, row_text
+from rewrites.bind.relation import Relation
+from rewrites.dialect import column_path, span_of
+from rewrites.dialect.clause import Expr
+from rewrites.dialect.nodes import Classifier, MatchNumber, MatchSequenceNumber, Navigation
+from rewrites.sql.source import Source, lambda_names
+from sparkcep.errors import CepAnalysisError, CepUnsupportedError
+
+ROW_PATTERN = (Navigation, Classifier, MatchNumber, MatchSequenceNumber)
+"""What only MATCH_RECOGNIZE has."""
+
+_OVER_ROWS = "INVALID_WHERE_CONDITION"
+"""What Spark says of an aggregate in a WHERE."""
+
+
+def check_functions(
+    conjuncts: Iterable[Expr], variables: Variables, kleene: frozenset[str], relation: Relation, source: Source
+) -> None:
+    """Raise at a window function, at an aggregate that no engine computes, and at a closure that stands for all of its events."""
+    for conjunct in conjuncts:
+        nodes = list(outside_queries(conjunct.node))
+        for node in nodes:
+            if isinstance(node, exp.Window):
+                raise _window_function(source.text(span_of(node)), node)
+        for node in nodes:
+            if isinstance(node, ROW_PATTERN):
+                raise _navigation(source.text(span_of(node)), node)
+            if is_aggregate(node) and not _is_over_events(node, variables):
+                raise _refused(node, source)
+            _check_whole(node, variables, kleene)
+        unknown = next((node for node in nodes if isinstance(node, exp.Anonymous)), None)
+        if unknown is not None and _is_over_rows(row_text(conjunct, variables, source), relation):
+            raise _aggregate(source.text(span_of(unknown)), unknown)
+
+
+def _is_over_events(node: exp.Expression, variables: Variables) -> bool:
+    found = aggregate(node)
+    return found is not None and variables.members(found.variable) is not None
+
+
+def _refused(node: exp.Expression, source: Source) -> CepUnsupportedError:
+    text = source.text(span_of(node))
+    return _aggregate(text, node) if is_listed(node, source) else _window_function(text, node)
+
+
+def _navigation(text: str, node: exp.Expression) -> CepUnsupportedError:
+    return CepUnsupportedError(
+        f"{text} in WHERE of MATCH PATTERN",
+        code="NAVIGATION",
+        span=span_of(node),
+        hint="that is MATCH_RECOGNIZE's; here a.x is the event's, and of a closure b[1].x, b[i].x, b[i-1].x or b[LAST].x",
+    )
+
+
+def _aggregate(text: str, node: exp.Expression) -> CepUnsupportedError:
+    return CepUnsupportedError(
+        f"the aggregate {text} in WHERE of MATCH PATTERN",
+        code="AGGREGATE",
+        span=span_of(node),
+        hint="conditions take COUNT(b.*), and SUM, AVG, MIN and MAX over one closure; compute others from its array, in a query around the clause",
+    )
+
+
+def _window_function(text: str, node: exp.Expression) -> CepUnsupportedError:
+    return CepUnsupportedError(
+        f"the window function {text} in WHERE of MATCH PATTERN",
+        code="WINDOW_FUNCTION",
+        span=span_of(node),
+        hint="a condition sees the events of one match: compute it as a column of the input, in a subquery",
+    )
+
+
+def _check_whole(node: exp.Expression, variables: Variables, kleene: frozenset[str]) -> None:
+    """Raise where a closure's name alone stands for its events, as it does in the result."""
+    path = column_path(node)
+    if path is None or len(path) > 1 or isinstance(node.parent, exp.Dot) or path[0].value.lower() in lambda_names(node):
+        return
+    name = next(iter(variables.members(path[0].value) or ()), "")
+    if name in kleene:
+        raise CepAnalysisError(
+            f"{name} is a Kleene closure: which of its events?",
+            code="KLEENE_REFERENCE",
+            span=span_of(node),
+            hint=f"write COUNT({name}.*) for their number, {name}[i].column for each, {name}[1] or {name}[LAST]; "
+            "their array is known in a query around the clause",
+        )
+
+
+def _is_over_rows(text: str, relation: Relation) -> bool:
+    """Whether Spark finds an aggregate in a condition over the input."""
+    try:
+        relation.describe(f"SELECT 1 AS `r` FROM {relation.stand_in} WHERE ({text}\n) IS NULL")
+    except PySparkException as error:
+        return error.getCondition() == _OVER_ROWS
+    return False
