@@ -10,7 +10,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 INSTALLED := $(VENV)/.installed
 CLASSES := $(VENV)/spark.jsa
-WORKERS := -n auto --maxprocesses 4
+WORKERS := -n auto --maxprocesses 6
 
 .PHONY: demo stream test quick lint format docs benchmark java clean
 

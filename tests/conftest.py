@@ -44,6 +44,18 @@ SLOW = (
 """Files that run first: with the others behind them, both workers end at the same time."""
 
 
+GB_OF_A_WORKER = 4
+"""A JVM with its Python workers, and what it starts beside them."""
+
+
+def pytest_xdist_auto_num_workers(config: pytest.Config) -> int | None:
+    """Two for each core, as far as memory goes: a third of a worker's time it waits for streams and programs. Without Spark one for each core."""
+    if "PYTEST_XDIST_AUTO_NUM_WORKERS" in os.environ or "not spark" in config.option.markexpr:
+        return None
+    memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") >> 30
+    return max(1, min(2 * (os.cpu_count() or 1), memory // GB_OF_A_WORKER))
+
+
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Slow files first, and of those with programs the programs before the session."""
     items.sort(key=_place)

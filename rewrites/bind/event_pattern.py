@@ -211,7 +211,7 @@ class _Where:
                 continue
             if condition is None:
                 condition = translator.translate_slowly(conjunct)
-            engine.append(event.Predicate(condition, self.source.text(conjunct.span)))
+            engine.append(event.Predicate(condition, self.source.text(conjunct.span), conjunct.span))
         return tuple(engine), tuple(residual)
 
     def _is_filter(self, seen: tuple[str, ...], tree: pattern.EventPattern) -> bool:

@@ -11,9 +11,10 @@ concurrent events share it.
 from __future__ import annotations
 
 from collections.abc import Collection
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Literal, get_args
 
+from sparkcep.errors import Span
 from sparkcep.pattern.event import EventPattern, elements
 from sparkcep.spec.expression import Constant, Expression, restricted, variables
 
@@ -73,10 +74,11 @@ class WithinEvents:
 
 @dataclass(frozen=True, slots=True)
 class Predicate:
-    """A conjunct of WHERE over two or more events; ``text`` is the user's text, for messages and EXPLAIN."""
+    """A conjunct of WHERE over two or more events; ``text`` is the user's text, for messages and EXPLAIN, and ``span`` its place."""
 
     condition: Expression
     text: str
+    span: Span | None = field(default=None, compare=False, repr=False)
 
 
 @dataclass(frozen=True, slots=True)

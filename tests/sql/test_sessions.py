@@ -35,7 +35,7 @@ def test_a_session_that_is_let_go_is_collected(spark: SparkSession, monkeypatch:
     while max(held(sessions), held(errors)) > 1 and time.monotonic() < deadline:
         gc.collect()
         jvm.System.gc()
-        time.sleep(0.2)
+        time.sleep(1)
     assert held(sessions) <= max(1, held(plain))
     assert held(errors) <= max(1, held(plain))
 

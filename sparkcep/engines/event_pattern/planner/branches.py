@@ -82,6 +82,7 @@ def branches(pattern: EventPattern) -> tuple[Branch, ...]:
             raise CepAnalysisError(
                 f"{pattern} can match without taking any event.",
                 code="NO_POSITIVE_EVENT",
+                span=pattern.span,
                 hint="Give every branch of the pattern at least one event that is not negated.",
             )
         grouped.setdefault(frozenset(part.variables), []).append(part)

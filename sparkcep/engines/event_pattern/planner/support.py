@@ -28,7 +28,7 @@ def check(
         if isinstance(node, Not):
             _check_negation(node)
     for branch in branches(pattern):
-        _check_open_ends(branch, within)
+        _check_open_ends(pattern, branch, within)
     groups = negated_groups(pattern)
     kleene = {element.variable for element in elements(pattern) if element.kleene}
     for predicate in predicates:
@@ -47,12 +47,15 @@ def _check_negation(node: Not) -> None:
         )
 
 
-def _check_open_ends(branch: Branch, within: WithinTime | WithinEvents | None) -> None:
+def _check_open_ends(pattern: EventPattern, branch: Branch, within: WithinTime | WithinEvents | None) -> None:
     open_ends = [n.variable for part in branch.alternatives for n in part if not (n.before and n.after)]
     if open_ends and within is None:
+        negations = [node for node in walk(pattern) if isinstance(node, Not)]
+        named = (node.span for node in negations if open_ends[0] in {one.variable for one in elements(node.item)})
         raise CepAnalysisError(
             f"NOT {open_ends[0]} comes first, last, in AND, or beside what may be absent, where only WITHIN bounds how far it reaches.",
             code="NEGATION_WITHOUT_WITHIN",
+            span=next(named, None),
             hint="Add WITHIN.",
         )
 
@@ -73,6 +76,7 @@ def _check_predicate(predicate: Predicate, groups: tuple[frozenset[str], ...]) -
         raise CepUnsupportedError(
             f"A predicate over two negated items ({', '.join(below)}) is not supported: {predicate.text}.",
             code="PREDICATE_OVER_NEGATIONS",
+            span=predicate.span,
             hint="Negated events are independent of each other; compare each with positive events.",
         )
 
@@ -99,6 +103,7 @@ def _check_closures(predicate: Predicate, kleene: set[str]) -> None:
                     else f"{term.variable} is a closure of events."
                 ),
                 code="KLEENE_REFERENCE",
+                span=predicate.span,
                 hint=f"Write {term.variable}[i].column, {term.variable}[1], {term.variable}[LAST] or an aggregate of a "
                 "Kleene variable; the variable alone of any other.",
             )
@@ -107,5 +112,6 @@ def _check_closures(predicate: Predicate, kleene: set[str]) -> None:
         raise CepUnsupportedError(
             f"A predicate over the elements of two closures ({names}) is not supported: {predicate.text}.",
             code="TWO_CLOSURES",
+            span=predicate.span,
             hint="Compare the elements of one closure with the first, the last or an aggregate of the other.",
         )
