@@ -11,6 +11,7 @@ from sqlglot import exp
 
 from rewrites.bind.arcs import ArcTranslator, known_register, literal, storable, travels_as_it_is
 from rewrites.bind.conditions import Columns, conjuncts
+from rewrites.bind.many_rows import check_order
 from rewrites.bind.names import same_name
 from rewrites.bind.partitions import Key, Together, bind_keys, check_key_names, order_item, plain_column
 from rewrites.bind.relation import Relation, spark_message
@@ -68,6 +69,7 @@ def bind_automaton(
 ) -> BoundAutomaton:
     """Resolve a MATCH AUTOMATON clause. ``whole``: the engine computes all that arcs ask. Raises CepAnalysisError and CepUnsupportedError with
     spans."""
+    check_order(clause, source)
     keys = bind_keys(clause.partition_by, relation, source)
     check_key_names(keys, RESULTS)
     states = states_of(clause)

@@ -10,7 +10,7 @@ from sqlglot import exp
 
 from rewrites.bind.closures import kleene_path
 from rewrites.bind.conditions import Columns
-from rewrites.bind.event_functions import check_functions
+from rewrites.bind.many_rows import check_functions, check_order
 from rewrites.bind.match_aggregates import bind_aggregates
 from rewrites.bind.names import Variables, references, row_text
 from rewrites.bind.partitions import Key, Together, bind_keys, check_key_names, order_item, plain_column
@@ -101,6 +101,7 @@ def bind_event_pattern(clause: MatchPatternClause, relation: Relation, source: S
     _, tree, span = clause.patterns[0]
     elements = pattern.elements(tree)
     variables = Variables(tuple(element.variable for element in elements))
+    check_order(clause, source)
     keys = bind_keys(clause.partition_by, relation, source)
     check_key_names(keys, () if clause.measures else _RESULTS)
     _check_names(clause, keys, elements)

@@ -7,7 +7,7 @@ from __future__ import annotations
 from sqlglot import exp
 
 from rewrites.bind.closures import kleene_path
-from rewrites.bind.event_functions import ROW_PATTERN
+from rewrites.bind.many_rows import ROW_PATTERN
 from rewrites.bind.names import Variables, references, same_name
 from rewrites.bind.partitions import Key
 from rewrites.bind.relation import Relation

@@ -1,5 +1,5 @@
-"""Functions of many rows in WHERE of MATCH PATTERN, which sees the events of one match: aggregates over one closure are the engine's, others are
-refused. Window functions would number whatever rows a plan keeps, and are refused, too.
+"""Functions of many rows where an expression is about one row, or about the events of one match, are refused: the rows that they would see are those
+that a plan happens to keep. In WHERE of MATCH PATTERN, aggregates over one closure are the engine's.
 """
 
 from __future__ import annotations
@@ -14,22 +14,42 @@ from rewrites.bind.closures import aggregate
 from rewrites.bind.names import Variables, outside_queries, row_text
 from rewrites.bind.relation import Relation
 from rewrites.dialect import column_path, span_of
-from rewrites.dialect.clause import Expr
+from rewrites.dialect.clause import Clause, Expr, Within
 from rewrites.dialect.nodes import Classifier, MatchNumber, MatchSequenceNumber, Navigation
 from rewrites.sql.source import Source, lambda_names
 from sparkcep.errors import CepAnalysisError, CepUnsupportedError
 
 ROW_PATTERN = (Navigation, Classifier, MatchNumber, MatchSequenceNumber)
-"""What only MATCH_RECOGNIZE has."""
+"""What only measures and conditions of MATCH_RECOGNIZE have."""
 
 _OVER_ROWS = "INVALID_WHERE_CONDITION"
 """What Spark says of an aggregate in a WHERE."""
+
+_WHERE = "WHERE of MATCH PATTERN"
+
+
+def check_order(clause: Clause, source: Source) -> None:
+    """Raise at a function of many rows in PARTITION BY, ORDER BY and WITHIN."""
+    items = [("PARTITION BY", item.expr) for item in clause.partition_by]
+    items += [("ORDER BY", item.expr) for item in clause.order_by]
+    within = clause.within.length if isinstance(clause.within, Within) else clause.within
+    items += [("WITHIN", within)] if within is not None else []
+    for place, expr in items:
+        for node in outside_queries(expr.node):
+            if isinstance(node, (exp.Window, *ROW_PATTERN)) or is_aggregate(node):
+                raise CepUnsupportedError(
+                    f"{source.text(span_of(node))} in {place} of {clause.site.kind}",
+                    code="ORDER_FUNCTION",
+                    span=span_of(node),
+                    hint=f"{place} is about each row: compute it as a column of the input, in a subquery",
+                )
 
 
 def check_functions(
     conjuncts: Iterable[Expr], variables: Variables, kleene: frozenset[str], relation: Relation, source: Source
 ) -> None:
-    """Raise at a window function, at an aggregate that no engine computes, and at a closure that stands for all of its events."""
+    """Raise at a window function in WHERE of MATCH PATTERN, at an aggregate that no engine computes, and at a closure that stands for all of its
+    events."""
     for conjunct in conjuncts:
         nodes = list(outside_queries(conjunct.node))
         for node in nodes:
@@ -58,7 +78,7 @@ def _refused(node: exp.Expression, source: Source) -> CepUnsupportedError:
 
 def _navigation(text: str, node: exp.Expression) -> CepUnsupportedError:
     return CepUnsupportedError(
-        f"{text} in WHERE of MATCH PATTERN",
+        f"{text} in {_WHERE}",
         code="NAVIGATION",
         span=span_of(node),
         hint="that is MATCH_RECOGNIZE's; here a.x is the event's, and of a closure b[1].x, b[i].x, b[i-1].x or b[LAST].x",
@@ -67,7 +87,7 @@ def _navigation(text: str, node: exp.Expression) -> CepUnsupportedError:
 
 def _aggregate(text: str, node: exp.Expression) -> CepUnsupportedError:
     return CepUnsupportedError(
-        f"the aggregate {text} in WHERE of MATCH PATTERN",
+        f"the aggregate {text} in {_WHERE}",
         code="AGGREGATE",
         span=span_of(node),
         hint="conditions take COUNT(b.*), and SUM, AVG, MIN and MAX over one closure; compute others from its array, in a query around the clause",
@@ -76,7 +96,7 @@ def _aggregate(text: str, node: exp.Expression) -> CepUnsupportedError:
 
 def _window_function(text: str, node: exp.Expression) -> CepUnsupportedError:
     return CepUnsupportedError(
-        f"the window function {text} in WHERE of MATCH PATTERN",
+        f"the window function {text} in {_WHERE}",
         code="WINDOW_FUNCTION",
         span=span_of(node),
         hint="a condition sees the events of one match: compute it as a column of the input, in a subquery",
