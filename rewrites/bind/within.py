@@ -29,8 +29,8 @@ from rewrites.sql.instants import DAY, MICROS, local_micros
 from rewrites.sql.source import Source
 from sparkcep.errors import CepAnalysisError, CepUnsupportedError, Span
 
-NOT_POSITIVE = "[CEP_ANALYSIS_WITHIN] WITHIN must be a positive length"
-"""The error raised in Spark if a window's length is not positive."""
+NOT_POSITIVE = "[CEP_ANALYSIS_WITHIN] WITHIN must be a positive length, and event times finite"
+"""The error raised in Spark if no window ends behind its first event."""
 
 TIME, DEADLINE = "__cep_time", "__cep_deadline"
 """Columns with an event's time and its deadline."""
