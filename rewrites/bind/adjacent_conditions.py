@@ -30,6 +30,7 @@ from rewrites.bind.match_conditions import MatchConditionTranslator
 from rewrites.bind.match_leaves import MatchLeaves
 from rewrites.bind.match_positions import CURRENT
 from rewrites.bind.reached import NotForWorkers, may_fail
+from rewrites.dialect import bare
 from rewrites.dialect.nodes import Navigation
 from sparkcep.spec import row
 from sparkcep.spec.expression import Call, Constant, walk
@@ -60,7 +61,7 @@ class AdjacentTranslator(MatchConditionTranslator):
 
     def _is_computed(self, node: exp.Expression) -> bool:
         """Whether workers compute an expression as Spark does."""
-        node = node.unnest()
+        node = bare(node)
         if isinstance(node, exp.Literal):
             return not node.is_string
         if isinstance(node, _ARITHMETIC):

@@ -8,7 +8,7 @@ from sqlglot import exp
 
 from rewrites.bind.names import Variables
 from rewrites.bind.relation import suggestion
-from rewrites.dialect import span_of
+from rewrites.dialect import bare, span_of
 from rewrites.dialect.clause import MatchRecognizeClause
 from rewrites.dialect.nodes import Classifier, Navigation
 from sparkcep.errors import CepAnalysisError
@@ -38,7 +38,7 @@ def _compared(root: exp.Expression) -> Iterator[list[exp.Expression]]:
 
 
 def _is_classifier(node: exp.Expression) -> bool:
-    node = node.unnest()
+    node = bare(node)
     return isinstance(node, Classifier) or (isinstance(node, Navigation) and _is_classifier(node.this))
 
 

@@ -16,7 +16,7 @@ from rewrites.bind.engine_values import has_engine_value
 from rewrites.bind.names import Variables, is_early, is_exists, outside_queries, reference, require_known, row_text
 from rewrites.bind.reached import NotForWorkers, may_fail
 from rewrites.bind.relation import Relation
-from rewrites.dialect import column_path, span_of
+from rewrites.dialect import bare, column_path, span_of
 from rewrites.dialect.clause import Define
 from rewrites.dialect.nodes import Classifier, MatchNumber, MatchSequenceNumber, Navigation, Semantics
 from rewrites.sql.builder import quoted, string
@@ -203,7 +203,7 @@ class ConditionBinder:
 
 def conjuncts(node: exp.Expression) -> list[exp.Expression]:
     """The operands of the top-level ANDs, left to right."""
-    node = node.unnest()
+    node = bare(node)
     if isinstance(node, exp.And):
         return [*conjuncts(node.left), *conjuncts(node.right)]
     return [node]

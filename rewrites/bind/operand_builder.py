@@ -25,7 +25,7 @@ from rewrites.bind.operands import (
     quotient,
 )
 from rewrites.bind.relation import Relation
-from rewrites.dialect import span_of
+from rewrites.dialect import bare, span_of
 from rewrites.sql.instants import local_micros
 from sparkcep.spec import expression as ir
 
@@ -61,7 +61,7 @@ class OperandBuilder(ABC):
 
     def boolean(self, node: exp.Expression) -> Operand:
         """A condition. Raises NotForTheEngine."""
-        node = node.unnest()
+        node = bare(node)
         kind = type(node)
         if kind in _LOGIC:
             return call(_LOGIC[kind], self.boolean(node.left), self.boolean(node.right))
@@ -104,7 +104,7 @@ class OperandBuilder(ABC):
 
     def _is_coalesced(self, node: exp.Expression) -> bool:
         """Whether a value is a COALESCE that Spark cannot compute."""
-        node = node.unnest()
+        node = bare(node)
         return isinstance(node, exp.Coalesce) and not (self.is_leaf(node) and self.is_hoisted(node))
 
     def is_hoisted(self, node: exp.Expression) -> bool:
@@ -113,7 +113,7 @@ class OperandBuilder(ABC):
 
     def _alike(self, node: exp.Expression) -> list[Operand]:
         """The arguments of COALESCE in their common type."""
-        values = [self.value(part) for part in _parts(node.unnest())]
+        values = [self.value(part) for part in _parts(bare(node))]
         for left, right in itertools.pairwise(values):
             self._require_no_doubt(left, right)
         return alike(values)
@@ -158,7 +158,7 @@ class OperandBuilder(ABC):
 
     def value(self, node: exp.Expression) -> Operand:
         """A value. Raises NotForTheEngine."""
-        node = node.unnest()
+        node = bare(node)
         if self.is_leaf(node):
             return self.leaf(node)
         if type(node) in _ARITHMETIC:

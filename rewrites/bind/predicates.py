@@ -36,7 +36,7 @@ from rewrites.bind.operands import NotForTheEngine, Operand
 from rewrites.bind.reached import where_reached
 from rewrites.bind.relation import Relation
 from rewrites.bind.slow_event_conditions import slow_event_condition
-from rewrites.dialect import span_of
+from rewrites.dialect import bare, span_of
 from rewrites.dialect.clause import Expr
 from rewrites.sql.source import Source
 from rewrites.sql.transport import carried, encoded
@@ -83,7 +83,7 @@ class ConditionTranslator(OperandBuilder):
 
     def translate(self, conjunct: Expr) -> ir.Expression | None:
         """The condition over input columns, or None if it is left to Spark."""
-        ranged = isinstance(conjunct.node.unnest(), exp.LT | exp.LTE | exp.GT | exp.GTE)
+        ranged = isinstance(bare(conjunct.node), exp.LT | exp.LTE | exp.GT | exp.GTE)
         for translator in (replace(self, summing=True), self) if ranged else (self,):
             try:
                 operand = translator.boolean(conjunct.node)
@@ -94,7 +94,7 @@ class ConditionTranslator(OperandBuilder):
 
     def value(self, node: exp.Expression) -> Operand:
         """A value; that of a column plus a constant is the engine's, if its type is what it is compared with. Raises NotForTheEngine."""
-        return self._sum(node.unnest()) or OperandBuilder.value(self, node)
+        return self._sum(bare(node)) or OperandBuilder.value(self, node)
 
     def _sum(self, node: exp.Expression) -> Operand | None:
         sums = self.made.sums if self.made is not None and self.summing else None
@@ -229,10 +229,10 @@ def column_and_addend(node: exp.Expression) -> tuple[exp.Expression, int] | None
         return None
     sides = [(node.left, node.right)] + ([(node.right, node.left)] if isinstance(node, exp.Add) else [])
     for column, beside in sides:
-        number = beside.unnest()
+        number = bare(beside)
         if isinstance(number, exp.Literal) and not number.is_string and number.name.isascii() and number.name.isdigit():
             addend = int(number.name)
-            return (column.unnest(), -addend if isinstance(node, exp.Sub) else addend) if addend < 1 << 31 else None
+            return (bare(column), -addend if isinstance(node, exp.Sub) else addend) if addend < 1 << 31 else None
     return None
 
 

@@ -24,6 +24,7 @@ from pyspark.sql.types import (
 from sqlglot import exp
 
 from rewrites.bind.relation import Relation
+from rewrites.dialect import bare
 from rewrites.dialect.clause import Within
 from rewrites.sql.instants import DAY, MICROS, local_micros
 from rewrites.sql.source import Source
@@ -92,7 +93,7 @@ def window_of(time: str, time_type: DataType, length: tuple[str, DataType], span
 
 def fixed_amount(length: exp.Expression) -> int | None:
     """A positive whole literal; of an interval the microseconds, if it is below a day (Spark adds days by its calendar). None: anything else."""
-    length = length.unnest()
+    length = bare(length)
     if isinstance(length, exp.Interval):
         number = fixed_amount(exp.Literal.number(length.this.name)) if isinstance(length.this, exp.Literal) else None
         micros = (number or 0) * MICROS.get(length.text("unit").upper().removesuffix("S"), 0)
@@ -129,14 +130,14 @@ def _plain_type(length: exp.Expression) -> DataType | None:
     amount = fixed_amount(length)
     if amount is None:
         return None
-    if isinstance(length.unnest(), exp.Interval):
+    if isinstance(bare(length), exp.Interval):
         return DayTimeIntervalType()
     return IntegerType() if amount < 1 << 31 else None
 
 
 def _never_positive(length: exp.Expression) -> bool:
     """Whether the length is NULL or a literal of zero or less; any other expression is checked when the query runs."""
-    length = length.unnest()
+    length = bare(length)
     if isinstance(length, exp.Interval):
         return length.this is not None and _never_positive(length.this)
     if isinstance(length, exp.Neg):

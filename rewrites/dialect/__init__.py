@@ -10,7 +10,7 @@ from rewrites.dialect import match_automaton, match_pattern, match_recognize
 from rewrites.dialect.clause import Clause, Site
 from rewrites.dialect.event_pattern import parse_event_pattern
 from rewrites.dialect.explain import ExplainPrefix, explain_prefix
-from rewrites.dialect.expressions import column_at, column_path, parse_expression
+from rewrites.dialect.expressions import bare, column_at, column_path, parse_expression
 from rewrites.dialect.match_automaton import parse_arc, parse_match_automaton
 from rewrites.dialect.match_pattern import parse_match_pattern
 from rewrites.dialect.match_recognize import parse_match_recognize
@@ -40,6 +40,7 @@ __all__ = [
     "MatchSequenceNumber",
     "Navigation",
     "Semantics",
+    "bare",
     "column_at",
     "column_path",
     "explain_prefix",

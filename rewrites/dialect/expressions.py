@@ -29,6 +29,13 @@ def parse_expression(sql: str, place: Span | tuple[Token, ...], *, kleene: bool 
     return Expr(node, Span(raw[0].start, raw[-1].end + 1))
 
 
+def bare(node: exp.Expr) -> exp.Expr:
+    """``node`` without parentheses around it; a subquery keeps its own."""
+    while isinstance(node, exp.Paren):
+        node = node.this
+    return node
+
+
 def column_path(node: exp.Expr) -> tuple[Name, ...] | None:
     """The identifiers of a column reference, outermost first: ``A.s.f`` → A, s, f; None for anything else."""
     if isinstance(node, exp.Column):

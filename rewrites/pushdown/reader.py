@@ -13,7 +13,7 @@ from sqlglot import exp
 
 from rewrites.bind.conditions import Columns
 from rewrites.bind.event_pattern import BoundEventPattern
-from rewrites.dialect import Navigation, column_path, span_of
+from rewrites.dialect import Navigation, bare, column_path, span_of
 from rewrites.emit.event_outputs import RANK
 from rewrites.pushdown.event_expressions import event_value, written_over
 from rewrites.pushdown.partials import ELEMENT, AggregateCall, Combines, EventExpression
@@ -93,7 +93,7 @@ class AggregateReader:
     def call(self, node: exp.Expression) -> AggregateCall | None:
         """``node`` as an aggregate over matches, possibly under a cast to DECIMAL(38,0), if it is one."""
         if isinstance(node, exp.Cast) and not isinstance(node, exp.TryCast) and _is_wide(node):
-            return self._call(node.this.unnest(), wide=True)
+            return self._call(bare(node.this), wide=True)
         return self._call(node)
 
     def _call(self, node: exp.Expression, *, wide: bool = False) -> AggregateCall | None:

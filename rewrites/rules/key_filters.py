@@ -17,7 +17,7 @@ from rewrites.bind.automaton import BoundAutomaton
 from rewrites.bind.event_pattern import BoundEventPattern
 from rewrites.bind.partitions import Key
 from rewrites.bind.row_pattern import BoundRowPattern
-from rewrites.dialect import column_path, span_of
+from rewrites.dialect import bare, column_path, span_of
 from rewrites.dialect.blocks import find_block
 from rewrites.dialect.clause import Site
 from rewrites.sql.source import Source, replaced
@@ -89,7 +89,7 @@ class _Reader:
 
 def _is_constant(node: exp.Expression, data_type: DataType) -> bool:
     """Whether ``node`` is a literal that compares with values of ``data_type`` without a cast that could fail."""
-    node = node.unnest()
+    node = bare(node)
     if isinstance(node, exp.Null):
         return True
     if isinstance(node, exp.Neg):

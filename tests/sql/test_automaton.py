@@ -131,6 +131,13 @@ def test_registers_of_every_type(spark: SparkSession) -> None:
 @parametrize(
     [
         Case("table", f"SELECT * FROM clicks {DOUBLE_BUY}", ANSWER),
+        Case(
+            "subqueries that read no register",
+            """SELECT match_start, r FROM ticks MATCH AUTOMATON (PARTITION BY sym ORDER BY ts REGISTERS (r INT) START s FINAL f
+               ARC s -> m WHEN (SELECT true) AND price > 11 SET r = (SELECT max(price) FROM ticks)
+               ARC m -> f WHEN price < (SELECT 0) + r AND r > ((SELECT min(price) FROM ticks)))""",
+            [(1, 13), (5, 13), (6, 13)],
+        ),
         Case("alias", f"SELECT m.user, m.total FROM clicks {DOUBLE_BUY} AS m WHERE m.total > 50", [("u1", 55)]),
         Case("key filter", f"SELECT total FROM clicks {DOUBLE_BUY} m WHERE m.user = 'u2'", []),
         Case("cte", f"WITH c AS (SELECT * FROM clicks WHERE user = 'u1') SELECT count(*) FROM c {DOUBLE_BUY}", [(2,)]),

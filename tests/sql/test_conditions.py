@@ -31,6 +31,7 @@ ROW_CASES = [
     Case(
         "lambda_named_as_a_variable", row("a AS size(filter(array(1, 2, 9), a -> a > v)) > 0"), [(1,), (2,), (3,), (5,)]
     ),
+    Case("query_as_a_part", row("a AS (SELECT true) AND v > 6"), [(2,), (4,)]),
     Case("in_query", row("a AS v IN (SELECT price FROM ticks WHERE sym = 'B')"), [(1,), (2,), (3,)]),
     Case("not_in_query", row("a AS a.v NOT IN (SELECT price FROM ticks WHERE sym = 'B')"), [(4,), (5,)]),
     Case(
