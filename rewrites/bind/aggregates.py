@@ -1,7 +1,7 @@
 """Aggregates in MEASURES that no engine implements (``stddev``, ``percentile``, ``max_by`` …): Spark computes them, from rows that the engine
 returns.
 
-``stddev(A.x)`` → an array of A's rows per output row of the engine, exploded and regrouped, with ``stddev(`__cep_r`.`c0`)`` over it. In: an
+``stddev(A.x)`` → an array of A's rows per output row of the engine, exploded and regrouped, with ``stddev(`__cep_r`.`x`)`` over it. In: an
 aggregate's syntax tree. Out: its SQL over exploded rows, and the columns of a row that it reads.
 """
 
@@ -30,7 +30,7 @@ SPARK_AGGREGATES = frozenset(_NAMES.split())
 
 _MARK = "aggregate"
 
-POSITION, ROW, CLASSIFIER = "__cep_p", "__cep_r", "v"
+POSITION, ROW, CLASSIFIER = "__cep_p", "__cep_r", "__cep_v"
 """An exploded row: its position in the match, its columns, and among these the name of its variable."""
 
 
@@ -111,8 +111,10 @@ class Fold:
     names: str = ""
 
     def field_of(self, column: str, data_type: DataType) -> str:
-        """The exploded row's field for an input column."""
-        name, _ = self.fields.setdefault(column, (f"c{len(self.fields)}", data_type))
+        """The exploded row's field for an input column, of the same name: a struct of them has it, too."""
+        taken = {name.lower() for name, _ in self.fields.values()}
+        free = column if column.lower() not in taken else f"__cep_c{len(self.fields)}"
+        name, _ = self.fields.setdefault(column, (free, data_type))
         return f"{quoted(ROW)}.{quoted(name)}"
 
     def classifier(self) -> str:

@@ -14,9 +14,10 @@ from pyspark.errors import PySparkException
 from pyspark.sql.types import BooleanType, DataType, DecimalType, DoubleType, IntegralType, NullType
 from sqlglot import exp
 
+from rewrites.bind.aggregates import is_aggregate
 from rewrites.bind.conditions import Columns
 from rewrites.bind.literals import DIGITS, literal
-from rewrites.bind.names import has_query
+from rewrites.bind.names import has_query, outside_queries
 from rewrites.bind.operand_builder import OPERATORS, OperandBuilder
 from rewrites.bind.operands import EXACT_DIGITS, NotForTheEngine, Operand
 from rewrites.bind.partitions import plain_column
@@ -91,14 +92,15 @@ class ArcTranslator(OperandBuilder):
 
     def check(self, node: exp.Expression) -> None:
         """Refuse what looks at other rows, and columns where there is no event."""
-        for part in node.walk():
-            if isinstance(part, _ROWS):
+        for part in outside_queries(node):
+            if isinstance(part, _ROWS) or is_aggregate(part):
                 raise CepUnsupportedError(
                     f"{self.what} looks at other rows",
                     code="ARC_ROWS",
                     span=span_of(part),
                     hint="an arc sees one event and the registers: keep the value in a register, or compute LAG in a subquery",
                 )
+        for part in node.walk():
             path = column_path(part) if not self.event and not isinstance(part.parent, exp.Dot) else None
             if path is not None and self.register(part) is None and self.relation.column(path[-1].value):
                 raise CepAnalysisError(

@@ -9,12 +9,12 @@ from collections.abc import Iterable
 from pyspark.errors import PySparkException
 from sqlglot import exp
 
-from rewrites.bind.aggregates import is_aggregate, is_listed
+from rewrites.bind.aggregates import function_name, is_aggregate, is_listed
 from rewrites.bind.closures import aggregate
 from rewrites.bind.names import Variables, outside_queries, row_text
 from rewrites.bind.relation import Relation
 from rewrites.dialect import column_path, span_of
-from rewrites.dialect.clause import Clause, Expr, Within
+from rewrites.dialect.clause import Clause, Expr, MatchRecognizeClause, Within
 from rewrites.dialect.nodes import Classifier, MatchNumber, MatchSequenceNumber, Navigation
 from rewrites.sql.source import Source, lambda_names
 from sparkcep.errors import CepAnalysisError, CepUnsupportedError
@@ -24,6 +24,10 @@ ROW_PATTERN = (Navigation, Classifier, MatchNumber, MatchSequenceNumber)
 
 _OVER_ROWS = "INVALID_WHERE_CONDITION"
 """What Spark says of an aggregate in a WHERE."""
+
+_GENERATORS = frozenset(
+    ["explode", "explode_outer", "posexplode", "posexplode_outer", "inline", "inline_outer", "stack", "json_tuple"]
+)
 
 _WHERE = "WHERE of MATCH PATTERN"
 
@@ -36,13 +40,30 @@ def check_order(clause: Clause, source: Source) -> None:
     items += [("WITHIN", within)] if within is not None else []
     for place, expr in items:
         for node in outside_queries(expr.node):
-            if isinstance(node, (exp.Window, *ROW_PATTERN)) or is_aggregate(node):
+            if isinstance(node, (exp.Window, *ROW_PATTERN)) or is_aggregate(node) or _is_generator(node, source):
                 raise CepUnsupportedError(
                     f"{source.text(span_of(node))} in {place} of {clause.site.kind}",
                     code="ORDER_FUNCTION",
                     span=span_of(node),
                     hint=f"{place} is about each row: compute it as a column of the input, in a subquery",
                 )
+
+
+def check_generators(clause: MatchRecognizeClause, source: Source) -> None:
+    """Raise at a function of MEASURES that gives several rows."""
+    for measure in clause.measures:
+        for node in outside_queries(measure.expr.node):
+            if _is_generator(node, source):
+                raise CepUnsupportedError(
+                    f"{source.text(span_of(node))} in MEASURES, which gives several rows",
+                    code="GENERATOR",
+                    span=span_of(node),
+                    hint="return the array as a measure, and explode it in a query around the clause",
+                )
+
+
+def _is_generator(node: exp.Expression, source: Source) -> bool:
+    return isinstance(node, exp.Func) and function_name(node, source) in _GENERATORS
 
 
 def check_functions(

@@ -17,9 +17,12 @@ from pyspark.sql.types import (
     IntegerType,
     IntegralType,
     LongType,
+    MapType,
     NullType,
     NumericType,
     StringType,
+    StructType,
+    VariantType,
 )
 from sqlglot import exp
 
@@ -56,6 +59,9 @@ from rewrites.sql.builder import ROW_NUMBER, quoted
 from rewrites.sql.source import Source, lambda_names, replaced
 from sparkcep.errors import CepUnsupportedError
 from sparkcep.spec import row
+
+_NOT_COMPARED = (ArrayType, StructType, MapType, VariantType, NullType)
+"""Types whose values the engine does not compare."""
 
 _FUNCTIONS: dict[type[exp.Expression], row.AggregateFunction] = {
     exp.Count: "count",
@@ -244,7 +250,7 @@ class MeasureBinder:
             return True
         self.inputs.members(argument)
         data_type = self.inputs.type_of(argument)
-        if compares and "collate" in data_type.simpleString():
+        if compares and ("collate" in data_type.simpleString() or isinstance(data_type, _NOT_COMPARED)):
             return False
         return not isinstance(call, exp.Sum | exp.Avg) or isinstance(data_type, NumericType | NullType)
 

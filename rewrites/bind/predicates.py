@@ -16,6 +16,7 @@ from dataclasses import dataclass, field, replace
 from typing import TypeVar, cast
 
 from pyspark.sql.types import (
+    ArrayType,
     BooleanType,
     DataType,
     DecimalType,
@@ -24,6 +25,9 @@ from pyspark.sql.types import (
     IntegerType,
     IntegralType,
     LongType,
+    MapType,
+    StructType,
+    VariantType,
 )
 from sqlglot import exp
 
@@ -319,7 +323,7 @@ def _total_types(function: ir.Function, data_type: DataType) -> tuple[DataType, 
     """The type to which the argument is cast for the engine, and the type of the result."""
     if function == "count":
         return data_type, LongType()
-    if function in ("min", "max"):
+    if function in ("min", "max") and not isinstance(data_type, ArrayType | StructType | MapType | VariantType):
         wide = LongType() if isinstance(data_type, IntegralType) else data_type
         return wide, wide
     if isinstance(data_type, FloatType | DoubleType) or (function == "avg" and isinstance(data_type, IntegralType)):

@@ -17,7 +17,7 @@ from rewrites.bind.aggregates import Fold, Folds
 from rewrites.bind.arguments import Arguments
 from rewrites.bind.classifiers import check_spellings
 from rewrites.bind.conditions import Columns, Condition, ConditionBinder
-from rewrites.bind.many_rows import check_order
+from rewrites.bind.many_rows import check_generators, check_order
 from rewrites.bind.match_conditions import MatchConditionTranslator
 from rewrites.bind.match_positions import CURRENT
 from rewrites.bind.measure_types import check_measures
@@ -113,6 +113,7 @@ def bind_row_pattern(
     refuse_outer_references(clause, variables, relation, outer)
     if clause.frame is None:
         check_order(clause, source)
+    check_generators(clause, source)
     order = tuple(order_item(item, source) for item in clause.order_by)
     relation.types_of((text, item.expr.span) for (text, _), item in zip(order, clause.order_by, strict=True))
     neighbours, early, arguments = Columns("__cep_n"), Columns("__cep_e"), Columns("__cep_v")

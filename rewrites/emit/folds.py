@@ -1,6 +1,6 @@
 """Aggregates that Spark computes from arrays of rows: explode and regroup, once per variable that has any.
 
-``SELECT `__cep_i`, any_value(…), stddev(`__cep_r`.`c0`) FROM (SELECT *, monotonically_increasing_id() AS `__cep_i` FROM cep_match(…))
+``SELECT `__cep_i`, any_value(…), stddev(`__cep_r`.`x`) FROM (SELECT *, monotonically_increasing_id() AS `__cep_i` FROM cep_match(…))
 LATERAL VIEW OUTER posexplode(`__cep_m0`) … GROUP BY `__cep_i```: the matches are found once, and there is a single exchange.
 """
 

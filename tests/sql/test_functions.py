@@ -64,7 +64,8 @@ CAST(day AS TIMESTAMP_NTZ); CAST(TIMESTAMP_NTZ'2024-03-31 02:30:00' + (at - at) 
 """
 ARRAYS = """
 size(xs); cardinality(ss); if(size(xs) > 0, xs[0], -5); get(xs, 1); try_element_at(xs, 2); try_element_at(xs, -1); array_contains(xs, 2); array_contains(ss, 'x'); array_join(ss, '-');
-array_join(ss, '-', '?'); array_distinct(xs); array_max(xs); array_min(xs); sort_array(xs); sort_array(ss, false); array_position(xs, 2); array_remove(xs, 2);
+array_join(ss, '-', '?'); array_distinct(xs); array_max(xs); array_min(xs); array_max(array(xs, array(10), array())); array_min(array(xs, array(9), array(10)));
+array_max(array(struct(i, 10), struct(i, 9))); sort_array(xs); sort_array(ss, false); array_position(xs, 2); array_remove(xs, 2);
 array_union(xs, array(9)); array_except(xs, array(2)); array_intersect(xs, array(2, NULL)); arrays_overlap(xs, array(3)); slice(xs, 2, 2); slice(xs, -1, 1);
 reverse(xs); xs || array(7); array(i, 1); array_repeat(i, 2); flatten(array(xs, array(1))); transform(xs, x -> x + 1L); transform(xs, (x, n) -> n);
 filter(xs, x -> x > 1); exists(xs, x -> x = 3); forall(xs, x -> x > 0); aggregate(xs, 0L, (a, x) -> a + coalesce(x, 0)); aggregate(ss, '', (a, x) -> a || x, a -> length(a));

@@ -41,6 +41,14 @@ CASES = [
         ],
     ),
     Case(
+        "of_arrays_and_structs",
+        hits(
+            "max(struct(v, s)).s AS m, min(array(b.ts, 0)) AS l, count(DISTINCT array(s)) AS n, max(NULL) AS z",
+            "PATTERN (a b*)",
+        ),
+        [("p", "z", [2, 0], 3, None), ("q", "a", [2, 0], 2, None)],
+    ),
+    Case(
         "of_the_match_number",
         hits(
             "sum(10 * MATCH_NUMBER() + a.ts) AS s, max(MATCH_NUMBER()) AS n, array_agg(CLASSIFIER() || MATCH_NUMBER()) AS l",

@@ -21,7 +21,7 @@ from sparkcep.spec.expression import SparkFunction
 
 
 def _key(node: SparkFunction) -> Callable[[Any], Any]:
-    """A function giving hashable keys of an array's elements, NULL included."""
+    """A function giving hashable keys of an array's elements, NULL included: equal where these are, in no order."""
     inner = type_of(node.arguments[0])
     if kind(inner) != "array":
         raise Refused(f"{node.text} of the type {inner}")
@@ -141,7 +141,7 @@ def _overlap(node: SparkFunction) -> Callable[[list[Any], list[Any]], bool | Non
 
 @strict("ArrayMax", "ArrayMin")
 def _extreme(node: SparkFunction) -> Callable[[list[Any]], Any]:
-    key, best = _key(node), max if node.name == "ArrayMax" else min
+    key, best = key_of(element(type_of(node.arguments[0]))), max if node.name == "ArrayMax" else min
     return lambda array: best((item for item in array if item is not None), key=key, default=None)
 
 
