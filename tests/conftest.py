@@ -41,7 +41,7 @@ SLOW = (
     "tests/sql/test_docs.py",
     "tests/sql/test_connect_server.py",
 )
-"""Files that run first: with the others behind them, both workers end at the same time."""
+"""Files that run first: with the others behind them, the workers end at the same time."""
 
 
 GB_OF_A_WORKER = 4

@@ -18,14 +18,13 @@ from rewrites.bind.relation import Relation
 from rewrites.bind.stand_in import has_parameter
 from rewrites.dialect import span_of
 from rewrites.dialect.clause import MatchRecognizeClause
-from rewrites.dialect.nodes import Classifier, MatchNumber, MatchSequenceNumber, Navigation, Semantics
+from rewrites.dialect.nodes import ROW_PATTERN, Semantics
 from rewrites.sql.source import Source
 from sparkcep.errors import CepUnsupportedError
 
 _CALL = re.compile(r"[\w.`]+\s*\(")
-_OURS = (Navigation, Classifier, MatchNumber, MatchSequenceNumber, Semantics)
-_NO_CALL = (*_OURS, exp.Cast, exp.Case, exp.Connector, exp.Binary, exp.Interval, exp.Query)
-_OVER_ROWS, _OVER_AGGREGATES = "INVALID_WHERE_CONDITION", "NESTED_AGGREGATE_FUNCTION"
+_NO_CALL = (*ROW_PATTERN, Semantics, exp.Cast, exp.Case, exp.Connector, exp.Binary, exp.Interval, exp.Query)
+OVER_ROWS, _OVER_AGGREGATES = "INVALID_WHERE_CONDITION", "NESTED_AGGREGATE_FUNCTION"
 """What Spark says of an aggregate in a WHERE, and of one over an aggregate."""
 
 
@@ -85,7 +84,7 @@ class _Asked:
         if _over_aggregates(call):
             found = self._refused(self._select([call])) == _OVER_AGGREGATES
         else:
-            found = self._refused(self._where([call])) == _OVER_ROWS
+            found = self._refused(self._where([call])) == OVER_ROWS
         if found:
             beside = f"SELECT {self._text(call)} FILTER (WHERE TRUE) AS `r` FROM {self._relation.stand_in}"
             mark(call, beside_others=_over_aggregates(call) or not self._refused(beside))

@@ -26,7 +26,7 @@ from rewrites.bind.relation import Relation, spark_message, suggestion
 from rewrites.bind.stand_in import StandIn, filled, is_constant, is_name, is_value
 from rewrites.dialect import column_path, span_of
 from rewrites.dialect.clause import Expr
-from rewrites.dialect.nodes import Classifier, MatchNumber, MatchSequenceNumber, Navigation
+from rewrites.dialect.nodes import ROW_PATTERN
 from rewrites.sql.source import Source, lambda_names
 from rewrites.sql.transport import carried
 from sparkcep.errors import CepAnalysisError, CepUnsupportedError, Span
@@ -35,8 +35,6 @@ from sparkcep.spec.expression import Call, SparkFunction
 
 EVENT = "event"
 """Where a leaf's value comes from: the event at hand."""
-
-_ROWS = (exp.Window, Navigation, Classifier, MatchNumber, MatchSequenceNumber)
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,7 +91,7 @@ class ArcTranslator(OperandBuilder):
     def check(self, node: exp.Expression) -> None:
         """Refuse what looks at other rows, and columns where there is no event."""
         for part in outside_queries(node):
-            if isinstance(part, _ROWS) or is_aggregate(part):
+            if isinstance(part, (exp.Window, *ROW_PATTERN)) or is_aggregate(part):
                 raise CepUnsupportedError(
                     f"{self.what} looks at other rows",
                     code="ARC_ROWS",

@@ -13,7 +13,7 @@ from rewrites.bind.arcs import ArcTranslator, known_register, literal, storable,
 from rewrites.bind.conditions import Columns, conjuncts
 from rewrites.bind.many_rows import check_order
 from rewrites.bind.names import same_name
-from rewrites.bind.partitions import Key, Together, bind_keys, check_key_names, order_item, plain_column
+from rewrites.bind.partitions import Key, Together, bind_keys, check_key_names, event_time, order_item, plain_column
 from rewrites.bind.relation import Relation, spark_message
 from rewrites.bind.states import States, states_of
 from rewrites.bind.within import Window, bind_window
@@ -73,14 +73,7 @@ def bind_automaton(
     keys = bind_keys(clause.partition_by, relation, source)
     check_key_names(keys, RESULTS)
     states = states_of(clause)
-    first = clause.order_by[0]
-    if first.descending:
-        raise CepAnalysisError(
-            "event time runs forward: the first ORDER BY item cannot be DESC",
-            code="ORDER",
-            span=first.span,
-            hint="write ORDER BY without DESC: an earlier event comes first",
-        )
+    first = event_time(clause.order_by)
     time = source.text(first.expr.span)
     (time_type,) = relation.types_of([(time, first.expr.span)])
     window = bind_window(clause.within, time, time_type, relation, source)

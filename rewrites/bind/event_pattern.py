@@ -13,7 +13,7 @@ from rewrites.bind.conditions import Columns
 from rewrites.bind.many_rows import check_functions, check_order
 from rewrites.bind.match_aggregates import bind_aggregates
 from rewrites.bind.names import Variables, references, row_text
-from rewrites.bind.partitions import Key, Together, bind_keys, check_key_names, order_item, plain_column
+from rewrites.bind.partitions import Key, Together, bind_keys, check_key_names, event_time, order_item, plain_column
 from rewrites.bind.predicates import ConditionTranslator, Made, check_closures, is_local, spans_variables
 from rewrites.bind.relation import Relation, suggestion
 from rewrites.bind.within import Window, bind_window
@@ -106,14 +106,7 @@ def bind_event_pattern(clause: MatchPatternClause, relation: Relation, source: S
     check_key_names(keys, () if clause.measures else _RESULTS)
     _check_names(clause, keys, elements)
     type_column = _type_column(clause, relation, elements)
-    first = clause.order_by[0]
-    if first.descending:
-        raise CepAnalysisError(
-            "event time runs forward: the first ORDER BY item cannot be DESC",
-            code="ORDER",
-            span=first.span,
-            hint="write ORDER BY without DESC: an earlier event comes first",
-        )
+    first = event_time(clause.order_by)
     time = source.text(first.expr.span)
     time_type = relation.types_of([(time, first.expr.span)])[0]
     kleene = frozenset(element.variable for element in elements if element.kleene)

@@ -9,27 +9,20 @@ from collections.abc import Iterable
 from pyspark.errors import PySparkException
 from sqlglot import exp
 
+from rewrites.bind.aggregate_calls import OVER_ROWS
 from rewrites.bind.aggregates import function_name, is_aggregate, is_listed
 from rewrites.bind.closures import aggregate
 from rewrites.bind.names import Variables, outside_queries, row_text
 from rewrites.bind.relation import Relation
 from rewrites.dialect import column_path, span_of
 from rewrites.dialect.clause import Clause, Expr, MatchRecognizeClause, Within
-from rewrites.dialect.nodes import Classifier, MatchNumber, MatchSequenceNumber, Navigation
+from rewrites.dialect.nodes import ROW_PATTERN
 from rewrites.sql.source import Source, lambda_names
 from sparkcep.errors import CepAnalysisError, CepUnsupportedError
-
-ROW_PATTERN = (Navigation, Classifier, MatchNumber, MatchSequenceNumber)
-"""What only measures and conditions of MATCH_RECOGNIZE have."""
-
-_OVER_ROWS = "INVALID_WHERE_CONDITION"
-"""What Spark says of an aggregate in a WHERE."""
 
 _GENERATORS = frozenset(
     ["explode", "explode_outer", "posexplode", "posexplode_outer", "inline", "inline_outer", "stack", "json_tuple"]
 )
-
-_WHERE = "WHERE of MATCH PATTERN"
 
 
 def check_order(clause: Clause, source: Source) -> None:
@@ -74,17 +67,14 @@ def check_functions(
     for conjunct in conjuncts:
         nodes = list(outside_queries(conjunct.node))
         for node in nodes:
-            if isinstance(node, exp.Window):
-                raise _window_function(source.text(span_of(node)), node)
-        for node in nodes:
-            if isinstance(node, ROW_PATTERN):
-                raise _navigation(source.text(span_of(node)), node)
-            if is_aggregate(node) and not _is_over_events(node, variables):
-                raise _refused(node, source)
+            if isinstance(node, (exp.Window, *ROW_PATTERN)) or (
+                is_aggregate(node) and not _is_over_events(node, variables)
+            ):
+                raise _refusal(node, source)
             _check_whole(node, variables, kleene)
         unknown = next((node for node in nodes if isinstance(node, exp.Anonymous)), None)
         if unknown is not None and _is_over_rows(row_text(conjunct, variables, source), relation):
-            raise _aggregate(source.text(span_of(unknown)), unknown)
+            raise _refusal(unknown, source)
 
 
 def _is_over_events(node: exp.Expression, variables: Variables) -> bool:
@@ -92,36 +82,20 @@ def _is_over_events(node: exp.Expression, variables: Variables) -> bool:
     return found is not None and variables.members(found.variable) is not None
 
 
-def _refused(node: exp.Expression, source: Source) -> CepUnsupportedError:
+def _refusal(node: exp.Expression, source: Source) -> CepUnsupportedError:
     text = source.text(span_of(node))
-    return _aggregate(text, node) if is_listed(node, source) else _window_function(text, node)
-
-
-def _navigation(text: str, node: exp.Expression) -> CepUnsupportedError:
-    return CepUnsupportedError(
-        f"{text} in {_WHERE}",
-        code="NAVIGATION",
-        span=span_of(node),
-        hint="that is MATCH_RECOGNIZE's; here a.x is the event's, and of a closure b[1].x, b[i].x, b[i-1].x or b[LAST].x",
-    )
-
-
-def _aggregate(text: str, node: exp.Expression) -> CepUnsupportedError:
-    return CepUnsupportedError(
-        f"the aggregate {text} in {_WHERE}",
-        code="AGGREGATE",
-        span=span_of(node),
-        hint="conditions take COUNT(b.*), and SUM, AVG, MIN and MAX over one closure; compute others from its array, in a query around the clause",
-    )
-
-
-def _window_function(text: str, node: exp.Expression) -> CepUnsupportedError:
-    return CepUnsupportedError(
-        f"the window function {text} in {_WHERE}",
-        code="WINDOW_FUNCTION",
-        span=span_of(node),
-        hint="a condition sees the events of one match: compute it as a column of the input, in a subquery",
-    )
+    if isinstance(node, ROW_PATTERN):
+        what, code = text, "NAVIGATION"
+        hint = (
+            "that is MATCH_RECOGNIZE's; here a.x is the event's, and of a closure b[1].x, b[i].x, b[i-1].x or b[LAST].x"
+        )
+    elif isinstance(node, exp.Window) or (isinstance(node, exp.AggFunc) and not is_listed(node, source)):
+        what, code = f"the window function {text}", "WINDOW_FUNCTION"
+        hint = "a condition sees the events of one match: compute it as a column of the input, in a subquery"
+    else:
+        what, code = f"the aggregate {text}", "AGGREGATE"
+        hint = "conditions take COUNT(b.*), and SUM, AVG, MIN and MAX over one closure; compute others from its array, in a query around the clause"
+    return CepUnsupportedError(f"{what} in WHERE of MATCH PATTERN", code=code, span=span_of(node), hint=hint)
 
 
 def _check_whole(node: exp.Expression, variables: Variables, kleene: frozenset[str]) -> None:
@@ -145,5 +119,5 @@ def _is_over_rows(text: str, relation: Relation) -> bool:
     try:
         relation.describe(f"SELECT 1 AS `r` FROM {relation.stand_in} WHERE ({text}\n) IS NULL")
     except PySparkException as error:
-        return error.getCondition() == _OVER_ROWS
+        return error.getCondition() == OVER_ROWS
     return False

@@ -7,13 +7,12 @@ from __future__ import annotations
 from sqlglot import exp
 
 from rewrites.bind.closures import kleene_path
-from rewrites.bind.many_rows import ROW_PATTERN
 from rewrites.bind.names import Variables, references, same_name
 from rewrites.bind.partitions import Key
 from rewrites.bind.relation import Relation
 from rewrites.dialect import column_path, span_of
 from rewrites.dialect.clause import MatchPatternClause, Measure
-from rewrites.dialect.nodes import KleenePrefix, KleeneRef
+from rewrites.dialect.nodes import ROW_PATTERN, KleenePrefix, KleeneRef
 from sparkcep.errors import CepAnalysisError, CepUnsupportedError
 from sparkcep.pattern import event as pattern
 

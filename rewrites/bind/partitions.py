@@ -64,6 +64,19 @@ def check_key_names(keys: Iterable[Key], results: Collection[str]) -> None:
         taken[key.name.lower()] = "occurs twice"
 
 
+def event_time(order_by: tuple[OrderItem, ...]) -> OrderItem:
+    """The first ORDER BY item, which is the events' time. Raises CepAnalysisError if it is DESC."""
+    first = order_by[0]
+    if first.descending:
+        raise CepAnalysisError(
+            "event time runs forward: the first ORDER BY item cannot be DESC",
+            code="ORDER",
+            span=first.span,
+            hint="write ORDER BY without DESC: an earlier event comes first",
+        )
+    return first
+
+
 def order_item(item: OrderItem, source: Source) -> tuple[str, str]:
     """An ORDER BY item as (SQL, direction)."""
     return source.text(item.expr.span), source.text(Span(item.expr.span.end, item.span.end))

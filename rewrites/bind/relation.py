@@ -39,8 +39,8 @@ _NOT_ONE_TABLE = {
 HIDDEN = "__cep_r"
 """How columns of the input begin that no user knows: values of the queries around a clause (``outer_values``)."""
 
-_RESERVED = re.compile(r"__cep_(?![rdgy]\d+$)\w*", re.IGNORECASE)
-"""Names of the rewriter's columns, other than those that it adds to an input."""
+_RESERVED = "__cep_"
+"""How the names of the rewriter's columns begin."""
 
 _STEADY_ZONE = re.compile(
     r"(UTC|GMT|UT)?([+-]\d{1,2}(:?\d\d){0,2})?|Z|Zulu|Universal|Greenwich|UCT|Etc/.+", re.IGNORECASE
@@ -210,21 +210,22 @@ def relation(site: Site, source: Source, describe: Describe, beside: Callable[[s
             span=site.input,
             hint="join the two inputs first and put the clause over the result",
         ) from None
-    _refuse_reserved(schema, site)
+    refuse_reserved([name for name in schema.names if beside is str or not name.startswith(HIDDEN)], site.input)
     known: dict[str, Any] = {
         name: getattr(describe, name, None) for name in ("expression", "resources", "literal", "columns", "zone")
     }
     return Relation(text, schema, scoped, scope, streaming=is_stream(describe, scope(query)), **known)
 
 
-def _refuse_reserved(schema: StructType, site: Site) -> None:
-    for name in schema.names:
-        if _RESERVED.fullmatch(name):
+def refuse_reserved(names: Iterable[str], place: Span) -> None:
+    """Raise at an input, at ``place``, whose columns have a name of the rewriter's."""
+    for name in names:
+        if name.lower().startswith(_RESERVED):
             raise CepAnalysisError(
                 f"the input has a column {name}",
                 code="RESERVED_NAME",
-                span=site.input,
-                hint=f"names that begin with __cep_ are the rewriter's: FROM (SELECT * EXCEPT ({name}), {name} AS other FROM …)",
+                span=place,
+                hint=f"names that begin with {_RESERVED} are the rewriter's: FROM (SELECT * EXCEPT ({name}), {name} AS other FROM …)",
             )
 
 

@@ -107,13 +107,10 @@ def bind_row_pattern(
     neighbours are data, too, not windows of Spark's.
     """
     variables = _variables(clause)
-    _check(clause, relation)
+    _check(clause, relation, source)
     source = _understood(clause, variables, relation, source)
     outer = outer_names(source.sql, clause.site)
     refuse_outer_references(clause, variables, relation, outer)
-    if clause.frame is None:
-        check_order(clause, source)
-    check_generators(clause, source)
     order = tuple(order_item(item, source) for item in clause.order_by)
     relation.types_of((text, item.expr.span) for (text, _), item in zip(order, clause.order_by, strict=True))
     neighbours, early, arguments = Columns("__cep_n"), Columns("__cep_e"), Columns("__cep_v")
@@ -235,7 +232,10 @@ def _member(name: Name, plain: Variables) -> str:
     return plain.require(name)[0]
 
 
-def _check(clause: MatchRecognizeClause, relation: Relation) -> None:
+def _check(clause: MatchRecognizeClause, relation: Relation, source: Source) -> None:
+    if clause.frame is None:
+        check_order(clause, source)
+    check_generators(clause, source)
     for message, code, span, hint in _violations(clause, relation):
         raise CepAnalysisError(message, code=code, span=span, hint=hint)
 

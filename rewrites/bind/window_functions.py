@@ -14,7 +14,7 @@ from sqlglot import exp
 from rewrites.bind.names import Variables, references
 from rewrites.dialect import span_of
 from rewrites.dialect.clause import Define, MatchRecognizeClause
-from rewrites.dialect.nodes import Classifier, MatchNumber, MatchSequenceNumber, Navigation, Semantics
+from rewrites.dialect.nodes import ROW_PATTERN, Semantics
 from rewrites.dialect.tokens import depths, tokenize
 from rewrites.sql.builder import over
 from rewrites.sql.source import Edit, Source
@@ -24,7 +24,6 @@ _BY_POSITION = frozenset(["row_number", "rank", "dense_rank", "percent_rank", "c
 """Functions of a row's place, which take no frame."""
 
 _WHOLE = "ROWS BETWEEN UNBOUNDED PRECEDING AND UNBOUNDED FOLLOWING"
-_ENGINE_VALUES = (Classifier, MatchNumber, MatchSequenceNumber, Semantics, Navigation)
 
 
 def with_windows(clause: MatchRecognizeClause, variables: Variables, source: Source) -> Source:
@@ -84,7 +83,7 @@ def _check(window: exp.Window, define: Define, variables: Variables, source: Sou
         raise _refused(window, source, "with a RANGE frame in DEFINE", "write a frame of ROWS")
     for part in window.this.walk():
         inside = part is not window.this or part.args.get("function") in ("PREV", "NEXT")
-        if isinstance(part, _ENGINE_VALUES) and inside:
+        if isinstance(part, (*ROW_PATTERN, Semantics)) and inside:
             raise _refused(part, source, "inside a window function", "a window function is computed before any match")
         if isinstance(part, exp.Window):
             raise _refused(part, source, "inside a window function", "compute it as a column of the input")

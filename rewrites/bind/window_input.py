@@ -14,7 +14,16 @@ from functools import lru_cache, partial
 from pyspark.errors import PySparkException
 from pyspark.sql.types import StructField, StructType
 
-from rewrites.bind.relation import Describe, InputError, Relation, in_scope, is_stream, no_stream, spark_message
+from rewrites.bind.relation import (
+    Describe,
+    InputError,
+    Relation,
+    in_scope,
+    is_stream,
+    no_stream,
+    refuse_reserved,
+    spark_message,
+)
 from rewrites.bind.window_groups import Groups
 from rewrites.dialect.clause import MatchRecognizeClause, Name
 from rewrites.dialect.outer_queries import outer_names
@@ -93,6 +102,8 @@ def window_input(
 ) -> Below:
     """The input of the block's windows. ``ranks``: (SQL, column) to compute too. Raises InputError where Spark cannot read it."""
     scope, columns = _rows(block, groups, source, describe)
+    if groups is None:
+        refuse_reserved([each.name for _, each in columns.fields], block.rows)
     items: dict[Span, tuple[tuple[str, str], ...]] = {}
     shown = [(name, each.name) for name, each in columns.fields]
     above = set()

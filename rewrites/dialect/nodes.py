@@ -82,3 +82,7 @@ class KleenePrefix(exp.Expression, exp.Condition):
     """``b[..i-1]``: the events of the closure taken before the current one; used inside an aggregate."""
 
     arg_types = {"this": True}
+
+
+ROW_PATTERN = (Navigation, Classifier, MatchNumber, MatchSequenceNumber)
+"""What only measures and conditions of MATCH_RECOGNIZE have."""
