@@ -85,16 +85,18 @@ def _is_over_events(node: exp.Expression, variables: Variables) -> bool:
 def _refusal(node: exp.Expression, source: Source) -> CepUnsupportedError:
     text = source.text(span_of(node))
     if isinstance(node, ROW_PATTERN):
-        what, code = text, "NAVIGATION"
         hint = (
             "that is MATCH_RECOGNIZE's; here a.x is the event's, and of a closure b[1].x, b[i].x, b[i-1].x or b[LAST].x"
         )
-    elif isinstance(node, exp.Window) or (isinstance(node, exp.AggFunc) and not is_listed(node, source)):
-        what, code = f"the window function {text}", "WINDOW_FUNCTION"
+        return _in_where(node, text, "NAVIGATION", hint)
+    if isinstance(node, exp.Window) or (isinstance(node, exp.AggFunc) and not is_listed(node, source)):
         hint = "a condition sees the events of one match: compute it as a column of the input, in a subquery"
-    else:
-        what, code = f"the aggregate {text}", "AGGREGATE"
-        hint = "conditions take COUNT(b.*), and SUM, AVG, MIN and MAX over one closure; compute others from its array, in a query around the clause"
+        return _in_where(node, f"the window function {text}", "WINDOW_FUNCTION", hint)
+    hint = "conditions take COUNT(b.*), and SUM, AVG, MIN and MAX over one closure; compute others from its array, in a query around the clause"
+    return _in_where(node, f"the aggregate {text}", "AGGREGATE", hint)
+
+
+def _in_where(node: exp.Expression, what: str, code: str, hint: str) -> CepUnsupportedError:
     return CepUnsupportedError(f"{what} in WHERE of MATCH PATTERN", code=code, span=span_of(node), hint=hint)
 
 
