@@ -1,9 +1,10 @@
 """What ``spark.sql`` takes for a statement before any job runs, by kind of clause, against the SQL that an expert would write for the same question.
 
 In: an empty table. Out: medians, in turns in one session, of ``spark.sql`` for a statement that it has seen (a dashboard's), and for one with another
-text; what Spark's own analysis of the expert's SQL takes; and the times as much.
+text; what Spark's own analysis of the expert's SQL takes; and the times as much. ``--joins``: the table is a view that joins so many others, which
+Spark analyses anew in each statement.
 
-    python benchmarks/statements.py [--runs N]
+    python benchmarks/statements.py [--runs N] [--joins N]
 """
 
 from __future__ import annotations
@@ -21,7 +22,8 @@ sys.path.insert(0, str(Path(__file__).parents[1]))
 
 from scan import session, surroundings, take_turns
 
-EVENTS = "CREATE TEMPORARY VIEW events AS SELECT CAST(id AS INT) AS k, 'A' AS type, CAST(id AS INT) AS x, TIMESTAMP_SECONDS(id) AS ts FROM RANGE(0)"
+EVENTS = "CREATE TEMPORARY VIEW {} AS SELECT CAST(id AS INT) AS k, 'A' AS type, CAST(id AS INT) AS x, TIMESTAMP_SECONDS(id) AS ts FROM RANGE(0)"
+JOINED = "JOIN (SELECT k, COUNT(*) AS n{i} FROM rows WHERE x > {i} GROUP BY k) AS t{i} USING (k)"
 LAG = "SELECT k, x, before FROM (SELECT *, LAG(x) OVER (PARTITION BY k ORDER BY ts) AS before FROM events) WHERE x > before"
 JOIN = """SELECT COUNT(*), SUM(b.x) FROM events a JOIN events b ON {keys} a.type = 'A' AND b.type = 'B' AND b.x > a.x
     AND b.ts > a.ts AND b.ts < a.ts + INTERVAL 30 SECONDS"""
@@ -52,9 +54,12 @@ def main() -> None:
     """The table."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--runs", type=int, default=40, help="of each, of which the first half is not counted")
+    parser.add_argument("--joins", type=int, default=0)
     options = parser.parse_args()
     spark = session("statements", **{"spark.ui.enabled": "false"})
-    spark.sql(EVENTS)
+    spark.sql(EVENTS.format("rows"))
+    joined = " ".join(JOINED.format(i=i) for i in range(options.joins))
+    spark.sql(f"CREATE TEMPORARY VIEW events AS SELECT * FROM rows {joined}")
     print(surroundings())
     print(f"{'ms':26}{'seen':>8}{'new':>8}{'expert':>8}{'seen / expert':>16}{'new / expert':>16}")
     forms = {

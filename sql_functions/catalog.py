@@ -21,7 +21,7 @@ from sparkcep.spec import MatchSpec
 from sparkcep.spec.expression import Constant, SparkFunction
 from sparkcep.spec.stream import StreamSpec
 from sql_functions.expressions import column_trees, expression_tree
-from sql_functions.java import java_class
+from sql_functions.java import class_beside, java_class
 
 Describe = Callable[[str], StructType]
 
@@ -42,6 +42,10 @@ CHEAP_FORMATS = frozenset({"parquet", "orc"})
 """Plans of these nodes over files of these formats can read a single column at a fraction of the cost of whole rows."""
 
 
+EXCHANGED = ("JOIN", "AGGREGATE", "WINDOW")
+"""The patterns of plans that distribute rows, also when they are optimised."""
+
+
 @dataclass(frozen=True, slots=True)
 class Resources:
     """What Spark knows of a query before it runs: see ``rewrites.bind.relation.Resources``."""
@@ -50,7 +54,6 @@ class Resources:
     shuffle_partitions: int
     size: int | None
     cheap: bool
-    scattered: bool = False
 
 
 Node = tuple[str, Any]
@@ -77,6 +80,26 @@ def _may_be_placed(found: Node) -> bool:
     return name == "InMemoryRelation" or (
         name == "LogicalRelation" and "Num Buckets" in str(node.catalogTable().toString())
     )
+
+
+def _of(dataset: Any, columns: tuple[str, ...]) -> Any:
+    """Columns of a Dataset, which is not analysed again; without any the Dataset."""
+    if not columns:
+        return dataset
+    first, *rest = columns
+    return dataset.select(first, class_beside(dataset, "org.apache.spark.api.python.PythonUtils").toSeq(rest))
+
+
+def _is_scattered(execution: Any) -> bool:
+    """Whether the rows of a QueryExecution come as they are read."""
+    try:
+        nodes = list(_nodes(execution.optimizedPlan()))
+    except (Py4JJavaError, PySparkException):  # a constant that overflows, say: the query itself will tell
+        return False
+    if not all(name in SCAN_NODES for name, _ in nodes):
+        return False
+    placed = any(map(_may_be_placed, nodes))
+    return not placed or str(execution.sparkPlan().outputPartitioning().toString()).startswith("Unknown")
 
 
 def dataset_of_plan(context: Any) -> Callable[[Any, Any], Any]:
@@ -155,25 +178,32 @@ class ClassicDescribe:
         """The session's time zone."""
         return str(self.jsession.conf().get("spark.sql.session.timeZone"))
 
-    def resources(self, query: str) -> Resources:
-        """What Spark knows of the query's cost."""
-        session = self.jsession
-        cores = session.sparkContext().defaultParallelism()
-        partitions = session.sessionState().conf().numShufflePartitions()
+    def resources(self, query: str, columns: tuple[str, ...] = ()) -> Resources:
+        """What Spark knows of the cost of ``columns`` (quoted; of all) of the query."""
+        with quiet:
+            return self._resources(_of(self._dataset(query), columns))
+
+    def scattered(self, query: str, columns: tuple[str, ...] = ()) -> Resources | None:
+        """The same of a query whose rows come as they are read; None where an exchange (or one before they were written) distributes them."""
         with quiet:
             dataset = self._dataset(query)
-            try:
-                plan = dataset.queryExecution().optimizedPlan()
-                size = int(str(plan.stats().sizeInBytes()))
-            except (Py4JJavaError, PySparkException):  # a constant that overflows, say: the query itself will tell
-                return Resources(cores, partitions, None, cheap=False)
-            nodes = list(_nodes(plan))
-            scattered = all(name in SCAN_NODES for name, _ in nodes)
-            if scattered and any(map(_may_be_placed, nodes)):
-                placed = dataset.queryExecution().sparkPlan().outputPartitioning()
-                scattered = str(placed.toString()).startswith("Unknown")
-        cheap = all(map(_is_cheap, nodes)) and plan.deterministic()
-        return Resources(cores, partitions, size if size < UNKNOWN_SIZE else None, cheap, scattered)
+            patterns = class_beside(dataset, "org.apache.spark.sql.catalyst.trees.TreePattern")
+            analysed = dataset.queryExecution().analyzed()
+            if any(analysed.containsPattern(getattr(patterns, name)()) for name in EXCHANGED):
+                return None  # without having it optimised
+            dataset = _of(dataset, columns)
+            return self._resources(dataset) if _is_scattered(dataset.queryExecution()) else None
+
+    def _resources(self, dataset: Any) -> Resources:
+        cores = self.jsession.sparkContext().defaultParallelism()
+        partitions = self.jsession.sessionState().conf().numShufflePartitions()
+        try:
+            plan = dataset.queryExecution().optimizedPlan()
+            size = int(str(plan.stats().sizeInBytes()))
+        except (Py4JJavaError, PySparkException):  # a constant that overflows, say: the query itself will tell
+            return Resources(cores, partitions, None, cheap=False)
+        cheap = all(map(_is_cheap, _nodes(plan))) and plan.deterministic()
+        return Resources(cores, partitions, size if size < UNKNOWN_SIZE else None, cheap)
 
     def rows(self, query: str) -> list[dict[str, Any]]:
         """The rows of a small query, which is run; a NULL is left out."""

@@ -13,3 +13,8 @@ def java_class(context: Any, name: str) -> Any:
     Not ``_jvm.org.apache…``: for each part of that Py4J has the JVM look whether it is a class, in every jar, a millisecond for a name.
     """
     return JavaClass(name, context._gateway._gateway_client)
+
+
+def class_beside(java: Any, name: str) -> Any:
+    """The same, in the JVM of the object ``java``."""
+    return JavaClass(name, java._gateway_client)

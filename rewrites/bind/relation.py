@@ -7,7 +7,7 @@ Nothing is executed.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from difflib import get_close_matches
 from functools import lru_cache, partial
@@ -57,8 +57,7 @@ class Resources(Protocol):
     """What Spark knows before it runs a query, for choices that do not change the answer.
 
     ``cores``: the tasks that run concurrently. ``shuffle_partitions``: the tasks of a shuffle in this session. ``size``: bytes of the query's input,
-    None if unknown. ``cheap``: running the query twice costs little, and gives the same rows. ``scattered``: its rows come as they are read, not as
-    an exchange (or one before they were written) has distributed them.
+    None if unknown. ``cheap``: running the query twice costs little, and gives the same rows.
     """
 
     @property
@@ -69,8 +68,6 @@ class Resources(Protocol):
     def size(self) -> int | None: ...
     @property
     def cheap(self) -> bool: ...
-    @property
-    def scattered(self) -> bool: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,7 +76,8 @@ class Relation:
 
     ``describe`` sees the CTEs of the statement; ``scope`` adds them to a query that is to run on its own.
     ``expression``: Spark's analysis of a query's one column as a tree (a ``spec.expression.SparkFunction``), where it is in reach.
-    ``resources``: what Spark knows of a query's cost, where it is in reach. ``streaming``: its rows come from a stream.
+    ``resources``: what Spark knows of the cost of columns (quoted; none: all) of a query, where it is in reach; ``scattered``: the same, None unless
+    its rows come as they are read, not as an exchange (or one before they were written) has distributed them. ``streaming``: they come from a stream.
     ``columns``: all columns of a query as trees over a relation below it, where that is in reach. ``literal``: SQL of a parameter's value.
     ``zone``: the session's time zone.
     ``feed``: of a stream of changes all columns; ``schema`` lacks those of FEED.
@@ -92,7 +90,8 @@ class Relation:
     describe: Describe
     scope: Callable[[str], str] = str
     expression: Callable[[str], SparkFunction | Constant] | None = None
-    resources: Callable[[str], Resources] | None = None
+    resources: Callable[[str, tuple[str, ...]], Resources] | None = None
+    scattered: Callable[[str, tuple[str, ...]], Resources | None] | None = None
     streaming: bool = False
     literal: Callable[[str], str] | None = None
     feed: StructType | None = None
@@ -135,9 +134,16 @@ class Relation:
         quotes = len(text) > 2 and text[0] == text[-1] == "`"
         return self.column(text[1:-1].replace("``", "`") if quotes else text)
 
+    def columns_of(self, texts: Sequence[str]) -> tuple[str, tuple[str, ...]]:
+        """A query, and those of its columns, for ``resources``, that are the SQL ``texts`` (none: all) over the input: if they are columns, the query
+        of ``schema``, which Spark has analysed."""
+        columns = tuple(quoted(column) for text in texts if (column := self.plain_column(text)) is not None)
+        plain = len(columns) == len(texts)
+        return self.scope(f"SELECT {'*' if plain else ', '.join(texts)} FROM {self.text}\n"), columns if plain else ()
+
     def is_ansi(self) -> bool:
         """Whether the session is in ANSI mode."""
-        return self.types_of([(_ANSI, Span(0, 0))], source="(SELECT 1)") == [LongType()]
+        return self.types_of([(_ANSI, Span(0, 0))], "(SELECT 1)") == [LongType()]
 
     @property
     def has_steady_zone(self) -> bool:
@@ -156,30 +162,32 @@ class Relation:
             )
         return column
 
-    def types_of(self, texts: Iterable[tuple[str, Span]], source: str | None = None) -> list[DataType]:
-        """Spark's types of expressions over the input (or over ``source``); Spark's errors are raised at the expression's span."""
+    def types_of(self, texts: Iterable[tuple[str, Span]], *sources: str) -> list[DataType]:
+        """Spark's types of expressions over the input, or over the first of ``sources`` that has them all; Spark's errors, over the last, are raised
+        at the expression's span."""
         wanted = list(texts)
         if not wanted:
             return []
         plain = [self.column(text) for text, _ in wanted]
-        if source is None and None not in plain:
+        if not sources and None not in plain:
             return [self.schema[column].dataType for column in plain if column is not None]
-        for candidate in [source] if source else [self.stand_in, self.text]:
+        sources = sources or (self.stand_in, self.text)
+        for source in sources:
             try:
-                return self._types([text for text, _ in wanted], candidate)
+                return self._types([text for text, _ in wanted], source)
             except PySparkException:
                 continue
-        return [self._type(text, span, source) for text, span in wanted]
+        return [self._type(text, span, sources[-1]) for text, span in wanted]
 
-    def _type(self, text: str, span: Span, source: str | None) -> DataType:
+    def _type(self, text: str, span: Span, source: str) -> DataType:
         try:
             return self._types([text], source)[0]
         except PySparkException as error:
             raise CepAnalysisError(spark_message(error), code="EXPRESSION", span=span) from None
 
-    def _types(self, texts: list[str], source: str | None) -> list[DataType]:
+    def _types(self, texts: list[str], source: str) -> list[DataType]:
         columns = ", ".join(f"{text}\n AS `__cep_t{i}`" for i, text in enumerate(texts))
-        return [field.dataType for field in self.describe(f"SELECT {columns} FROM {source or self.text}")]
+        return [field.dataType for field in self.describe(f"SELECT {columns} FROM {source}")]
 
 
 class InputError(Exception):
@@ -212,7 +220,8 @@ def relation(site: Site, source: Source, describe: Describe, beside: Callable[[s
         ) from None
     refuse_reserved([name for name in schema.names if beside is str or not name.startswith(HIDDEN)], site.input)
     known: dict[str, Any] = {
-        name: getattr(describe, name, None) for name in ("expression", "resources", "literal", "columns", "zone")
+        name: getattr(describe, name, None)
+        for name in ("expression", "resources", "scattered", "literal", "columns", "zone")
     }
     return Relation(text, schema, scoped, scope, streaming=is_stream(describe, scope(query)), **known)
 

@@ -179,10 +179,13 @@ def _measures(clause: MatchRecognizeClause, binder: MeasureBinder) -> Bound:
     return tuple((binder.bind(measure), measure.name.value) for measure in clause.measures)
 
 
-def boolean_conditions(bound: BoundRowPattern, source: str) -> None:
-    """Have Spark check that every condition is a BOOLEAN over ``source`` (a query); its errors are raised at the condition."""
+def boolean_conditions(bound: BoundRowPattern, rows: Callable[[BoundRowPattern], str]) -> None:
+    """Have Spark check that every condition is a BOOLEAN over ``rows`` (a query over the input, which is not analysed again where its columns are
+    enough); its errors are raised at the condition."""
     conditions = [(name, found, found.text) for name, found in bound.conditions.items() if found.text is not None]
-    types = bound.relation.types_of([(text, found.span) for _, found, text in conditions], source)
+    empty = replace(bound, relation=replace(bound.relation, text=bound.relation.stand_in))
+    asked = [(text, found.span) for _, found, text in conditions]
+    types = bound.relation.types_of(asked, rows(empty), rows(bound))
     for (name, condition, _), data_type in zip(conditions, types, strict=True):
         if not isinstance(data_type, BooleanType):
             raise CepAnalysisError(

@@ -45,7 +45,7 @@ def row_pattern_spec(bound: BoundRowPattern) -> RowPatternSpec:
 
 def row_pattern_query(bound: BoundRowPattern, spec: RowPatternSpec, function: str | None = None) -> str:
     """The query that replaces the clause, in parentheses."""
-    boolean_conditions(bound, text_of(subquery(windowed(bound))))
+    boolean_conditions(bound, lambda bound: text_of(subquery(windowed(bound))))
     matches = match_call(engine_input(bound, spec), spec, function)
     rows = decoded_columns(matches, ((output.name, data_type) for output, data_type in outputs_of(bound)))
     return f"({text_of(exp.select(*results(bound)).from_(folded(rows, bound, spec)))})"

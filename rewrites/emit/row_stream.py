@@ -44,8 +44,9 @@ def row_pattern_stream(
 ) -> Emitted:
     """The clause over a stream."""
     below = [named(text, column.column) for text, column in streamed.order]
-    rows = input_rows(bound, [*below, *added_below(streamed, bound.relation, settings, timed=False)])
-    boolean_conditions(bound, text_of(subquery(rows)))
+    below += added_below(streamed, bound.relation, settings, timed=False)
+    rows = input_rows(bound, below)
+    boolean_conditions(bound, lambda bound: text_of(subquery(input_rows(bound, below))))
     of = _with_identities(spec)
     if follows is None:
         rows = with_turn_columns(engine_input(bound, of, rows), streamed, spec.partition, settings)
@@ -68,7 +69,7 @@ def row_version(bound: BoundRowPattern, streamed: Streamed) -> ProjectedSpec:
     """A version of a clause whose rows are sent whole, ``bound`` over the stand-in for these. Raises CepError."""
     of = _with_identities(row_pattern_spec(bound))
     rows = input_rows(bound, [])
-    boolean_conditions(bound, text_of(subquery(rows)))
+    boolean_conditions(bound, lambda bound: text_of(subquery(input_rows(bound, []))))
     query = engine_input(bound, of, rows)
     has = sent(bound, of.partition, (column.column for _, column in streamed.order))
     return projected(of, query, bound.relation, has, sparse=False, deadline=bound.deadline)

@@ -83,8 +83,8 @@ def _bounded(bound: BoundEventPattern, limits: dict[str, str]) -> str:
 
 def _is_cheap(bound: BoundEventPattern) -> bool:
     """Whether Spark can find bounds at a fraction of what the query costs."""
-    resources, rows = bound.relation.resources, f"SELECT * FROM {bound.relation.text}\n"
-    found = None if resources is None else resources(bound.relation.scope(rows))
+    resources = bound.relation.resources
+    found = None if resources is None else resources(*bound.relation.columns_of([]))
     return found is not None and found.cheap and found.size is not None and found.size >= LEAST_BYTES
 
 

@@ -132,10 +132,10 @@ def _together(
     keys: Mapping[str, DataType], texts: Sequence[str], relation: Relation, numbers_tasks: bool
 ) -> Together | None:
     """``keys``, if the rule applies to them; ``texts``: the SQL of these and of the time. ``numbers_tasks``: as in ``Options``."""
-    if not all(map(_is_plain, keys.values())) or relation.resources is None:
+    if not all(map(_is_plain, keys.values())) or relation.scattered is None:
         return None
-    found = relation.resources(relation.scope(f"SELECT {', '.join(texts)} FROM {relation.text}\n"))
-    return Together(tuple(keys), _tasks(found) if numbers_tasks and keys else None) if found.scattered else None
+    found = relation.scattered(*relation.columns_of(texts))
+    return None if found is None else Together(tuple(keys), _tasks(found) if numbers_tasks and keys else None)
 
 
 def _tasks(found: Resources) -> int | None:

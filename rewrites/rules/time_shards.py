@@ -165,7 +165,7 @@ def _room(bound: BoundEventPattern) -> _Room | None:
     assert bound.window is not None
     if bound.relation.resources is None:
         return None
-    found = bound.relation.resources(bound.relation.scope(events_of(bound, f"{bound.window.time} AS `__cep_time`")))
+    found = bound.relation.resources(*bound.relation.columns_of([bound.time]))
     many = found.size // TASK_BYTES if found.size is not None else 0
     tasks = max(min(max(2 * found.cores, many), found.shuffle_partitions), 1)
     twice = found.cheap and found.size is not None and found.size >= MEASURED_BYTES
@@ -204,7 +204,7 @@ def _is_double(bound: BoundEventPattern) -> bool:
 def _constant(bound: BoundEventPattern, length: str, length_type: DataType | None) -> str | None:
     """An upper bound of ``length`` in the units of the clause's time; None if it is not constant or depends on Spark's calendar."""
     try:
-        bound.relation.types_of([(length, Span(0, 0))], source="(SELECT 1)")
+        bound.relation.types_of([(length, Span(0, 0))], "(SELECT 1)")
     except CepAnalysisError:
         return None
     if "select" in length.lower():
@@ -241,7 +241,7 @@ def _wanted(bound: BoundEventPattern, wanted: str, place: Span) -> str:
     assert bound.window is not None
     numbers = IntegralType | FloatType | DoubleType | DecimalType
     try:
-        kind = bound.relation.types_of([(f"({wanted})", place)], source="(SELECT 1)")[0]
+        kind = bound.relation.types_of([(f"({wanted})", place)], "(SELECT 1)")[0]
     except CepAnalysisError:
         kind = None
     found = None

@@ -174,9 +174,15 @@ class _Asked:
         return asked
 
     @property
-    def resources(self) -> Callable[[str], Any] | None:
+    def scattered(self) -> Callable[..., Any] | None:
+        """As ``resources``."""
+        found: Callable[..., Any] | None = getattr(self._describe, "scattered", None)
+        return found
+
+    @property
+    def resources(self) -> Callable[..., Any] | None:
         """What Spark knows of a query's cost. It does not affect the answer, so it does not invalidate a rewrite."""
-        found: Callable[[str], Any] | None = getattr(self._describe, "resources", None)
+        found: Callable[..., Any] | None = getattr(self._describe, "resources", None)
         return found
 
 

@@ -47,7 +47,6 @@ class FakeResources:
     shuffle_partitions: int = 8
     size: int | None = 1 << 32
     cheap: bool = True
-    scattered: bool = True
 
 
 class FakeSpark:
@@ -80,8 +79,12 @@ class FakeSpark:
         leaves = tuple(SparkFunction("AttributeReference", "int", (), (name,), name) for name in names)
         return SparkFunction("EqualTo", "boolean", leaves, (), "=") if leaves else Constant(True, "boolean")
 
-    def resources(self, query: str) -> FakeResources:
+    def resources(self, query: str, columns: tuple[str, ...]) -> FakeResources:
         """Enough of everything."""
+        return FakeResources()
+
+    def scattered(self, query: str, columns: tuple[str, ...]) -> FakeResources:
+        """So are all."""
         return FakeResources()
 
     def _type_of(self, text: str) -> DataType:
