@@ -11,6 +11,7 @@ BIN := $(VENV)/bin
 INSTALLED := $(VENV)/.installed
 CLASSES := $(VENV)/spark.jsa
 WORKERS := -n auto --maxprocesses 6
+unexport PYTHONDONTWRITEBYTECODE  # which images set: each of the programs that tests start would compile what it imports
 
 .PHONY: demo stream test quick lint format docs benchmark java clean
 

@@ -13,7 +13,7 @@ from rewrites.bind.arcs import ArcTranslator, known_register, literal, storable,
 from rewrites.bind.conditions import Columns, conjuncts
 from rewrites.bind.many_rows import check_order
 from rewrites.bind.names import same_name
-from rewrites.bind.partitions import Key, Together, bind_keys, check_key_names, event_time, order_item, plain_column
+from rewrites.bind.partitions import Key, Together, bind_keys, bind_order, check_key_names, event_time, plain_column
 from rewrites.bind.relation import Relation, spark_message
 from rewrites.bind.states import States, states_of
 from rewrites.bind.within import Window, bind_window
@@ -88,7 +88,7 @@ def bind_automaton(
     return BoundAutomaton(
         relation=relation,
         keys=keys,
-        order=tuple(order_item(item, source) for item in clause.order_by),
+        order=bind_order(clause.order_by, relation, source),
         time=time,
         time_type=time_type,
         time_column=plain_column(first.expr.node, relation),

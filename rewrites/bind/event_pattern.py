@@ -13,7 +13,7 @@ from rewrites.bind.conditions import Columns
 from rewrites.bind.many_rows import check_functions, check_order
 from rewrites.bind.match_aggregates import bind_aggregates
 from rewrites.bind.names import Variables, references, row_text
-from rewrites.bind.partitions import Key, Together, bind_keys, check_key_names, event_time, order_item, plain_column
+from rewrites.bind.partitions import Key, Together, bind_keys, bind_order, check_key_names, event_time, plain_column
 from rewrites.bind.predicates import ConditionTranslator, Made, check_closures, is_local, spans_variables
 from rewrites.bind.relation import Relation, suggestion
 from rewrites.bind.within import Window, bind_window
@@ -122,7 +122,7 @@ def bind_event_pattern(clause: MatchPatternClause, relation: Relation, source: S
         relation=relation,
         keys=keys,
         equivalences=tuple(relation.require(item.attribute) for item in clause.equivalences if item.value is None),
-        order=tuple(order_item(item, source) for item in clause.order_by),
+        order=bind_order(clause.order_by, relation, source),
         time=time,
         time_type=time_type,
         time_column=plain_column(first.expr.node, relation),

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 
-from pyspark.sql.types import DataType
+from pyspark.sql.types import ArrayType, CalendarIntervalType, DataType, MapType, StructType, VariantType
 from sqlglot import exp
 
 from rewrites.bind.relation import Relation
@@ -44,6 +44,7 @@ def bind_keys(items: tuple[PartitionItem, ...], relation: Relation, source: Sour
     types = relation.types_of(texts)
     keys = []
     for i, (item, (text, span), data_type) in enumerate(zip(items, texts, types, strict=True)):
+        _require_order("PARTITION BY", text, data_type, span)
         column = plain_column(item.expr.node, relation)
         name = item.name.value if item.name else column or text
         keys.append(Key(text, column, column or f"__cep_k{i}", name, data_type, span))
@@ -77,9 +78,33 @@ def event_time(order_by: tuple[OrderItem, ...]) -> OrderItem:
     return first
 
 
-def order_item(item: OrderItem, source: Source) -> tuple[str, str]:
-    """An ORDER BY item as (SQL, direction)."""
-    return source.text(item.expr.span), source.text(Span(item.expr.span.end, item.span.end))
+def bind_order(items: tuple[OrderItem, ...], relation: Relation, source: Source) -> tuple[tuple[str, str], ...]:
+    """ORDER BY items, each as (SQL, direction)."""
+    texts = [(source.text(item.expr.span), item.expr.span) for item in items]
+    for (text, span), data_type in zip(texts, relation.types_of(texts), strict=True):
+        _require_order("ORDER BY", text, data_type, span)
+    return tuple(
+        (text, source.text(Span(span.end, item.span.end))) for (text, span), item in zip(texts, items, strict=True)
+    )
+
+
+def _require_order(place: str, text: str, data_type: DataType, span: Span) -> None:
+    """Raise CepAnalysisError at an expression whose values Spark cannot sort, as it does by PARTITION BY, too."""
+    if not _has_order(data_type):
+        raise CepAnalysisError(
+            f"{place} {text}: values of {data_type.simpleString()} have no order",
+            code="ORDER_TYPE",
+            span=span,
+            hint="name a part of it (a key's value, a field), or its text: to_json(…)",
+        )
+
+
+def _has_order(data_type: DataType) -> bool:
+    if isinstance(data_type, ArrayType):
+        return _has_order(data_type.elementType)
+    if isinstance(data_type, StructType):
+        return all(_has_order(field.dataType) for field in data_type)
+    return not isinstance(data_type, MapType | VariantType | CalendarIntervalType)
 
 
 def sorting(column: str, direction: str) -> OrderColumn:

@@ -25,7 +25,7 @@ from rewrites.bind.measures import MeasureBinder, Outputs
 from rewrites.bind.names import Variables, same_name
 from rewrites.bind.near import near_conditions
 from rewrites.bind.outer_references import names_outer, refuse_outer_references
-from rewrites.bind.partitions import Key, Together, bind_keys, order_item, plain_column
+from rewrites.bind.partitions import Key, Together, bind_keys, bind_order, plain_column
 from rewrites.bind.relation import Relation, suggestion
 from rewrites.bind.result_names import check_result_names
 from rewrites.bind.spark_names import with_spark_names
@@ -111,8 +111,7 @@ def bind_row_pattern(
     source = _understood(clause, variables, relation, source)
     outer = outer_names(source.sql, clause.site)
     refuse_outer_references(clause, variables, relation, outer)
-    order = tuple(order_item(item, source) for item in clause.order_by)
-    relation.types_of((text, item.expr.span) for (text, _), item in zip(order, clause.order_by, strict=True))
+    order = bind_order(clause.order_by, relation, source)
     neighbours, early, arguments = Columns("__cep_n"), Columns("__cep_e"), Columns("__cep_v")
     binder = ConditionBinder(variables, source, relation, neighbours, early, adjacent)
     conditions = {variables.require(define.variable)[0]: binder.bind(define) for define in clause.defines}

@@ -19,6 +19,10 @@ SLICES = 12
 """Shuffle partitions: the stage with this many tasks is the one that matches patterns."""
 
 
+LOOK = 0.05
+"""Seconds between two looks at what Spark does; a task takes several times as long, and each look takes a part of its time."""
+
+
 def kill_in_the_middle(process_group: int) -> None:
     """Kill when some tasks of the stage are done and others are not; then wait until Spark has noticed."""
     while (spark := SparkSession._instantiatedSession) is None:
@@ -27,7 +31,7 @@ def kill_in_the_middle(process_group: int) -> None:
     done = _wait_until_half_done(context.statusTracker())
     os.killpg(process_group, signal.SIGKILL)
     while context._jsc.sc().getExecutorMemoryStatus().size() > 2:  # the driver and the executor that is left
-        time.sleep(0.01)
+        time.sleep(LOOK)
     print(f"one worker lost after {done} of {SLICES} tasks", flush=True)
 
 
@@ -36,7 +40,7 @@ def _wait_until_half_done(status: object) -> int:
         for stage in map(status.getStageInfo, status.getActiveStageIds()):  # type: ignore[attr-defined]
             if stage is not None and stage.numTasks == SLICES and 1 <= stage.numCompletedTasks < SLICES - 2:
                 return int(stage.numCompletedTasks)
-        time.sleep(0.01)
+        time.sleep(LOOK)
 
 
 if __name__ == "__main__":

@@ -17,7 +17,7 @@ from sparkcep.streaming.state_store import PROVIDER, ROCKSDB
 from tests.spark_setup import SETTINGS
 
 folder = tempfile.mkdtemp()
-settings = SETTINGS | {"spark.connect.progress.reportInterval": "20ms"}
+settings = SETTINGS | {"spark.connect.progress.reportInterval": "20ms", "spark.python.daemon.module": "sparkcep.daemon"}
 spark = SparkSession.builder.remote("local[2]").config(map=settings).getOrCreate()
 assert sparkcep.install(spark) is spark
 sparkcep.install(spark)
