@@ -5,7 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
-from pyspark.sql.types import BooleanType, DataType
+from pyspark.sql.types import (
+    ArrayType,
+    BooleanType,
+    CalendarIntervalType,
+    DataType,
+    MapType,
+    StructType,
+    VariantType,
+)
 from sqlglot import exp
 
 from rewrites.bind.closures import kleene_path
@@ -298,7 +306,8 @@ def _check_names(clause: MatchPatternClause, keys: tuple[Key, ...], elements: tu
 
 def _type_column(clause: MatchPatternClause, relation: Relation, elements: tuple[pattern.Element, ...]) -> str | None:
     if clause.event_type is not None:
-        return relation.require(clause.event_type)
+        named = relation.require(clause.event_type)
+        return _comparable(named, relation, clause.event_type.span) if _typed(elements) else named
     if not _typed(elements):
         return None
     found = next((column for name in DEFAULT_TYPE_COLUMNS if (column := relation.column(name))), None)
@@ -309,7 +318,20 @@ def _type_column(clause: MatchPatternClause, relation: Relation, elements: tuple
             span=clause.site.input,
             hint=f"name the column that holds the event type: EVENT TYPE column; {suggestion('event_type', relation.schema.names)}",
         )
-    return found
+    return _comparable(found, relation, clause.site.input)
+
+
+def _comparable(column: str, relation: Relation, span: Span) -> str:
+    """The column. Raises CepAnalysisError where Spark compares its values with no name of a type."""
+    kind = relation.schema[column].dataType
+    if isinstance(kind, ArrayType | MapType | StructType | VariantType | CalendarIntervalType):
+        raise CepAnalysisError(
+            f"values of {column}, {kind.simpleString()}, are no types of events",
+            code="EVENT_TYPE",
+            span=span,
+            hint="compute the type, a STRING, in a subquery, and name it: EVENT TYPE column",
+        )
+    return column
 
 
 def _typed(elements: tuple[pattern.Element, ...]) -> bool:
