@@ -83,7 +83,7 @@ def automaton_binding(bound: BoundAutomaton) -> Binding:
 
 def row_binding(clause: MatchRecognizeClause, relation: Relation, source: Source) -> Binding:
     """MATCH_RECOGNIZE. Raises CepAnalysisError, and CepUnsupportedError where workers cannot compute it."""
-    bound = bind_row_pattern(clause, stand_in(relation), source)
+    bound = bind_row_pattern(clause, replace(stand_in(relation), streaming=True), source)
     if bound.folds:
         raise no_stream("an aggregate that Spark computes from a match's rows", clause.site.keyword)
     version = row_version(bound, bind_row_stream(clause, bound, source, keep_null_time=True))

@@ -32,7 +32,7 @@ BODIES = {
     "MATCH_RECOGNIZE": (
         ROWS.format(more="", within="", a="type = 'A'", b="b.x > 3 AND type <> 'A'"),
         ROWS.format(more="", within="", a="type = 'A'", b="upper(type) < 'D' AND b.x >= a.x OR x = PREV(x)"),
-        ROWS.format(more="?", within="WITHIN INTERVAL 20 SECONDS", a="type IN ('A', 'B')", b="x % 2 = 0 OR x > 100 / (x + 1)"),
+        ROWS.format(more="?", within="WITHIN INTERVAL 20 SECONDS", a="type IN ('A', 'B') AND (x <> PREV(x)) IS NOT FALSE", b="x % 2 = 0 OR x > 100 / (x + 1)"),
     ),
     "MATCH PATTERN": (
         EVENTS.format(negated="NOT D", types="B", strategy="", where="a.x < b.x", within="WITHIN INTERVAL 20 SECONDS"),
