@@ -31,6 +31,7 @@ from sparkcep.spec import (
     from_json,
 )
 from sparkcep.spec.event import WithinTime
+from sql_functions.declared import check_declared
 from sql_functions.memory import OpenPartition, to_sort
 from sql_functions.worker import answer_at_once, said_of, settle
 
@@ -130,13 +131,20 @@ class MatchTableFunction:
         """What comes of rows in order, and of the end if they are the ``last``; errors name the clause."""
         try:
             for ready in arrived:
-                yield from self._met(ready)
+                yield from self._declared(self._met(ready))
             if last:
-                yield from self._finished()
+                yield from self._declared(self._finished())
         except CepError as error:
             raise said_of(error, _clause(self._spec)) from error
         except MemoryError as error:
             raise said_of(self._partition.too_large("finds no more memory"), _clause(self._spec)) from error
+
+    def _declared(self, found: Iterator[pa.Table]) -> Iterator[pa.Table]:
+        """What has the types that the statement was written for."""
+        for table in found:
+            if not isinstance(self._spec, AnalyzeSpec):
+                check_declared(self._spec.schema, table)
+            yield table
 
     def _finished(self) -> Iterator[pa.Table]:
         """The open partition is now complete."""

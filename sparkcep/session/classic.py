@@ -21,6 +21,7 @@ from pyspark.sql import SparkSession
 
 from rewrites import InputError, Rewritten, positional_name
 from rewrites.bind.relation import spark_message
+from rewrites.dialect import placeholders
 from rewrites.settings import HINTS_OFF
 from sparkcep.errors import CepError, CepInternalError
 from sparkcep.session.aggregate_functions import counted_pattern
@@ -119,12 +120,12 @@ class PatternParser:
 
     def parsePlanWithParameters(self, text: str, parameters: Any) -> Any:  # noqa: N802
         parse = self._delegate.parsePlanWithParameters
-        rewritten = lru_cache(lambda: self._with_parameters(parameters))
+        rewritten = lru_cache(lambda: self._with_parameters(text, parameters))
         return self._parse(text, lambda sql: parse(sql, parameters), lambda sql: rewritten()(sql))
 
-    def _with_parameters(self, parameters: Any) -> Parse:
+    def _with_parameters(self, text: str, parameters: Any) -> Parse:
         """The parser of rewritten SQL. Where there are no values Spark need not look for their markers, for which it parses everything once more."""
-        named = _named_parameters(self.injection.context, parameters)
+        named = _named_parameters(self.injection.context, text, parameters)
         return self.parse_plain if named is None else lambda sql: self._delegate.parsePlanWithParameters(sql, named)
 
     def _parse(self, text: str, parse: Parse, parse_rewritten: Parse) -> Any:
@@ -281,12 +282,12 @@ def _start_callbacks(gateway: Any) -> None:
     ensure_callback_server_started(gateway)
 
 
-def _named_parameters(context: Any, parameters: Any) -> Any:
+def _named_parameters(context: Any, text: str, parameters: Any) -> Any:
     """Positional parameters as the named ones that ``rewrite`` substitutes for them; others unchanged; None: there are none."""
     kind = parameters.getClass().getSimpleName()
     if kind != "HybridParameterContext" and parameters.params().isEmpty():
         return None
-    values = _positional_values(kind, parameters)
+    values = _positional_values(kind, text, parameters)
     if not values:
         return parameters
     names = {positional_name(i): value for i, value in enumerate(values)}
@@ -294,11 +295,11 @@ def _named_parameters(context: Any, parameters: Any) -> Any:
     return named(java_class(context, "org.apache.spark.api.python.PythonUtils").toScalaMap(names))
 
 
-def _positional_values(kind: str, parameters: Any) -> list[Any]:
-    """The values of positional parameters; EXECUTE IMMEDIATE sends values and names, and names are empty for positional ones."""
+def _positional_values(kind: str, text: str, parameters: Any) -> list[Any]:
+    """The values of positional parameters; EXECUTE IMMEDIATE sends values and names, also those of variables whose values are positional."""
     if kind == "PositionalParameterContext":
         return _items(parameters.params())
-    if kind == "HybridParameterContext" and not any(_items(parameters.paramNames())):
+    if kind == "HybridParameterContext" and placeholders(text):
         return _items(parameters.args())
     return []
 

@@ -115,8 +115,15 @@ def test_session_variable(spark: SparkSession) -> None:
     assert_rows(spark.sql(text).collect(), [("A", 5)])
 
 
-@pytest.mark.parametrize(("marker", "using"), [(":p", "USING 12 AS p"), ("?", "USING 12"), ("12", "")])
+@pytest.mark.parametrize(
+    ("marker", "using"),
+    [
+        *((":p", "USING 12 AS p"), ("?", "USING 12"), ("12", "")),
+        *((":most", "USING most"), (":p", "USING most AS p"), ("?", "USING most"), ("?", "USING session.most")),
+    ],
+)
 def test_execute_immediate(spark: SparkSession, marker: str, using: str) -> None:
+    spark.sql("DECLARE OR REPLACE VARIABLE most INT DEFAULT 12")
     inner = f"SELECT * FROM ticks MATCH_RECOGNIZE (PARTITION BY sym ORDER BY ts MEASURES LAST(ts) AS t PATTERN (a) DEFINE a AS price > {marker})"
     assert_rows(spark.sql(f"EXECUTE IMMEDIATE '{inner}' {using}").collect(), [("A", 5)])
 
@@ -124,6 +131,18 @@ def test_execute_immediate(spark: SparkSession, marker: str, using: str) -> None
 def test_execute_immediate_with_event_pattern(spark: SparkSession) -> None:
     inner = f"SELECT user, v.ts FROM clicks {EVENT} WHERE user = ?"
     assert_rows(spark.sql(f"EXECUTE IMMEDIATE '{inner}' USING 'u2'").collect(), [("u2", 1)])
+
+
+def test_a_script_by_execute_immediate(spark: SparkSession) -> None:
+    """A clause over what the script has made, with its variable."""
+    inner = (
+        "SELECT max(x) AS m FROM made MATCH_RECOGNIZE (ORDER BY ts MEASURES LAST(x) AS x PATTERN (a) DEFINE a AS x < ?)"
+    )
+    script = f"""BEGIN DECLARE most INT DEFAULT 101; CREATE OR REPLACE TEMP VIEW made AS SELECT id AS ts, CAST(id * 10 AS INT) AS x FROM range(20);
+        EXECUTE IMMEDIATE '{inner}' USING most; END"""
+    spark.sql("CREATE OR REPLACE TEMP VIEW made AS SELECT 1 AS ts, 'text' AS x")
+    assert_rows(spark.sql(script).collect(), [(100,)])
+    spark.sql("DROP VIEW made")
 
 
 def test_formatted_data_frame(spark: SparkSession) -> None:

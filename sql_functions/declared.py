@@ -1,0 +1,52 @@
+"""Whether what an engine returns has the types that the statement's text declares.
+
+A view keeps the text that was written for its input's types, and so does each statement of a script; an input that has other types since would be
+read as if it had the old ones: numbers as strings, whose maximum is another. In: the MatchSpec's schema (Spark's JSON) and an Arrow table. Raises
+CepDataError.
+"""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.types as kinds
+
+from sparkcep.errors import CepDataError
+
+_WHOLE = frozenset({"byte", "short", "integer", "long"})
+_NUMBERS = _WHOLE | {"float", "double", "decimal"}
+_STRINGS = ("string", "char", "varchar")
+
+
+def check_declared(schema: str, table: pa.Table) -> None:
+    """Raise where a column of ``table`` is no value of what ``schema`` says of it."""
+    for field, column in zip(json.loads(schema)["fields"], table.schema, strict=False):
+        declared, found = _element(field["type"]), column.type
+        while kinds.is_list(found) or kinds.is_large_list(found):
+            found = found.value_type
+        if not _suits(declared, found):
+            raise CepDataError(
+                f"a value is {found}, where the statement was written for {declared}: a column of the input has another type since",
+                code="INPUT_TYPE",
+                hint="create the view again; in a script run the statement by EXECUTE IMMEDIATE",
+            )
+
+
+def _element(declared: Any) -> str:
+    """The type, of an array its elements', without its parameters."""
+    while isinstance(declared, dict) and declared["type"] == "array":
+        declared = declared["elementType"]
+    name = declared if isinstance(declared, str) else str(declared["type"])
+    return name.split("(")[0].split(" ")[0]
+
+
+def _suits(declared: str, found: pa.DataType) -> bool:
+    if kinds.is_null(found):
+        return True
+    if (declared in _STRINGS) != (kinds.is_string(found) or kinds.is_large_string(found)):
+        return False
+    if declared in _WHOLE:
+        return bool(kinds.is_integer(found))
+    return declared not in _NUMBERS or kinds.is_integer(found) or kinds.is_floating(found) or kinds.is_decimal(found)
