@@ -14,7 +14,7 @@ from functools import lru_cache, partial
 from typing import Any, Protocol
 
 from pyspark.errors import PySparkException
-from pyspark.sql.types import DataType, LongType, StructField, StructType
+from pyspark.sql.types import DataType, LongType, StringType, StructField, StructType
 
 from rewrites.dialect.clause import Name, Site
 from rewrites.dialect.tokens import tokenize
@@ -46,6 +46,9 @@ _STEADY_ZONE = re.compile(
     r"(UTC|GMT|UT)?([+-]\d{1,2}(:?\d\d){0,2})?|Z|Zulu|Universal|Greenwich|UCT|Etc/.+", re.IGNORECASE
 )
 """Names of time zones whose offset has always been the same."""
+
+_CHAR = "__CHAR_VARCHAR_TYPE_STRING"
+"""Where Spark notes that a STRING is a CHAR(n)."""
 
 _ANSI = "1 + '1'"
 """An expression that is BIGINT in ANSI mode, otherwise DOUBLE."""
@@ -140,6 +143,14 @@ class Relation:
         columns = tuple(quoted(column) for text in texts if (column := self.plain_column(text)) is not None)
         plain = len(columns) == len(texts)
         return self.scope(f"SELECT {'*' if plain else ', '.join(texts)} FROM {self.text}\n"), columns if plain else ()
+
+    def chars(self, outputs: Iterable[tuple[Any, DataType]]) -> dict[str, dict[str, str]]:
+        """Of an engine's outputs that are values of CHAR(n) columns, by name what Spark notes of these."""
+        columns = (
+            (output.name, getattr(output.source, "column", None)) for output, kind in outputs if kind == StringType()
+        )
+        noted = {field.name: field.metadata.get(_CHAR, "") for field in self.schema}
+        return {name: {_CHAR: noted[column]} for name, column in columns if noted.get(column, "").startswith("char")}
 
     def is_ansi(self) -> bool:
         """Whether the session is in ANSI mode."""

@@ -41,7 +41,9 @@ def aggregate_spec(
         masks=events.masks,
         rank=events.rank,
         outputs=tuple(output for output, _ in [*keys, *times, *values]),
-        schema=carried_schema((output.name, kind) for output, kind in [*keys, *times, *values]).json(),
+        schema=carried_schema(
+            ((output.name, kind) for output, kind in [*keys, *times, *values]), bound.relation.chars(keys)
+        ).json(),
         within=events.within,
         partition=events.partition,
         text=events.text,

@@ -42,7 +42,9 @@ def automaton_spec(bound: BoundAutomaton) -> AutomatonSpec:
         arcs=bound.arcs,
         masks=tuple(name for _, name in mask_columns(bound.tests)),
         outputs=tuple(output for output, _ in outputs),
-        schema=carried_schema((output.name, data_type) for output, data_type in outputs).json(),
+        schema=carried_schema(
+            ((output.name, data_type) for output, data_type in outputs), bound.relation.chars(outputs)
+        ).json(),
         registers=bound.registers,
         within=_within(bound),
         partition=tuple(key.sent for key in bound.keys),

@@ -54,7 +54,7 @@ def event_pattern_spec(bound: BoundEventPattern, shown: Shown, shards: Shards | 
         masks=tuple(name for _, name in _masks(bound)),
         rank=RANK,
         outputs=tuple(output for output, _ in outputs),
-        schema=carried_schema(flat_columns(outputs)).json(),
+        schema=carried_schema(flat_columns(outputs), bound.relation.chars(outputs)).json(),
         predicates=bound.conditions,
         within=_within(bound),
         strategy=bound.strategy,

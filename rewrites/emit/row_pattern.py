@@ -29,7 +29,9 @@ def row_pattern_spec(bound: BoundRowPattern) -> RowPatternSpec:
         pattern=bound.pattern,
         masks=tuple(name for _, name in mask_columns(_tests(bound))),
         outputs=tuple(output for output, _ in outputs),
-        schema=carried_schema((output.name, data_type) for output, data_type in outputs).json(),
+        schema=carried_schema(
+            ((output.name, data_type) for output, data_type in outputs), bound.relation.chars(outputs)
+        ).json(),
         rows_per_match=bound.rows_per_match,
         skip=bound.skip,
         initial=bound.initial,

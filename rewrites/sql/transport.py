@@ -6,7 +6,8 @@ structs), and SQL that decodes it. Values of every other type are unchanged.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
+from types import MappingProxyType
 
 from pyspark.sql.types import (
     ArrayType,
@@ -40,9 +41,13 @@ def carried(data_type: DataType) -> DataType:
     return StructType([StructField(name, part) for name, part in zip(data_type.names, parts, strict=True)])
 
 
-def carried_schema(fields: Iterable[tuple[str, DataType]]) -> StructType:
-    """The schema of encoded columns."""
-    return StructType([StructField(name, carried(data_type)) for name, data_type in fields])
+def carried_schema(
+    fields: Iterable[tuple[str, DataType]], chars: Mapping[str, Mapping[str, str]] = MappingProxyType({})
+) -> StructType:
+    """The schema of encoded columns. ``chars``: by their names what Spark notes of those of CHAR(n), to compare them with shorter literals."""
+    return StructType(
+        [StructField(name, carried(data_type), metadata=dict(chars.get(name, {}))) for name, data_type in fields]
+    )
 
 
 def encoded(text: str, data_type: DataType) -> str:

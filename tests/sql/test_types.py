@@ -8,7 +8,7 @@ import pytest
 from pyspark.sql import SparkSession
 
 from sparkcep.errors import CepError
-from tests.sql.cases import Case, check, parametrize
+from tests.sql.cases import Case, assert_rows, check, parametrize
 
 VALUES = {
     "boolean": "true",
@@ -308,3 +308,29 @@ def test_time_zone_does_not_matter(spark: SparkSession) -> None:
         assert spark.sql(text).collect() == [("2024-03-10 03:30:00", "2024-03-10 03:30:00", "2024-03-10 02:30:00")]
     finally:
         spark.conf.set("spark.sql.session.timeZone", "UTC")
+
+
+CHARS = {
+    """MATCH_RECOGNIZE (PARTITION BY k ORDER BY o MEASURES a.c = 'a' AS m, FIRST(c) = 'a' AS first, k = 'l' AS key, PREV(b.c) = 'a' AS before
+        PATTERN (a b) DEFINE a AS c = 'a' AND k = 'l', b AS PREV(c) = 'a')""": [("l  ", True, True, True, True)],
+    "MATCH_RECOGNIZE (PARTITION BY k ORDER BY o MEASURES LAST(c) = 'b' AS m ALL ROWS PER MATCH PATTERN (a b) DEFINE a AS c = 'a')": [
+        ("l  ", 1, False, "A   ", "a    "),
+        ("l  ", 2, True, "B   ", "b    "),
+    ],
+    "MATCH PATTERN (SEQ(A a, B b) PARTITION BY k ORDER BY o WHERE a.c = 'a' MEASURES COUNT(*) AS n)": [("l  ", 1)],
+    "MATCH AUTOMATON (PARTITION BY k ORDER BY o REGISTERS (r CHAR(5)) START s FINAL f ARC s -> f WHEN c = 'a' SET r = c)": [
+        ("l  ", 1, 1, 1, None, "f", "a    ")
+    ],
+}
+
+
+def test_values_of_char_are_compared_without_their_blanks(spark: SparkSession) -> None:
+    """Also above a clause: Spark notes CHAR(n) in a column's metadata."""
+    spark.sql("CREATE TABLE chars (o INT, type CHAR(4), k CHAR(3), c CHAR(5)) USING parquet")
+    spark.sql("INSERT INTO chars VALUES (1, 'A', 'l', 'a'), (2, 'B', 'l', 'b')")
+    try:
+        for clause, rows in CHARS.items():
+            assert_rows(spark.sql(f"SELECT * FROM chars {clause} WHERE k = 'l'").collect(), rows)
+            assert spark.sql(f"SELECT * FROM chars {clause} WHERE k = 'm'").collect() == []
+    finally:
+        spark.sql("DROP TABLE chars")
