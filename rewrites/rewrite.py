@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from rewrites.bind.ambiguous import refuse_two_readings
 from rewrites.bind.correlation import Correlated, correlated
 from rewrites.bind.inner_references import with_inner_references
 from rewrites.bind.parameter_values import whole_number
@@ -115,6 +116,7 @@ def _by_kind(found: Correlated, options: Options, *, only_clause: bool) -> Rewri
     check_sequence(clause, found.rows)
     rows = without_feed(clause, found.rows, source.sql)
     known = None if clause.site.pipe else table_name(source.sql, clause.site.input)
+    refuse_two_readings(known, rows.schema, source.sql, clause.site.body)
     rows, source = with_inner_references(clause, rows, source, known)
     if isinstance(clause, MatchRecognizeClause):
         return row_pattern.row_pattern(clause, rows, source, options, only_clause=only_clause)

@@ -14,6 +14,7 @@ from functools import lru_cache, partial
 from pyspark.errors import PySparkException
 from pyspark.sql.types import StructField, StructType
 
+from rewrites.bind.ambiguous import refuse_two_readings
 from rewrites.bind.relation import (
     Describe,
     InputError,
@@ -104,6 +105,8 @@ def window_input(
     scope, columns = _rows(block, groups, source, describe)
     if groups is None:
         refuse_reserved([each.name for _, each in columns.fields], block.rows)
+        schema = StructType([each for _, each in columns.fields])
+        refuse_two_readings(table_name(source.sql, block.rows), schema, source.sql, block.span)
     items: dict[Span, tuple[tuple[str, str], ...]] = {}
     shown = [(name, each.name) for name, each in columns.fields]
     above = set()
