@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 
@@ -62,6 +63,10 @@ class BoundAutomaton:
     key_filters: tuple[str, ...] = ()
     whole: tuple[str, ...] = ()
     together: Together | None = None
+
+
+_CHARS = re.compile(r"\b(VAR)?CHAR(ACTER)?\s*\(", re.IGNORECASE)
+"""CHAR(n) and VARCHAR(n), also as elements."""
 
 
 def bind_automaton(
@@ -138,6 +143,13 @@ def _type(register: RegisterClause, relation: Relation, source: Source) -> DataT
         raise CepAnalysisError(spark_message(error), code="REGISTER_TYPE", span=register.data_type) from None
     data_type = field.dataType
     name = data_type.simpleString()
+    if _CHARS.search(text):
+        raise CepUnsupportedError(
+            f"a register of the type {text}",
+            code="REGISTER_TYPE",
+            span=register.data_type,
+            hint="write STRING: Spark pads and checks the length only where a value is stored in a table",
+        )
     if carried(data_type) != data_type or name.startswith(("map", "variant", "time(")) or "collate" in name:
         raise CepUnsupportedError(
             f"a register of the type {name}",

@@ -318,7 +318,7 @@ CHARS = {
         ("l  ", 2, True, "B   ", "b    "),
     ],
     "MATCH PATTERN (SEQ(A a, B b) PARTITION BY k ORDER BY o WHERE a.c = 'a' MEASURES COUNT(*) AS n)": [("l  ", 1)],
-    "MATCH AUTOMATON (PARTITION BY k ORDER BY o REGISTERS (r CHAR(5)) START s FINAL f ARC s -> f WHEN c = 'a' SET r = c)": [
+    "MATCH AUTOMATON (PARTITION BY k ORDER BY o REGISTERS (r STRING) START s FINAL f ARC s -> f WHEN c = 'a' SET r = c)": [
         ("l  ", 1, 1, 1, None, "f", "a    ")
     ],
 }
