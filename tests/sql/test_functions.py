@@ -59,6 +59,7 @@ try_cast(u AS DATE); day > '2000-01-01'; at < day; unix_date(day); try_cast(conc
 at - at; CAST(at AS DATE) = day; make_date(2024, 2, 28 + i % 2); day BETWEEN DATE'1900-01-01' AND DATE'2024-12-31';
 timestampadd(MONTH, -1, at); timestampadd(HOUR, 30, at); timestampadd(DAY, 1, at); dateadd(YEAR, 4, at); timestampadd(WEEK, -3, CAST(at AS TIMESTAMP_NTZ)); at + INTERVAL '14' MONTH;
 at - INTERVAL '1' YEAR; day - INTERVAL '13' MONTH; timestampdiff(MONTH, at, TIMESTAMP'2024-02-29 03:30:00'); timestampdiff(QUARTER, TIMESTAMP'2024-01-31 12:00:00', at);
+date_add(day, 2147483640 + i % 3) > day; date_sub(day, i % 3 - 2147483640) > day; datediff(day, date_add(day, i % 3 - 2147483640)) > 0;
 timestampdiff(YEAR, at, TIMESTAMP'1970-01-01 00:00:00'); CAST(CAST(at AS TIMESTAMP_NTZ) AS STRING); CAST(CAST(at AS TIMESTAMP_NTZ) AS TIMESTAMP); CAST(CAST(at AS TIMESTAMP_NTZ) AS DATE);
 CAST(day AS TIMESTAMP_NTZ); CAST(TIMESTAMP_NTZ'2024-03-31 02:30:00' + (at - at) AS TIMESTAMP); CAST(TIMESTAMP_NTZ'2024-10-27 02:30:00' + (at - at) AS TIMESTAMP); greatest(day, DATE'2000-01-01')
 """

@@ -105,6 +105,11 @@ def parsed_date(text: str) -> int | None:
         return None
 
 
+def _wrapped(days: int) -> int:
+    """As Spark adds days, in 32 bits and without a check, also in ANSI mode."""
+    return (days + (1 << 31)) % (1 << 32) - (1 << 31)
+
+
 def _of_date(name: str, function: Callable[[date], int]) -> None:
     simple(name, lambda days: function(_date(days)))
 
@@ -120,9 +125,9 @@ _of_date("WeekOfYear", lambda day: day.isocalendar().week)
 _of_date("LastDay", lambda day: _days(day.replace(day=calendar.monthrange(day.year, day.month)[1])))
 simple("UnixDate", lambda days: days)
 simple("DateFromUnixDate", lambda days: days)
-simple("DateAdd", lambda days, more: days + more)
-simple("DateSub", lambda days, less: days - less)
-simple("DateDiff", lambda end, start: end - start)
+simple("DateAdd", lambda days, more: _wrapped(days + more))
+simple("DateSub", lambda days, less: _wrapped(days - less))
+simple("DateDiff", lambda end, start: _wrapped(end - start))
 simple("UnixMicros", lambda micros: micros)
 simple("UnixMillis", lambda micros: micros // 1000)
 simple("UnixSeconds", lambda micros: micros // 1_000_000)
