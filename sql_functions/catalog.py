@@ -90,16 +90,23 @@ def _of(dataset: Any, columns: tuple[str, ...]) -> Any:
     return dataset.select(first, class_beside(dataset, "org.apache.spark.api.python.PythonUtils").toSeq(rest))
 
 
-def _is_scattered(execution: Any) -> bool:
-    """Whether the rows of a QueryExecution come as they are read."""
+def _optimised(dataset: Any) -> Any | None:
+    """The optimised plan, with its size; None where that fails, as a constant that overflows does: the query itself will tell."""
     try:
-        nodes = list(_nodes(execution.optimizedPlan()))
-    except (Py4JJavaError, PySparkException):  # a constant that overflows, say: the query itself will tell
-        return False
+        plan = dataset.queryExecution().optimizedPlan()
+        plan.stats()
+    except (Py4JJavaError, PySparkException):
+        return None
+    return plan
+
+
+def _is_scattered(nodes: list[Node], dataset: Any) -> bool:
+    """Whether the rows of a Dataset with these nodes come as they are read."""
     if not all(name in SCAN_NODES for name, _ in nodes):
         return False
-    placed = any(map(_may_be_placed, nodes))
-    return not placed or str(execution.sparkPlan().outputPartitioning().toString()).startswith("Unknown")
+    if not any(map(_may_be_placed, nodes)):
+        return True
+    return str(dataset.queryExecution().sparkPlan().outputPartitioning().toString()).startswith("Unknown")
 
 
 def dataset_of_plan(context: Any) -> Callable[[Any, Any], Any]:
@@ -181,7 +188,8 @@ class ClassicDescribe:
     def resources(self, query: str, columns: tuple[str, ...] = ()) -> Resources:
         """What Spark knows of the cost of ``columns`` (quoted; of all) of the query."""
         with quiet:
-            return self._resources(_of(self._dataset(query), columns))
+            plan = _optimised(_of(self._dataset(query), columns))
+            return self._resources(plan, [] if plan is None else list(_nodes(plan)))
 
     def scattered(self, query: str, columns: tuple[str, ...] = ()) -> Resources | None:
         """The same of a query whose rows come as they are read; None where an exchange (or one before they were written) distributes them."""
@@ -192,17 +200,17 @@ class ClassicDescribe:
             if any(analysed.containsPattern(getattr(patterns, name)()) for name in EXCHANGED):
                 return None  # without having it optimised
             dataset = _of(dataset, columns)
-            return self._resources(dataset) if _is_scattered(dataset.queryExecution()) else None
+            plan = _optimised(dataset)
+            nodes = [] if plan is None else list(_nodes(plan))
+            return self._resources(plan, nodes) if nodes and _is_scattered(nodes, dataset) else None
 
-    def _resources(self, dataset: Any) -> Resources:
+    def _resources(self, plan: Any | None, nodes: list[Node]) -> Resources:
         cores = self.jsession.sparkContext().defaultParallelism()
         partitions = self.jsession.sessionState().conf().numShufflePartitions()
-        try:
-            plan = dataset.queryExecution().optimizedPlan()
-            size = int(str(plan.stats().sizeInBytes()))
-        except (Py4JJavaError, PySparkException):  # a constant that overflows, say: the query itself will tell
+        if plan is None:
             return Resources(cores, partitions, None, cheap=False)
-        cheap = all(map(_is_cheap, _nodes(plan))) and plan.deterministic()
+        size = int(str(plan.stats().sizeInBytes()))
+        cheap = all(map(_is_cheap, nodes)) and plan.deterministic()
         return Resources(cores, partitions, size if size < UNKNOWN_SIZE else None, cheap)
 
     def rows(self, query: str) -> list[dict[str, Any]]:

@@ -8,6 +8,7 @@ CepDataError.
 from __future__ import annotations
 
 import json
+from functools import lru_cache
 from typing import Any
 
 import pyarrow as pa
@@ -22,8 +23,8 @@ _STRINGS = ("string", "char", "varchar")
 
 def check_declared(schema: str, table: pa.Table) -> None:
     """Raise where a column of ``table`` is no value of what ``schema`` says of it."""
-    for field, column in zip(json.loads(schema)["fields"], table.schema, strict=False):
-        declared, found = _element(field["type"]), column.type
+    for declared, column in zip(_declared(schema), table.schema, strict=True):
+        found = column.type
         while kinds.is_list(found) or kinds.is_large_list(found):
             found = found.value_type
         if not _suits(declared, found):
@@ -32,6 +33,11 @@ def check_declared(schema: str, table: pa.Table) -> None:
                 code="INPUT_TYPE",
                 hint="create the view again; in a script run the statement by EXECUTE IMMEDIATE",
             )
+
+
+@lru_cache(maxsize=64)
+def _declared(schema: str) -> tuple[str, ...]:
+    return tuple(_element(field["type"]) for field in json.loads(schema)["fields"])
 
 
 def _element(declared: Any) -> str:
