@@ -173,22 +173,20 @@ class Relation:
             )
         return column
 
-    def types_of(self, texts: Iterable[tuple[str, Span]], *sources: str) -> list[DataType]:
-        """Spark's types of expressions over the input, or over the first of ``sources`` that has them all; Spark's errors, over the last, are raised
-        at the expression's span."""
+    def types_of(self, texts: Iterable[tuple[str, Span]], source: str | None = None) -> list[DataType]:
+        """Spark's types of expressions over the input (or over ``source``); Spark's errors are raised at the expression's span."""
         wanted = list(texts)
         if not wanted:
             return []
         plain = [self.column(text) for text, _ in wanted]
-        if not sources and None not in plain:
+        if source is None and None not in plain:
             return [self.schema[column].dataType for column in plain if column is not None]
-        sources = sources or (self.stand_in, self.text)
-        for source in sources:
+        for candidate in [source] if source else [self.stand_in, self.text]:
             try:
-                return self._types([text for text, _ in wanted], source)
+                return self._types([text for text, _ in wanted], candidate)
             except PySparkException:
                 continue
-        return [self._type(text, span, sources[-1]) for text, span in wanted]
+        return [self._type(text, span, source or self.text) for text, span in wanted]
 
     def _type(self, text: str, span: Span, source: str) -> DataType:
         try:

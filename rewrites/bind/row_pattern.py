@@ -182,9 +182,12 @@ def boolean_conditions(bound: BoundRowPattern, rows: Callable[[BoundRowPattern],
     """Have Spark check that every condition is a BOOLEAN over ``rows`` (a query over the input, which is not analysed again where its columns are
     enough); its errors are raised at the condition."""
     conditions = [(name, found, found.text) for name, found in bound.conditions.items() if found.text is not None]
-    empty = replace(bound, relation=replace(bound.relation, text=bound.relation.stand_in))
     asked = [(text, found.span) for _, found, text in conditions]
-    types = bound.relation.types_of(asked, rows(empty), rows(bound))
+    empty = replace(bound, relation=replace(bound.relation, text=bound.relation.stand_in))
+    try:
+        types = bound.relation.types_of(asked, rows(empty))
+    except CepAnalysisError:
+        types = bound.relation.types_of(asked, rows(bound))
     for (name, condition, _), data_type in zip(conditions, types, strict=True):
         if not isinstance(data_type, BooleanType):
             raise CepAnalysisError(
