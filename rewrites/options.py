@@ -76,7 +76,7 @@ class RewrittenClause:
     ``pushdown``: its block answered by A-Seq, or why not. ``shards``: how its timeline is cut, or why not.
     ``counts``: the query that counts what happens to its rows (empty unless asked for);
     ``timeline``: the query that lists the events of its matches (the same). ``stream``: how it runs over a stream, if its input is one;
-    ``binding``: what such a stream follows.
+    ``binding``: what such a stream follows. ``rounds``: the clauses that find the rounds of its loops, each with the loop (``loop``) that it is for.
     """
 
     clause: Clause
@@ -91,6 +91,8 @@ class RewrittenClause:
     timeline: str = ""
     stream: StreamSpec | None = None
     binding: Binding | None = None
+    rounds: tuple[RewrittenClause, ...] = ()
+    loop: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,6 +7,7 @@ A query block with patterns in its windows is replaced as a whole (``clauses.win
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import replace
 
 from rewrites.bind.ambiguous import refuse_two_readings
@@ -79,6 +80,7 @@ def _rewrite(text: str, describe: Describe, options: Options) -> Rewritten:
             continue
         with guarded(text, step.site.keyword), in_terms_of(step, text):
             part = _clause(step, source, describe, options, only_clause=len(steps) == 1)
+            done += (_with_queries(each, source, options, last=False) for each in _rounds(part))
             done.append(_with_queries(part, source, options, last=step is steps[-1]))
         edits = () if isinstance(part.pushdown, str) else part.pushdown.edits
         source = source.with_edits([(step.site.span, f"{'FROM ' if step.site.pipe else ''}{part.query}"), *edits])
@@ -109,6 +111,13 @@ def _clause(
         options = replace(options, disabled=options.disabled | {AGGREGATE_PUSHDOWN})
     part = _by_kind(found, options, only_clause=only_clause and not found.hidden)
     return replace(part, query=found.query(part.query))
+
+
+def _rounds(part: RewrittenClause) -> Iterator[RewrittenClause]:
+    """The clauses of the rounds in a clause, inner ones first."""
+    for each in part.rounds:
+        yield from _rounds(each)
+        yield each
 
 
 def _by_kind(found: Correlated, options: Options, *, only_clause: bool) -> RewrittenClause:

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 from sqlglot import exp
 
-from rewrites.dialect import span_of
+from rewrites.dialect import column_path, span_of
 from rewrites.dialect.clause import Name
 from rewrites.dialect.nodes import KleenePrefix, KleeneRef
 from sparkcep.spec import expression as ir
@@ -66,7 +66,8 @@ def aggregate(node: exp.Expression) -> Aggregate | None:
         return Aggregate(function, *counted, None) if function == "count" else None
     paths = [path for part in argument.walk() if (path := kleene_path(part)) is not None]
     names = {path[0][0].value for path in paths}
-    names |= {part.table for part in argument.walk() if isinstance(part, exp.Column) and part.table}
+    columns = (column_path(part) or () for part in argument.walk() if isinstance(part, exp.Column))
+    names |= {column[0].value for column in columns if len(column) > 1}
     if len(names) != 1 or not all(path[2] for path in paths):
         return None
     return Aggregate(function, names.pop(), bool(paths), argument)

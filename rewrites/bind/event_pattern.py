@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from pyspark.sql.types import (
     ArrayType,
@@ -18,6 +18,16 @@ from sqlglot import exp
 
 from rewrites.bind.closures import kleene_path
 from rewrites.bind.conditions import Columns
+from rewrites.bind.loops import (
+    SINCE,
+    UNTIL,
+    fields,
+    keys_with_rounds,
+    order_of_rounds,
+    test_of,
+    told_test,
+    without_bodies,
+)
 from rewrites.bind.many_rows import check_functions, check_order
 from rewrites.bind.match_aggregates import bind_aggregates
 from rewrites.bind.names import Variables, references, row_text
@@ -70,6 +80,7 @@ class BoundEventPattern:
     ``measures``: aggregates over the matches, if wanted instead of the matches; ``emit_changes``: a row each time they change. ``key_filters``:
     filters on partitions, found by a rule. ``together``: how the events come where a rule has them distributed by their keys.
     ``induced``: tests of candidate events beside ``tests``, found by a rule; ``bounded``: the input with the columns that they compare with.
+    ``rounds``: of the variables that are loops the fields, columns of the input with rounds; ``start_column``: when its rows begin.
     """
 
     relation: Relation
@@ -102,6 +113,14 @@ class BoundEventPattern:
     together: Together | None = None
     induced: tuple[Induced, ...] = ()
     bounded: str = ""
+    rounds: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    start_column: str | None = None
+
+    def fields_of(self, variable: str) -> list[str]:
+        """The columns of the input that the result may have of a variable."""
+        others = {name for names in self.rounds.values() for name in names}
+        shown = [one.name for one in self.relation.shown if one.name not in others]
+        return list(self.rounds.get(variable, shown))
 
 
 def bind_event_pattern(clause: MatchPatternClause, relation: Relation, source: Source) -> BoundEventPattern:
@@ -110,12 +129,14 @@ def bind_event_pattern(clause: MatchPatternClause, relation: Relation, source: S
     elements = pattern.elements(tree)
     variables = Variables(tuple(element.variable for element in elements))
     check_order(clause, source)
+    loops = pattern.loops(tree)
     keys = bind_keys(clause.partition_by, relation, source)
+    keys = keys_with_rounds(keys) if loops else keys
     check_key_names(keys, () if clause.measures else _RESULTS)
     _check_names(clause, keys, elements)
     type_column = _type_column(clause, relation, elements)
     first = event_time(clause.order_by)
-    time = source.text(first.expr.span)
+    time = UNTIL if loops else source.text(first.expr.span)
     time_type = relation.types_of([(time, first.expr.span)])[0]
     kleene = frozenset(element.variable for element in elements if element.kleene)
     ends = {"match_start": time_type, "match_end": time_type}
@@ -125,16 +146,21 @@ def bind_event_pattern(clause: MatchPatternClause, relation: Relation, source: S
     tests = {variable: found[-1][1] if found else None for variable, found in steps.items()}
     columns, made = Columns("__cep_p"), Made()
     conditions, residual = where.divide(tests, columns, None if relation.streaming else made, tree)
+    window = bind_window(clause.within, time, time_type, relation, source)
+    if loops:
+        since = bind_window(clause.within, SINCE, time_type, relation, source)
+        translator = ConditionTranslator(variables, source, relation, columns, where.guards(tests), kleene)
+        conditions += order_of_rounds(tree, translator, time_type, window, since)
     sums, instants, constants = made.among(read_by(conditions))
     return BoundEventPattern(
         relation=relation,
         keys=keys,
         equivalences=tuple(relation.require(item.attribute) for item in clause.equivalences if item.value is None),
-        order=bind_order(clause.order_by, relation, source),
+        order=((UNTIL, ""),) if loops else bind_order(clause.order_by, relation, source),
         time=time,
         time_type=time_type,
-        time_column=plain_column(first.expr.node, relation),
-        pattern=tree,
+        time_column=UNTIL if loops else plain_column(first.expr.node, relation),
+        pattern=without_bodies(tree) if loops else tree,
         text=source.text(span),
         variables=variables.primary,
         tests=tests,
@@ -147,11 +173,13 @@ def bind_event_pattern(clause: MatchPatternClause, relation: Relation, source: S
         constants=constants,
         conditions=conditions,
         residual=residual,
-        window=bind_window(clause.within, time, time_type, relation, source),
+        window=window,
         strategy=clause.strategy,
         matches=clause.matches,
         measures=bind_aggregates(clause, tree, keys, relation),
         emit_changes=clause.emit_changes,
+        rounds={loop.variable: tuple(one.variable for one in fields(loop)) for loop in loops},
+        start_column=SINCE if loops else None,
     )
 
 
@@ -174,8 +202,12 @@ class _Where:
     def test_steps(self, element: pattern.Element, type_column: str | None) -> tuple[tuple[str, str], ...]:
         """The type test, then the variable's local conjuncts, each guarded by its predecessors: (what is tested, SQL so far)."""
         tests = [_type_test(element, type_column)] if element.types and type_column else []
-        tests += [self._literal(item) for item in self.clause.equivalences if item.value is not None]
-        steps = [(test, " AND ".join(tests[: i + 1])) for i, test in enumerate(tests)]
+        said = [*tests]
+        if pattern.loops(self.clause.patterns[0][1]):
+            tests, said = [" AND ".join([*tests, test_of(element)])], said or [told_test(element)]
+        literals = [self._literal(item) for item in self.clause.equivalences if item.value is not None]
+        tests += literals
+        steps = [(text, " AND ".join(tests[: i + 1])) for i, text in enumerate([*said, *literals])]
         for conjunct in self.clause.conjuncts:
             check_closures(conjunct.node, self.variables, self.kleene)
         own = [c for c in self.clause.conjuncts if spans_variables(c, self.variables) == (element.variable,)]
@@ -189,6 +221,10 @@ class _Where:
             steps.append((self.source.text(span), test))
         return tuple(steps)
 
+    def guards(self, tests: Mapping[str, str | None]) -> dict[str, str]:
+        """Which events each variable can take, as SQL."""
+        return {name: test or "true" for name, test in tests.items()}
+
     def divide(
         self,
         tests: dict[str, str | None],
@@ -197,9 +233,8 @@ class _Where:
         tree: pattern.EventPattern,
     ) -> tuple[tuple[event.Predicate, ...], tuple[Expr, ...]]:
         """Conjuncts over several variables: (engine conditions, residual)."""
-        guards = {name: test or "true" for name, test in tests.items()}
         translator = ConditionTranslator(
-            self.variables, self.source, self.relation, columns, guards, self.kleene, made=made
+            self.variables, self.source, self.relation, columns, self.guards(tests), self.kleene, made=made
         )
         engine, residual = [], []
         for conjunct in self.clause.conjuncts:

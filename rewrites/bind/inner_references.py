@@ -37,7 +37,7 @@ def with_inner_references(clause: Clause, rows: Relation, source: Source, known:
     columns = ", ".join(f"{quoted(column)} AS {quoted(name)}" for column, name in names.items())
     text = f"(SELECT *, {columns} FROM {rows.text}\n)" + (f" AS {quoted(known)}" if known else "")
     inner = {name: column for column, name in names.items()}
-    return replace(rows, text=text, inner=inner, without_inner=rows.text), replace(source, inner=tuple(edits))
+    return replace(rows, text=text, inner=inner, written=rows.text), replace(source, inner=tuple(edits))
 
 
 def _means_another(part: exp.Expression, found: Reference, known: str | None) -> bool:

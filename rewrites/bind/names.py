@@ -54,7 +54,7 @@ def variable_names(clause: Clause) -> set[str]:
     if isinstance(clause, MatchAutomatonClause):
         return set()
     if isinstance(clause, MatchPatternClause):
-        return {e.variable.lower() for _, tree, _ in clause.patterns for e in event.elements(tree)}
+        return {e.variable.lower() for _, tree, _ in clause.patterns for e in event.every_element(tree)}
     return {name.lower() for name in (*row.variables(clause.pattern), *(each.name.value for each in clause.subsets))}
 
 

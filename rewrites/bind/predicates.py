@@ -129,6 +129,10 @@ class ConditionTranslator(OperandBuilder):
         slow = replace(self, slow=True)
         return slow._emit(slow.boolean(conjunct.node), self._seat_of(conjunct.node))
 
+    def condition(self, comparison: Operand) -> ir.Expression:
+        """A comparison of columns of events that is not the user's, over input columns."""
+        return self._emit(comparison, next(_read_by(comparison)))
+
     def boolean(self, node: exp.Expression) -> Operand:
         """A condition. Raises NotForTheEngine, or with ``slow`` CepUnsupportedError."""
         try:

@@ -84,8 +84,8 @@ class Relation:
     ``columns``: all columns of a query as trees over a relation below it, where that is in reach. ``literal``: SQL of a parameter's value.
     ``zone``: the session's time zone.
     ``feed``: of a stream of changes all columns; ``schema`` lacks those of FEED.
-    ``inner``: columns of ``text`` that ``schema`` lacks as well, by name those that they repeat (``inner_references``); ``without_inner``: the text
-    without them.
+    ``inner``: columns of ``text`` that ``schema`` lacks as well, by name those that they repeat (``inner_references``).
+    ``written``: the text as the user knows it, where that is not all of it.
     """
 
     text: str
@@ -101,7 +101,7 @@ class Relation:
     columns: Callable[[str, str], dict[str, SparkFunction | Constant]] | None = None
     zone: Callable[[], str] | None = None
     inner: Mapping[str, str] = field(default_factory=dict)
-    without_inner: str | None = None
+    written: str | None = None
 
     def alone(self, query: str) -> str:
         """``query`` as text that is parsed on its own: with the CTEs that it may name, and with the values of parameters."""
@@ -118,9 +118,9 @@ class Relation:
         return f"(SELECT {', '.join(columns)})"
 
     @property
-    def written(self) -> str:
-        """The input without what is only read in subqueries."""
-        return self.without_inner or self.text
+    def told(self) -> str:
+        """The input for those who explain it."""
+        return self.written or self.text
 
     @property
     def shown(self) -> list[StructField]:

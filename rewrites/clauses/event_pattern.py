@@ -6,6 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 from rewrites.bind.event_pattern import BoundEventPattern, bind_event_pattern
+from rewrites.bind.loops import check_loops, of_rounds, over_rounds, refuse_loops, with_rounds
 from rewrites.bind.relation import Relation
 from rewrites.bind.several_patterns import joined
 from rewrites.clauses.stream import event_stream, measures_stream
@@ -30,7 +31,7 @@ from rewrites.rules.prune_fields import Shown
 from rewrites.rules.time_shards import Shards
 from rewrites.settings import Evaluation, frequencies, hinted
 from rewrites.sql.source import Source
-from sparkcep.pattern.event import elements
+from sparkcep.pattern.event import elements, loops
 from sparkcep.spec import AnalyzeSpec, EventPatternSpec, MatchSpec
 
 
@@ -66,7 +67,16 @@ def event_pattern(
 ) -> RewrittenClause:
     """The clause over ``rows``, rewritten; ``only_clause``: the statement has no other. Raises CepError."""
     if clause.site.kind == "MATCH PATTERNS":
+        for _, tree, _ in clause.patterns:
+            refuse_loops(tree, "MATCH PATTERNS")
         return _several(clause, rows, source, options)
+    rounds: tuple[RewrittenClause, ...] = ()
+    if loops(clause.patterns[0][1]):
+        check_loops(clause, rows)
+        rest = over_rounds(clause, rows)
+        rounds = _rounds(clause, rows, source, options)
+        rows = with_rounds(rows, clause, source, {part.loop: part.query for part in rounds})
+        clause = rest
     context = _Context(clause, source, options, only_clause)
     planned = _planned(bind_event_pattern(clause, rows, source), context)
     if rows.streaming and planned.bound.measures:
@@ -77,8 +87,18 @@ def event_pattern(
     part = _emitted(planned, context)
     query, pushdown = _pushed(part, source, options)
     return RewrittenClause(
-        clause, planned.bound, part.spec, query, (), pushdown, planned.shards, planned.evaluation
+        clause, planned.bound, part.spec, query, (), pushdown, planned.shards, planned.evaluation, rounds=rounds
     )  # fmt: skip
+
+
+def _rounds(
+    clause: MatchPatternClause, rows: Relation, source: Source, options: Options
+) -> tuple[RewrittenClause, ...]:
+    """For each loop the clause whose matches are its rounds."""
+    options = replace(options, disabled=options.disabled | {aggregate_pushdown.NAME})
+    found = loops(clause.patterns[0][1])
+    parts = (event_pattern(of_rounds(clause, one), rows, source, options, only_clause=False) for one in found)
+    return tuple(replace(part, loop=loop.variable, pushdown="") for part, loop in zip(parts, found, strict=True))
 
 
 def _key_filters(plan: _Plan, context: _Context) -> _Plan:

@@ -1,7 +1,8 @@
 """Event pattern text → pattern IR (SASE section 2, SASE+ section 2, A-Seq section 2).
 
 ``SEQ(Shelf x, !(Counter y), Exit+ z[])``: elements are ``Type[quantifier] [variable [[]]]``. A type without a variable is its own variable; if a bare
-type occurs several times, its occurrences are numbered (``A``, ``A`` → ``A_1``, ``A_2``).
+type occurs several times, its occurrences are numbered (``A``, ``A`` → ``A_1``, ``A_2``). A quantifier behind ``SEQ(…)``, ``AND(…)`` or
+``OR(…)`` makes it the body of a loop: ``SEQ(A a, B b)+ rounds``.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ from rewrites.dialect.cursor import Cursor
 from rewrites.dialect.quantifiers import Quantifier, read_quantifier
 from rewrites.dialect.tokens import Token
 from sparkcep.errors import CepAnalysisError, CepUnsupportedError, Span
-from sparkcep.pattern.event import And, Element, EventItem, EventPattern, Not, Or, Seq, elements
+from sparkcep.pattern.event import And, Element, EventItem, EventPattern, Loop, Not, Or, Seq, every_element
 
 _OPERATORS: dict[str, type[Seq] | type[And] | type[Or]] = {"SEQ": Seq, "AND": And, "OR": Or}
 _NEGATIONS = ("NOT", "!", "~")
@@ -54,10 +55,26 @@ def _item(cursor: Cursor) -> EventItem:
 def _pattern(cursor: Cursor) -> EventPattern:
     _refuse_named_pattern(cursor)
     if cursor.key() == "(":
-        return _group(cursor)
+        return _looped(cursor, _group(cursor))
     if cursor.key() in _OPERATORS and cursor.key(1) == "(":
-        return _operator(cursor)
+        return _looped(cursor, _operator(cursor))
     return _element(cursor)
+
+
+def _looped(cursor: Cursor, body: EventPattern) -> EventPattern:
+    """``body``, or the loop that a quantifier behind it makes of it."""
+    quantifier = _quantifier(cursor)
+    if quantifier is None:
+        return body
+    variable = cursor.take() if (token := cursor.peek()) and token.is_name else None
+    span = Span(_place(body).start, cursor.end())
+    if variable is None:
+        cursor.fail(
+            "a loop needs a variable for its rounds", span=span, hint=f"{cursor.sql[span.start : span.end]} rounds"
+        )
+    loop = Loop(variable.text, (), quantifier.low, quantifier.high, span, body=body)
+    _closure_brackets(cursor, variable, kleene=loop.kleene)
+    return loop
 
 
 def _group(cursor: Cursor) -> EventPattern:
@@ -170,10 +187,14 @@ def _bare(cursor: Cursor, first: Token, types: tuple[str, ...], span: Span) -> s
 
 def _named(sql: str, pattern: EventPattern) -> EventPattern:
     """Give every bare element its variable: the type's name, numbered if the bare type occurs more than once."""
-    counts = Counter(element.types[0] for element in elements(pattern) if not element.variable)
+    counts = Counter(element.types[0] for element in every_element(pattern) if not element.variable)
     seen: Counter[str] = Counter()
 
     def name(item: EventItem) -> EventItem:
+        if isinstance(item, Loop):
+            body = name(item.body)
+            assert not isinstance(body, Not)
+            return replace(item, body=body)
         if isinstance(item, Element):
             if item.variable:
                 return item
@@ -193,7 +214,7 @@ def _named(sql: str, pattern: EventPattern) -> EventPattern:
 
 def _check_distinct(sql: str, pattern: EventPattern) -> None:
     seen: set[str] = set()
-    for element in elements(pattern):
+    for element in every_element(pattern):
         if element.variable.lower() in seen:
             raise CepAnalysisError(
                 f"the variable {element.variable} is named twice",
@@ -210,7 +231,11 @@ def _refuse_named_pattern(cursor: Cursor) -> None:
     if cursor.key() != "PATTERN" or name is None or not name.is_name:
         return
     if cursor.key(2) in ("+", "*", "?", "{"):
-        cursor.fail("a named pattern does not repeat", span=name.span, hint="only an event type does: Type+ variable")
+        cursor.fail(
+            "a named pattern does not repeat",
+            span=name.span,
+            hint="put it into a sequence, and name the rounds: SEQ(PATTERN name)+ rounds",
+        )
     if cursor.key(2) in ("", ",", ")"):
         span = cursor.take().span.to(name.span)
         raise CepUnsupportedError(
@@ -223,8 +248,6 @@ def _refuse_named_pattern(cursor: Cursor) -> None:
 
 
 def _trailing_hint(cursor: Cursor) -> str:
-    if cursor.key() in ("+", "*", "?", "{") and cursor.key(-1) == ")":
-        return "only an event type repeats (Type+ variable); a group of events does not"
     if cursor.key() in ("AND", "OR"):
         return f"{cursor.key()} is written as a function: {cursor.key()}(A a, B b)"
     if cursor.key() == "-":

@@ -25,7 +25,7 @@ from rewrites.dialect.sections import Grammar, Header, Section, cut, guess
 from rewrites.dialect.several_patterns import parse_named_patterns
 from rewrites.dialect.where import Where, parse_where
 from sparkcep.errors import CepAnalysisError, CepSyntaxError, Span
-from sparkcep.pattern.event import EventPattern, elements
+from sparkcep.pattern.event import EventPattern, every_element
 from sparkcep.spec.event import MatchOutput, Strategy
 
 _STRATEGY, _MATCHES = "selection strategy", "ALL or NON OVERLAPPING MATCHES"
@@ -169,7 +169,7 @@ def _strategy_words(sql: str, section: Section) -> Strategy:
 
 
 def _check_variables(sql: str, where: Where | None, patterns: list[EventPattern]) -> None:
-    known = {element.variable.lower() for pattern in patterns for element in elements(pattern)}
+    known = {element.variable.lower() for pattern in patterns for element in every_element(pattern)}
     for name in where.variables if where else ():
         if name.value.lower() not in known:
             raise CepAnalysisError(

@@ -59,7 +59,7 @@ def _key_outputs(bound: BoundEventPattern) -> list[tuple[Output, DataType]]:
 
 def _time_outputs(bound: BoundEventPattern) -> list[tuple[Output, DataType]]:
     column = bound.time_column or EVENT_TIME
-    sources = (Output("match_start", FirstEvent(column)), Output("match_end", LastEvent(column)))
+    sources = (Output("match_start", FirstEvent(bound.start_column or column)), Output("match_end", LastEvent(column)))
     return [(output, bound.time_type) for output in sources]
 
 

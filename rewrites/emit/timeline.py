@@ -97,9 +97,11 @@ def event_timeline(
 ) -> str:
     """The time line of a MATCH PATTERN clause; ``spec`` is ``event_spec``'s."""
     assert bound.time_column is not None
-    time, columns = quoted(bound.time_column), _told({column: f"`x`.{quoted(column)}" for column in told})
+    time = quoted(bound.time_column)
     events = []
     for element in elements(bound.pattern, negated=False):
+        own = [column for column in told if column in bound.fields_of(element.variable)]
+        columns = _told({column: f"`x`.{quoted(column)}" for column in own})
         name, variable = quoted(element.variable), string(element.variable)
         taken = name if element.kleene else f"ARRAY({name})"
         events.append(

@@ -20,7 +20,7 @@ from rewrites.dialect.tokens import Token, depths, tokenize
 from rewrites.dialect.where import STRATEGY_FUNCTIONS, Where, parse_where
 from rewrites.patterns.texts import Expanded, Piece
 from sparkcep.errors import CepUnsupportedError, Span
-from sparkcep.pattern.event import Element, elements
+from sparkcep.pattern.event import Element, every_element
 
 _WHERE_RANK = next(header.rank for header in GRAMMAR.headers if header.name == "WHERE")
 _OWN = "create a pattern of the sequence and its WHERE alone, and include that"
@@ -64,7 +64,7 @@ def _words(section: Section) -> list[str]:
 def _renamed(body: Expanded, inner: Mapping[str, Section], alias: str) -> Iterator[Edit]:
     """Edits that give every variable of the included pattern its name: ``alias_variable`` where there is an alias."""
     names = {}
-    for element in elements(parse_event_pattern(body.text, inner["PATTERN"].place)):
+    for element in every_element(parse_event_pattern(body.text, inner["PATTERN"].place)):
         new = f"{alias}_{element.variable}" if alias else element.variable
         names[element.variable.lower()] = new
         written = _variable(body.text, element)

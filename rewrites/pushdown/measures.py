@@ -69,7 +69,7 @@ def used_by_measures(bound: BoundEventPattern) -> Shown:
     for variable in (element.variable for element in elements(bound.pattern, negated=False)):
         columns = {bound.relation.column(ref.column.value) for ref in found if ref.members == (variable,)}
         kept = tuple(name for name in names if name in columns)
-        used[variable] = names if variable in whole else kept or names[:1]
+        used[variable] = tuple(bound.fields_of(variable)) if variable in whole else kept or names[:1]
     return Shown(used)
 
 

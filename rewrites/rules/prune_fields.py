@@ -66,9 +66,9 @@ def _outside(tokens: Tokens, site: Site) -> list[int]:
 
 def every_column(bound: BoundEventPattern, site: Site) -> Shown:
     """All that there is, as ``SELECT *`` has it. Raises CepAnalysisError where two columns of the input have one name."""
-    names = [field.name for field in bound.relation.shown]
-    _require_distinct(names, site)
-    return Shown({element.variable: tuple(names) for element in elements(bound.pattern, negated=False)})
+    _require_distinct([field.name for field in bound.relation.shown], site)
+    variables = [element.variable for element in elements(bound.pattern, negated=False)]
+    return Shown({variable: tuple(bound.fields_of(variable)) for variable in variables})
 
 
 def _shows_everything(tokens: Tokens, outside: list[int], site: Site) -> bool:
@@ -99,7 +99,7 @@ def _renamed(tokens: Tokens, outside: list[int], site: Site) -> bool:
 
 def _columns(variable: str, tokens: Tokens, outside: list[int], bound: BoundEventPattern) -> tuple[str, ...]:
     """The variable's used columns; none if it is not mentioned."""
-    names = bound.relation.schema.names
+    names = bound.fields_of(variable)
     used: set[str] = set()
     for i in outside:
         token = tokens.items[i]

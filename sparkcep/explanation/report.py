@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from rewrites import Rewritten, RewrittenClause
 from rewrites.bind.automaton import BoundAutomaton
 from rewrites.bind.event_pattern import BoundEventPattern
+from rewrites.bind.loops import ROUND
 from rewrites.bind.row_pattern import BoundRowPattern
 from rewrites.dialect.clause import MatchRecognizeClause
 from rewrites.rules.keys_in_order import sorted_by_workers
@@ -61,9 +62,9 @@ def explain_lines(rewritten: Rewritten) -> list[str]:
 
 
 def clause_title(text: str, part: RewrittenClause) -> str:
-    """``MATCH PATTERN in line 2``."""
+    """``MATCH PATTERN in line 2``, ``the rounds of g, MATCH PATTERN in line 2``."""
     site = part.clause.site
-    return f"{site.kind} in line {text.count(chr(10), 0, site.keyword.start) + 1}"
+    return f"{f'the rounds of {part.loop}, ' if part.loop else ''}{site.kind} in line {text.count(chr(10), 0, site.keyword.start) + 1}"
 
 
 def _clause_lines(text: str, part: RewrittenClause) -> Iterator[str]:
@@ -76,7 +77,8 @@ def _clause_lines(text: str, part: RewrittenClause) -> Iterator[str]:
     elif isinstance(part.bound, BoundEventPattern):
         assert isinstance(part.spec, EventPatternSpec)
         pattern = part.bound.text if part.clause.site.kind == "MATCH PATTERNS" else str(part.spec.pattern)
-        yield from _event_lines(text, part.bound, part.spec, part.shards, pattern)
+        lines = _event_lines(text, part.bound, part.spec, part.shards, pattern)
+        yield from (line.replace(ROUND, "round_") for line in lines)
         yield from _table("measures", list(_measures(text, part.bound)))
     elif isinstance(part.bound, BoundAutomaton):
         assert isinstance(part.spec, AutomatonSpec)
@@ -121,7 +123,7 @@ def _keys(bound: BoundRowPattern | BoundEventPattern | BoundAutomaton) -> list[s
 
 
 def _row_lines(bound: BoundRowPattern, spec: RowPatternSpec) -> Iterator[str]:
-    yield from _table("input", [bound.relation.written])
+    yield from _table("input", [bound.relation.told])
     yield from _table("partition", [", ".join(key.text for key in bound.keys) or "all rows in one task"])
     yield from _table("keys", _keys(bound))
     yield from _table("partitions", _key_filters(bound))
@@ -179,7 +181,7 @@ def _skip(spec: RowPatternSpec) -> str:
 def _event_lines(
     text: str, bound: BoundEventPattern, spec: EventPatternSpec, shards: Shards | str, pattern: str
 ) -> Iterator[str]:
-    yield from _table("input", [bound.relation.written])
+    yield from _table("input", [bound.relation.told])
     partition = [key.text for key in bound.keys] + [f"[{column}]" for column in bound.equivalences]
     partition += [f"{key.text} (inferred)" for key in bound.inferred]
     yield from _table("partition", [", ".join(partition)] if partition else [])
@@ -211,7 +213,7 @@ def _induced(bound: BoundEventPattern) -> Iterator[tuple[str, str]]:
 
 
 def _automaton_lines(bound: BoundAutomaton, spec: AutomatonSpec) -> Iterator[str]:
-    yield from _table("input", [bound.relation.written])
+    yield from _table("input", [bound.relation.told])
     yield from _table("partition", [", ".join(key.text for key in bound.keys) or "all rows in one task"])
     yield from _table("keys", _keys(bound))
     yield from _table("partitions", _key_filters(bound))

@@ -47,6 +47,17 @@ class Element:
 
 
 @dataclass(frozen=True, slots=True)
+class Loop(Element):
+    """``SEQ(B b, C c)+ rounds``: a closure of which each item is a match of ``body``, a round, in place of one event. No engine knows it: to engines
+    the rounds are events of their own."""
+
+    body: EventPattern = field(kw_only=True)
+
+    def __str__(self) -> str:
+        return f"{self.body}{quantifier_text(self.low, self.high)} {self.variable}"
+
+
+@dataclass(frozen=True, slots=True)
 class Seq:
     """The items in strictly increasing ORDER BY order; negated items may stand anywhere."""
 
@@ -115,6 +126,17 @@ def elements(node: EventItem, *, negated: bool | None = None) -> tuple[Element, 
     return tuple(element for element, below in _elements(node, False) if negated is None or below is negated)
 
 
+def loops(node: EventItem) -> tuple[Loop, ...]:
+    """The loops left to right; not those in the bodies of others."""
+    return tuple(element for element in elements(node) if isinstance(element, Loop))
+
+
+def every_element(node: EventItem) -> tuple[Element, ...]:
+    """The elements left to right, those in the bodies of loops behind their loop."""
+    found = elements(node)
+    return tuple(each for one in found for each in (one, *(every_element(one.body) if isinstance(one, Loop) else ())))
+
+
 def always_taken(node: EventItem, *, closures: bool = False) -> frozenset[str]:
     """The variables that take one event in every match; with ``closures`` also those that take one or more."""
     if isinstance(node, Element):
@@ -129,16 +151,17 @@ def looks_ahead(node: EventItem) -> bool:
     True also where that is the case only if no event at all is taken, which is no match.)"""
     if isinstance(node, Seq):
         endings = (node.items[at:] for at in range(len(node.items)))
-        return any(looks_ahead(item) and all(map(_may_be_empty, rest)) for item, *rest in endings)
+        return any(looks_ahead(item) and all(map(may_be_empty, rest)) for item, *rest in endings)
     return isinstance(node, Not) or any(map(looks_ahead, children(node)))
 
 
-def _may_be_empty(node: EventItem) -> bool:
+def may_be_empty(node: EventItem) -> bool:
+    """Whether a match may have no event of ``node``."""
     if isinstance(node, Element):
         return node.low == 0
     if isinstance(node, Or):
-        return any(map(_may_be_empty, node.items))
-    return isinstance(node, Not) or all(map(_may_be_empty, children(node)))
+        return any(map(may_be_empty, node.items))
+    return isinstance(node, Not) or all(map(may_be_empty, children(node)))
 
 
 def quoted_type(name: str) -> str:

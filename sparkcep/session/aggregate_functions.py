@@ -11,6 +11,7 @@ from typing import Any
 
 from pyspark.sql.types import YearMonthIntervalType
 
+from rewrites.bind.loops import refuse_loops
 from rewrites.dialect import parse_event_pattern
 from rewrites.rules.aseq_functions import FunctionCall
 from sparkcep.engines.aseq.sequences import sequences
@@ -24,6 +25,7 @@ def counted_pattern(text: str) -> EventPattern:
     """The pattern of ``text``. Raises CepError, with a span in ``text``, if A-Seq cannot count it."""
     try:
         pattern = parse_event_pattern(text)
+        refuse_loops(pattern, "aseq_count and its kin")
         sequences(pattern)
     except CepError as error:
         raise error.in_sql(text) from None

@@ -246,13 +246,17 @@ def consistent(query: Query, stream: Stream, placement: Placement, open_variable
 
 def condition_holds(condition: Condition, stream: Stream, placement: Placement) -> bool:
     """The condition over one placement; with an ``element`` use it must hold for each prefix of that closure."""
-    bound = {variable: [stream.events[event] for event in placement[variable]] for variable in condition.uses}
+    return holds(condition, {name: [stream.events[event] for event in placement[name]] for name in condition.uses})
+
+
+def holds(condition: Condition, bound: Mapping[str, list[Event]]) -> bool:
+    """``condition_holds`` of the events themselves."""
     walked = [variable for variable, use in condition.uses.items() if use == "element"]
     if not walked:
         return condition.holds(bound)
     (variable,) = walked
     elements = bound[variable]
-    return all(condition.holds(bound | {variable: elements[:length]}) for length in range(1, len(elements) + 1))
+    return all(condition.holds({**bound, variable: elements[:length]}) for length in range(1, len(elements) + 1))
 
 
 def occurs(
