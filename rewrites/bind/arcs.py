@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from pyspark.errors import PySparkException
-from pyspark.sql.types import BooleanType, DataType, DecimalType, DoubleType, IntegralType, NullType
+from pyspark.sql.types import BooleanType, DataType, DecimalType, DoubleType, IntegralType, NullType, StructType
 from sqlglot import exp
 
 from rewrites.bind.aggregates import is_aggregate
@@ -84,9 +84,21 @@ class ArcTranslator(OperandBuilder):
             return None
         return self.registers.get(path[0].value.lower())
 
+    def field(self, node: exp.Expression) -> tuple[str, DataType, Span] | None:
+        """The register, a STRUCT, that ``node`` reads a field of, and where the field's name is: ``r.f``."""
+        path = column_path(node) or ()
+        found = (
+            None
+            if len(path) < 2 or path[0].value.lower() in lambda_names(node)
+            else self.registers.get(path[0].value.lower())
+        )
+        if found is None or not isinstance(found[1], StructType):
+            return None
+        return *found, Span(path[0].span.end, span_of(node).end)
+
     def reads_registers(self, node: exp.Expression) -> bool:
         """Whether a register stands anywhere in ``node``."""
-        return any(self.register(part) is not None for part in node.walk())
+        return any(self.register(part) is not None or self.field(part) is not None for part in node.walk())
 
     def check(self, node: exp.Expression) -> None:
         """Refuse what looks at other rows, and columns where there is no event."""
@@ -100,7 +112,8 @@ class ArcTranslator(OperandBuilder):
                 )
         for part in node.walk():
             path = column_path(part) if not self.event and not isinstance(part.parent, exp.Dot) else None
-            if path is not None and self.register(part) is None and self.relation.column(path[-1].value):
+            register = self.register(part) or self.field(part)
+            if path is not None and register is None and self.relation.column(path[-1].value):
                 raise CepAnalysisError(
                     f"{self.what} reads the column {path[-1].value}, but it takes no event",
                     code="ARC_COLUMN",
@@ -243,6 +256,9 @@ class _Pieces:
         """``node`` over the stand-in's columns."""
         if is_constant(node):
             return self.translator.source.text(span_of(node))
+        if (field := self.translator.field(node)) is not None:
+            name, data_type, rest = field
+            return f"{self.values.column(RegisterValue(name), data_type)}{self.translator.source.text(rest)}"
         if is_value(node) and self.translator.is_leaf(node):
             operand = self.translator.leaf(node)
             source: Any = operand.source or self.translator.emit(replace(operand, at=EVENT))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 
 from pyspark.sql.types import (
@@ -135,9 +135,8 @@ def bind_event_pattern(clause: MatchPatternClause, relation: Relation, source: S
     check_key_names(keys, () if clause.measures else _RESULTS)
     _check_names(clause, keys, elements)
     type_column = _type_column(clause, relation, elements)
-    first = event_time(clause.order_by)
-    time = UNTIL if loops else source.text(first.expr.span)
-    time_type = relation.types_of([(time, first.expr.span)])[0]
+    line = _line(clause, relation, source, loops)
+    time, time_type = line.time, relation.types_of([(line.time, clause.order_by[0].expr.span)])[0]
     kleene = frozenset(element.variable for element in elements if element.kleene)
     ends = {"match_start": time_type, "match_end": time_type}
     where = _Where(clause, variables, relation, source, kleene, {key.name: key.data_type for key in keys} | ends)
@@ -156,10 +155,10 @@ def bind_event_pattern(clause: MatchPatternClause, relation: Relation, source: S
         relation=relation,
         keys=keys,
         equivalences=tuple(relation.require(item.attribute) for item in clause.equivalences if item.value is None),
-        order=((UNTIL, ""),) if loops else bind_order(clause.order_by, relation, source),
+        order=line.order,
         time=time,
         time_type=time_type,
-        time_column=UNTIL if loops else plain_column(first.expr.node, relation),
+        time_column=line.column,
         pattern=without_bodies(tree) if loops else tree,
         text=source.text(span),
         variables=variables.primary,
@@ -181,6 +180,24 @@ def bind_event_pattern(clause: MatchPatternClause, relation: Relation, source: S
         rounds={loop.variable: tuple(one.variable for one in fields(loop)) for loop in loops},
         start_column=SINCE if loops else None,
     )
+
+
+@dataclass(frozen=True, slots=True)
+class _Line:
+    """The events' time as SQL and, if it is one, as a column; and the order, as (SQL, direction) of each item."""
+
+    time: str
+    column: str | None
+    order: tuple[tuple[str, str], ...]
+
+
+def _line(clause: MatchPatternClause, relation: Relation, source: Source, loops: Collection[pattern.Loop]) -> _Line:
+    """The order of a clause; of one with ``loops`` that of the events and rounds."""
+    first = event_time(clause.order_by).expr
+    if loops:
+        return _Line(UNTIL, UNTIL, ((UNTIL, ""),))
+    order = bind_order(clause.order_by, relation, source)
+    return _Line(source.text(first.span), plain_column(first.node, relation), order)
 
 
 def read_by(conditions: Iterable[event.Predicate]) -> list[str]:

@@ -142,8 +142,8 @@ def _first_name(node: exp.Expression) -> str | None:
     path = column_path(node)
     if path is not None:
         return path[0].value.lower()
-    bare = isinstance(node, exp.Identifier) and not isinstance(node.parent, exp.Column | exp.Dot)
-    return node.name.lower() if bare else None
+    first = not isinstance(node.parent, exp.Column) and (not isinstance(node.parent, exp.Dot) or node.arg_key == "this")
+    return node.name.lower() if isinstance(node, exp.Identifier) and first else None
 
 
 def is_name(node: exp.Expression) -> bool:

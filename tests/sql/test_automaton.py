@@ -101,6 +101,12 @@ def test_registers_of_every_type(spark: SparkSession) -> None:
         "computed string": types_of("r", "STRING", "upper(concat(r, s))", " DEFAULT 'q'", "r < s"),
         "binary": types_of("r", "BINARY", "b", when="r < b"),
         "array": types_of("r", "ARRAY<INT>", "concat(r, ARRAY(3))", " DEFAULT ARRAY(1)", "size(r) = 2"),
+        "struct": types_of(
+            "r",
+            "STRUCT<x: INT, y: STRUCT<z: INT>>",
+            "named_struct('x', id, 'y', named_struct('z', CAST(t AS INT)))",
+            when="r.x + 1 = id AND r.y.z < t",
+        ),
         "interval": types_of("r", "INTERVAL HOUR", "i"),
         "null": types_of("r", "INT", "NULL", " DEFAULT 1", "r IS NULL"),
     }
@@ -122,6 +128,7 @@ def test_registers_of_every_type(spark: SparkSession) -> None:
         "computed string": ["QÉ"],
         "binary": ["AQ=="],
         "array": [[1, 3]],
+        "struct": [{"x": 1, "y": {"z": 5}}],
         "interval": ["INTERVAL '01' HOUR"],
         "null": [None],
     }

@@ -29,6 +29,11 @@ ROW_CASES = [
     Case("null_does_not_hold", row("a AS payload <> 'x'"), [(1,), (3,), (4,)]),
     Case("lambda", row("a AS exists(array(v, ts), x -> x = a.ts AND x > 2)"), [(3,), (4,), (5,)]),
     Case(
+        "field_of_a_lambdas_variable",
+        row("b AS exists(array(named_struct('w', a.v + 2)), x -> x.w = b.v)", "a b"),
+        [(2,)],
+    ),
+    Case(
         "lambda_named_as_a_variable", row("a AS size(filter(array(1, 2, 9), a -> a > v)) > 0"), [(1,), (2,), (3,), (5,)]
     ),
     Case("query_as_a_part", row("a AS (SELECT true) AND v > 6"), [(2,), (4,)]),
