@@ -45,7 +45,7 @@ def row_stream(
     streamed = bind_row_stream(clause, bound, source, keep_null_time=options.keep_null_time)
     spec = row_pattern_spec(bound)
     follows, binding, unable = _followed(clause, options, lambda: row_binding(clause, bound.relation, source))
-    emitted = row_pattern_stream(bound, spec, streamed, options.stream, follows)
+    emitted = row_pattern_stream(bound, spec, streamed, options.stream, follows, keep_null_time=options.keep_null_time)
     options.require_engine(emitted.spec, clause.site)
     found = (*notices(clause), *streamed.notices, *unable)
     binding = _bound_for(emitted.spec, binding)

@@ -37,6 +37,8 @@ from sparkcep.spec.event import EventPatternSpec, EventStruct, LastEvent, Output
 from sparkcep.spec.projection import ProjectedSpec
 
 _INFERRED = "__cep_c"
+_NEVER = "-9223372036854775807L"
+"""A time that no event has."""
 _IDENTITY_OF = "__cep_i_"
 """The prefix of the columns with the identities of a variable's events."""
 
@@ -118,12 +120,15 @@ def inferred_classes(bound: BoundEventPattern) -> dict[str, str]:
 def taking_part(events: exp.Select, masks: Iterable[str], classes: dict[str, str]) -> exp.Select:
     """The events that have a bit, and a value of every class.
 
-    The filter reads the time: Spark would push others below the watermark, which would then follow these events alone.
+    The filter reads the time, in a way that no optimiser sees through: Spark would push others below the watermark, which would then follow these
+    events alone.
     """
     any_bit = f"({' OR '.join(f'{quoted(name)} <> 0' for name in masks)})"
     whole = " AND ".join([any_bit, *(f"{text} IS NOT NULL" for text in classes.values())])
     columns = [exp.Star(), *(named(text, name) for name, text in classes.items())]
-    return select(columns, events).where(raw(f"CASE WHEN {quoted(TIME)} IS NULL THEN {any_bit} ELSE {whole} END"))
+    return select(columns, events).where(
+        raw(f"CASE WHEN {quoted(TIME)} = {_NEVER} THEN NOT {any_bit} ELSE {whole} END")
+    )
 
 
 def _identities(bound: BoundEventPattern) -> list[tuple[Output, DataType]]:

@@ -21,7 +21,7 @@ from rewrites.emit.stream import (
     with_turn_columns,
 )
 from rewrites.settings import Follows, StreamSettings
-from rewrites.sql.builder import named, quoted, subquery, text_of
+from rewrites.sql.builder import filtered, named, quoted, subquery, text_of
 from sparkcep.pattern.row import Empty
 from sparkcep.spec.projection import ProjectedSpec
 from sparkcep.spec.row import ColumnAt, CurrentRow, Navigation, Output, RowPatternSpec
@@ -41,18 +41,21 @@ def row_pattern_stream(
     streamed: Streamed,
     settings: StreamSettings,
     follows: Follows | None = None,
+    *,
+    keep_null_time: bool,
 ) -> Emitted:
-    """The clause over a stream."""
+    """The clause over a stream. ``keep_null_time``: a NULL event time is an error; otherwise such rows are dropped."""
+    timed = [] if keep_null_time else [f"({streamed.time}) IS NOT NULL"]
     below = [named(text, column.column) for text, column in streamed.order]
     below += added_below(streamed, bound.relation, settings, timed=False)
-    rows = input_rows(bound, below)
+    rows = filtered(input_rows(bound, below), timed)
     boolean_conditions(bound, lambda bound: text_of(subquery(input_rows(bound, below))))
     of = _with_identities(spec)
     if follows is None:
         rows = with_turn_columns(engine_input(bound, of, rows), streamed, spec.partition, settings)
         query = bound.relation.alone(text_of(rows))
     else:
-        query = whole_rows(bound, streamed, spec, settings, spec.partition, spec.partition)
+        query = whole_rows(bound, streamed, spec, settings, spec.partition, spec.partition, timed)
     columns = _columns(bound)
     stream = stream_spec(of, spec.partition, streamed, bound.relation, settings, columns, bound.deadline)
     if follows is not None:

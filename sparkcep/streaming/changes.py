@@ -22,7 +22,7 @@ from rewrites.sql.builder import string
 from sparkcep.errors import CepAnalysisError
 from sparkcep.spec.stream import BUCKET, Followed
 from sparkcep.streaming.listener import observe
-from sparkcep.streaming.monitor import OBSERVATION
+from sparkcep.streaming.monitor import metrics_of, without_use
 from sparkcep.streaming.packets import CHANGE, PAYLOAD
 from sql_functions.java import java_class
 
@@ -66,7 +66,7 @@ class Reporter:
     def progressed(self, progress: Mapping[str, Any]) -> None:
         """See ``listener.Observer``; the first micro-batch of a run tells which clauses it has."""
         known = self._told.setdefault(progress["runId"], {})
-        for metrics in progress.get("observedMetrics", {}):
+        for metrics in map(without_use, progress.get("observedMetrics", {})):
             followed = _FOLLOWED.get(metrics)
             if followed is not None and metrics not in known:
                 known[metrics] = followed
@@ -85,7 +85,7 @@ _FOLLOWED: dict[str, Followed] = {}
 
 def report(spark: SparkSession, followed: Followed) -> None:
     """Tell the table of the streams with this clause that the session starts from now on."""
-    _FOLLOWED[f"{OBSERVATION}.{followed.interface[:8]}"] = followed
+    _FOLLOWED[metrics_of(followed.interface)] = followed
     observe(spark, Reporter())
 
 

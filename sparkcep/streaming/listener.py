@@ -1,4 +1,4 @@
-"""Spark's listener of streaming queries: one a session, for all that look at the progress of its queries.
+"""Spark's listener of streaming queries: one a session, for all that look at the progress of its queries; and what a query with clauses needs.
 
 Not in Spark Connect, where the listener cannot be in the driver.
 """
@@ -7,11 +7,16 @@ from __future__ import annotations
 
 import atexit
 import json
+import logging
 from collections.abc import Mapping
 from typing import Any, Protocol
 
 from pyspark.sql import SparkSession
 
+LOGGER = logging.getLogger("sparkcep")
+REUSE = "spark.sql.exchange.reuse"
+"""Whether Spark computes equal exchanges once. It then never tells a stateful operator above the second one how far time is: two clauses over the
+same columns of a stream, and the second emits nothing."""
 WAIT = 2_000
 """Milliseconds that an ending process waits for events that are on their way."""
 
@@ -29,8 +34,9 @@ class Observer(Protocol):
 class Listener:
     """org.apache.spark.sql.streaming.PythonStreamingQueryListener."""
 
-    def __init__(self) -> None:
+    def __init__(self, session: Any) -> None:
         self.observers: list[Observer] = []
+        self._session = session
 
     def onQueryProgress(self, event: Any) -> None:  # noqa: N802
         """Spark's call after a micro-batch."""
@@ -44,7 +50,12 @@ class Listener:
             observer.ended(str(event.runId()), str(event.id()))
 
     def onQueryStarted(self, event: Any) -> None:  # noqa: N802
-        """Spark's call: nothing to do."""
+        """Spark's call before the first micro-batch is planned, in a session of the query's own."""
+        try:
+            query = self._session.streams().get(event.id()).streamingQuery()
+            query.sparkSessionForStream().conf().set(REUSE, "false")
+        except Exception as error:  # no reason to end the query: most have one clause
+            LOGGER.warning("%s could not be set for the query %s: %s", REUSE, event.id(), error)
 
     def onQueryIdle(self, event: Any) -> None:  # noqa: N802
         """Spark's call: nothing to do."""
@@ -58,14 +69,15 @@ _LISTENERS: dict[str, Listener] = {}
 
 
 def observe(spark: SparkSession, observer: Observer) -> None:
-    """Show ``observer`` all queries that the session starts from now on; one of each class."""
+    """Show ``observer`` all queries that the session starts from now on, which are planned without ``REUSE``; one of each class."""
     if not hasattr(spark, "_jsparkSession"):
+        spark.conf.set(REUSE, "false")
         return
     session: Any = spark._jsparkSession
     name = str(session.sessionUUID())
     listener = _LISTENERS.get(name)
     if listener is None:
-        listener = _LISTENERS[name] = Listener()
+        listener = _LISTENERS[name] = Listener(session)
         wrapper = spark._jvm.org.apache.spark.sql.streaming.PythonStreamingQueryListenerWrapper  # type: ignore[union-attr]
         session.streams().addListener(wrapper(listener))
         if len(_LISTENERS) == 1:

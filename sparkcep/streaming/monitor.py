@@ -24,6 +24,16 @@ LOOK = 0.2
 EPOCH = "1970-01-01T00:00:00Z"
 
 
+def metrics_of(clause: str) -> str:
+    """How the names of a clause's observed metrics begin; a use of it in a query adds a part of its own."""
+    return f"{OBSERVATION}.{clause[:8]}"
+
+
+def without_use(metrics: str) -> str:
+    """``metrics_of`` the clause whose observed metrics have this name."""
+    return ".".join(metrics.split(".")[:2])
+
+
 @dataclass(frozen=True, slots=True)
 class MicroBatch:
     """One micro-batch. ``rows_kept``, ``state_bytes``, ``matches``, ``late``: as the clauses' turns count them (``has_clause``: there are some).

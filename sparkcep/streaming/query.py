@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterable, Iterator
 from functools import partial
+from secrets import token_hex
 from typing import Any
 
 import pyarrow as pa
@@ -19,7 +20,7 @@ from sparkcep.spec import from_json
 from sparkcep.spec.stream import BUCKET, WATERMARK, StreamSpec, identity
 from sparkcep.streaming.busy import Watcher
 from sparkcep.streaming.listener import observe
-from sparkcep.streaming.monitor import OBSERVATION
+from sparkcep.streaming.monitor import metrics_of
 from sparkcep.streaming.packages import require_packages
 from sparkcep.streaming.packets import PACKET_DDL, packed, unpacked
 from sparkcep.streaming.processor import TURN, BucketProcessor
@@ -54,7 +55,9 @@ def stream(
     )
     busiest = greatest("busiest_rows").alias("busiest_rows"), max_by("busiest_key", "busiest_rows").alias("busiest_key")
     sums = (total(name).alias(name) for name in METRICS)
-    counted = turns.observe(f"{OBSERVATION}.{clause[:8]}", *sums, *busiest)
+    counted = turns.observe(
+        f"{metrics_of(clause)}.{token_hex(4)}", *sums, *busiest
+    )  # a clause may stand twice in a query
     schema = StructType.fromJson(json.loads(spec.schema))
     observe(spark, Watcher())
     arrow = to_arrow_schema(schema, timezone=spark.conf.get("spark.sql.session.timeZone"))  # as mapInArrow has it

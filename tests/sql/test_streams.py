@@ -14,6 +14,7 @@ from pyspark.errors import StreamingQueryException
 from pyspark.sql import DataFrame, SparkSession
 
 from sparkcep.errors import CepError
+from sparkcep.session.config import NULL_EVENT_TIME
 from sparkcep.streaming import busy
 from tests.spark_setup import SETTINGS
 from tests.sql.arrivals import put
@@ -369,3 +370,32 @@ def test_a_setting_of_streams_that_is_not_known_is_refused(spark: SparkSession) 
             spark.sql("SELECT * FROM VALUES (1) AS t(x) MATCH_RECOGNIZE (ORDER BY x PATTERN (a))")
     finally:
         spark.conf.unset("sparkcep.stream.mode")
+
+
+def test_clauses_that_read_the_same_of_a_stream(spark: SparkSession, arrive: Arrive) -> None:
+    """Spark would exchange their rows once, and tell the second one no time."""
+    folder = arrive(disordered(events(40), 15))
+    pattern = "MATCH PATTERN (SEQ(A a, B b) PARTITION BY k ORDER BY ts WITHIN {} SECONDS)"
+    text = f"""WITH c AS (SELECT k, a.x AS x, b.x AS y FROM moving {pattern.format(9)})
+      SELECT k, x FROM c UNION ALL SELECT k, y FROM c UNION ALL SELECT k, b.x FROM moving {pattern.format(7)}"""
+    found, _ = emitted(spark.sql(text), folder)
+    wanted = [row.asDict() for row in spark.sql(text.replace("moving", "still")).collect()]
+    assert len(wanted) > 9
+    assert sorted(map(str, found)) == sorted(map(str, wanted))
+
+
+@pytest.mark.parametrize("dropped", [False, True], ids=["never NULL", "NULLs dropped"])
+def test_time_passes_with_events_that_take_no_part(spark: SparkSession, arrive: Arrive, dropped: bool) -> None:
+    folder = arrive([[("a", "A", 1, 100), ("a", "B", 2, 103)], [LAST]])
+    if dropped:
+        spark.conf.set(NULL_EVENT_TIME, "drop")
+    else:
+        stream = spark.readStream.schema(SCHEMA).option("maxFilesPerTrigger", 1).parquet(f"{folder}/in")
+        timed = stream.selectExpr("k", "type", "x", "COALESCE(ts, TIMESTAMP '1970-01-01 00:00:00') AS ts")
+        timed.withWatermark("ts", f"{DELAY} seconds").createOrReplaceTempView("moving")
+    try:
+        text = "SELECT a.x FROM moving MATCH PATTERN (SEQ(A a, B b) PARTITION BY k ORDER BY ts WITHIN 6 SECONDS)"
+        found, _ = emitted(spark.sql(text), folder)
+    finally:
+        spark.conf.unset(NULL_EVENT_TIME)
+    assert found == [{"x": 1}]

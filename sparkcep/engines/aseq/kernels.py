@@ -371,11 +371,17 @@ def windowed(mode, code, first, part, low, high, weights, gaps, weighted, widest
                     copy(moved, state)
                 _through(mode, state, rest_back, moved, zero)
                 copy(moved, state)
+            grown = state[length] if gaps[length - 1] == LOOP else zero
             state[length] = zero
             if end - begin == 1:
                 _step_row(mode, code[begin], weights[begin if weighted > 0 else 0], gaps, length, weighted, state)
             else:
                 _step_group(mode, code, weights, begin, end, gaps, length, weighted, state, gain)
+            for r in range(begin, end):
+                if grown != zero and code[r] & last_bit:
+                    state[length] = plus(
+                        mode, state[length], grown
+                    )  # closures that began before and end with this event
             out[part[g]] = plus(mode, out[part[g]], state[length])
         if open_ended:
             _push(mode, code, weights, begin, end, gaps, length, weighted, rest_back, gain)

@@ -85,6 +85,8 @@ PATTERNS = (
     "SEQ(A{1,3} a, B? b, C* c)",
     "SEQ(!D n, A+ a, B+ b)",
     "SEQ(A+ a, B+ b, !D n)",
+    "SEQ(AND(B a, C b), A+ c)",
+    "SEQ(AND(B a, A b), !D n, A{2,} c)",
 )
 
 
