@@ -164,6 +164,27 @@ class Folds:
         return iter(self.found.values())
 
 
+_JOINING = ("listagg", "string_agg")
+_PICKING = {"first_value": "min_by", "last_value": "max_by"}
+
+
+def in_order(name: str, value: str, call: str, condition: str | None) -> str:
+    """An aggregate whose result depends on the order of the rows, in that of the match: Spark aggregates many groups in parts, and joins these in any
+    order. ``name``: of the function; ``value``: its argument, and ``call``: it with its arguments, as SQL over exploded rows."""
+    at = quoted(POSITION)
+    if name in _PICKING:
+        return over_exploded(f"{_PICKING[name]}({value}, {at})", condition, "")
+    if name in _JOINING:
+        return over_exploded(f"{call} WITHIN GROUP (ORDER BY {at})", condition, "")
+    pairs = over_exploded(f"collect_list(named_struct('p', {at}, 'v', {value}))", condition, "")
+    ordered = f"array_sort({pairs}, (`__cep_l`, `__cep_k`) -> `__cep_l`.p - `__cep_k`.p)"
+    return f"transform(filter({ordered}, `__cep_l` -> `__cep_l`.v IS NOT NULL), `__cep_l` -> `__cep_l`.v)"
+
+
+ORDERED = ("array_agg", "collect_list", *_JOINING, *_PICKING)
+"""The aggregates of ``in_order``."""
+
+
 def over_exploded(call: str, condition: str | None, behind: str) -> str:
     """An aggregate with a FILTER that drops the row that OUTER adds for an empty array; ``behind``: the suffix IGNORE NULLS, or nothing."""
     there = f"{quoted(POSITION)} IS NOT NULL"

@@ -27,10 +27,12 @@ from pyspark.sql.types import (
 from sqlglot import exp
 
 from rewrites.bind.aggregates import (
+    ORDERED,
     Fold,
     Folds,
     filter_of,
     function_name,
+    in_order,
     innermost_call,
     is_aggregate,
     is_apart,
@@ -271,7 +273,10 @@ class MeasureBinder:
         where = filter_of(node)
         condition = None if where is None else self._exploded(where, fold)
         call = node if where is None else node.this
-        return self.folds.result(fold, over_exploded(self._exploded(call, fold), condition, behind))
+        name, written = function_name(innermost, self.inputs.source), self._exploded(call, fold)
+        if name in ORDERED and not behind and call is innermost and not is_marked(call) and _has_one_value(call):
+            return self.folds.result(fold, in_order(name, self._exploded(call.this, fold), written, condition))
+        return self.folds.result(fold, over_exploded(written, condition, behind))
 
     def _exploded(self, node: exp.Expression, fold: Fold) -> str:
         """``node`` as SQL over one exploded row."""
@@ -378,6 +383,12 @@ def aggregate_type(function: row.AggregateFunction, argument: DataType, node: ex
         span=span_of(node),
         hint="cast the argument to a number",
     )
+
+
+def _has_one_value(call: exp.Expression) -> bool:
+    """Whether an aggregate has one value a row and nothing that says how to take it; a separator may stand behind it."""
+    plain = isinstance(call.this, exp.Expression) and not isinstance(call.this, exp.Distinct | exp.Order | exp.Star)
+    return plain and not call.expressions and not call.args.get("expression")
 
 
 def _is_star(node: exp.Expression) -> bool:

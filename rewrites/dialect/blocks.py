@@ -36,7 +36,8 @@ class SelectItem:
 class Block:
     """A query block; ``span`` runs from SELECT to the end of its last section.
 
-    ``rows``: the text after FROM; ``on``: the conditions of its joins, if it is ``joined``.
+    ``rows``: the text after FROM; ``joined``: the words in lower case of what it is joined with, among them the names of tables; ``on``: the
+    conditions of its joins.
     """
 
     span: Span
@@ -46,7 +47,7 @@ class Block:
     having: Expr | None
     order_by: tuple[Expr, ...]
     rows: Span
-    joined: bool = False
+    joined: frozenset[str] = frozenset()
     on: tuple[Expr, ...] = ()
 
 
@@ -81,7 +82,7 @@ def _block(tokens: Tokens, site: Site) -> Block:
         having=_expression(tokens.sql, sections.get("HAVING")),
         order_by=tuple(_order(tokens.sql, part) for part in split_commas(sections.get("ORDER", ())) if part),
         rows=site.span.to(tokens.items[after - 1].span),
-        joined=after > behind,
+        joined=frozenset(token.text.lower() for token in tokens.items[behind:after]),
         on=tuple(_parsed(tokens.sql, part) for part in on),
     )
 

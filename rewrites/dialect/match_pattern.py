@@ -23,6 +23,7 @@ from rewrites.dialect.items import (
 )
 from rewrites.dialect.sections import Grammar, Header, Section, cut, guess
 from rewrites.dialect.several_patterns import parse_named_patterns
+from rewrites.dialect.tokens import tokenize
 from rewrites.dialect.where import Where, parse_where
 from sparkcep.errors import CepAnalysisError, CepSyntaxError, Span
 from sparkcep.pattern.event import EventPattern, every_element
@@ -155,7 +156,7 @@ def _strategy(sql: str, section: Section | None, where: Where | None) -> tuple[S
 
 def _strategy_words(sql: str, section: Section) -> Strategy:
     cursor = Cursor.over(sql, section.tokens, section.place)
-    word = sql[section.keyword.start : section.keyword.end].split()[0].upper()
+    word = next(iter(tokenize(sql).inside(section.keyword))).key
     if word != "SKIP":
         strategy: Strategy = "strict_contiguity" if word == "STRICT" else "partition_contiguity"
     elif cursor.accept("ANY", "MATCH"):

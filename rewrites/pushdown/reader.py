@@ -33,7 +33,7 @@ class AggregateReader:
     """Reads the expressions of one query block, or the MEASURES of one clause.
 
     ``alias``: the clause's alias in a block. ``measures``: the expressions are MEASURES, where ``SUM(b.x)`` ranges over every element of every
-    closure and ``COUNT(b.*)`` counts them; in a block ``b`` is an ordinary array. ``joined``: the block also has columns of other tables.
+    closure and ``COUNT(b.*)`` counts them; in a block ``b`` is an ordinary array. ``joined``: the block's ``Block.joined``.
     """
 
     def __init__(
@@ -44,10 +44,11 @@ class AggregateReader:
         alias: str | None = None,
         *,
         measures: bool = False,
-        joined: bool = False,
+        joined: frozenset[str] = frozenset(),
     ) -> None:
         self.partials = partials
         self._alias = alias
+        self._joined = joined
         self._measures = measures
         self._taken = {name.lower() for name in ("match_start", "match_end", *bound.variables)} if joined else None
         self._changes = bound.emit_changes is not None
@@ -197,12 +198,14 @@ class AggregateReader:
         )
 
     def _path(self, node: exp.Expression) -> tuple[str, ...] | None:
-        """The names in a column reference after the clause's alias."""
+        """The names in a column reference after the clause's alias; None for that of a table which is joined, perhaps."""
         names = column_path(node)
         if names is None:
             return None
         path = tuple(name.value for name in names)
         qualified = self._alias is not None and len(path) > 1 and path[0].lower() == self._alias.lower()
+        if len(path) > 1 and not qualified and path[0].lower() in self._joined:
+            return None
         return path[1:] if qualified else path
 
     def require_scalar_functions(self, rows: str) -> None:

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from itertools import pairwise
+from itertools import pairwise, takewhile
 
 from rewrites.bind.event_pattern import BoundEventPattern
 from rewrites.bind.row_pattern import BoundRowPattern
@@ -21,6 +21,7 @@ from sparkcep.pattern.event import elements
 
 _WHOLE_ROW_WORDS = {"TABLE", "NATURAL", "USING", "PIVOT", "UNPIVOT", "IDENTIFIER"}
 """Words that imply the use of columns that the statement does not name."""
+_SET_OPERATIONS = {"UNION", "EXCEPT", "INTERSECT", "MINUS", "SETMINUS"}
 
 
 NAME = "prune_fields"
@@ -73,11 +74,35 @@ def every_column(bound: BoundEventPattern, site: Site) -> Shown:
 
 def _shows_everything(tokens: Tokens, outside: list[int], site: Site) -> bool:
     keys = {tokens.items[i].key for i in outside}
-    if "SELECT" not in keys or keys & _WHOLE_ROW_WORDS or _renamed(tokens, outside, site):
+    if keys & _WHOLE_ROW_WORDS or not _is_selected_from(tokens, site) or _renamed(tokens, outside, site):
         return True
     if any(tokens.items[i].key == "|" and tokens.items[j].key == ">" for i, j in pairwise(outside)):
         return True
     return any(_is_star(tokens.items, i) for i in outside)
+
+
+def _is_selected_from(tokens: Tokens, site: Site) -> bool:
+    """Whether the clause is in the FROM of a SELECT, perhaps in parentheses that rename nothing; else the query has all its columns."""
+    place = tokens.index(site.span.start)
+    while place >= 0:
+        outer = tokens.outer[place]
+        before = [tokens.items[i].key for i in range(place - 1, outer, -1) if tokens.outer[i] == outer]
+        before = list(takewhile(lambda key: key not in _SET_OPERATIONS, before))
+        if "FROM" in before:
+            return "SELECT" in before[before.index("FROM") :] or "SELECT" in _behind(tokens, site, outer)
+        if outer >= 0 and _names_columns(tokens, tokens.partner[outer] + 1):
+            return False
+        place = outer
+    return False
+
+
+def _behind(tokens: Tokens, site: Site, outer: int) -> list[str]:
+    """The words behind a clause on a level of brackets, up to the end of its query."""
+    places = range(tokens.index(site.span.end), len(tokens.items))
+    keys = [
+        tokens.items[i].key for i in takewhile(lambda i: i != tokens.partner[outer], places) if tokens.outer[i] == outer
+    ]
+    return list(takewhile(lambda key: key not in _SET_OPERATIONS, keys))
 
 
 def _is_star(items: tuple[Token, ...], i: int) -> bool:
@@ -92,8 +117,14 @@ def _is_star(items: tuple[Token, ...], i: int) -> bool:
 
 def _renamed(tokens: Tokens, outside: list[int], site: Site) -> bool:
     """Whether a column list renames the variables: ``) AS m (k, s, e, x)``."""
-    behind = [tokens.items[i] for i in outside if tokens.items[i].span.start >= site.span.end][:3]
-    words = behind[1:] if behind and behind[0].key == "AS" else behind
+    behind = next((i for i in outside if tokens.items[i].span.start >= site.span.end), len(tokens.items))
+    return _names_columns(tokens, behind)
+
+
+def _names_columns(tokens: Tokens, place: int) -> bool:
+    """Whether ``[AS] name (`` stands at ``place``."""
+    words = tokens.items[place : place + 3]
+    words = words[1:] if words and words[0].key == "AS" else words
     return len(words) > 1 and words[0].is_name and words[1].key == "("
 
 
