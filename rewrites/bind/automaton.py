@@ -17,7 +17,7 @@ from rewrites.bind.names import same_name
 from rewrites.bind.partitions import Key, Together, bind_keys, bind_order, check_key_names, event_time, plain_column
 from rewrites.bind.relation import Relation, spark_message
 from rewrites.bind.states import States, states_of
-from rewrites.bind.within import Window, bind_window
+from rewrites.bind.within import Window, bind_window, end_of
 from rewrites.dialect import span_of
 from rewrites.dialect.clause import Arc, Assignment, Expr, MatchAutomatonClause
 from rewrites.dialect.clause import Register as RegisterClause
@@ -82,7 +82,7 @@ def bind_automaton(
     time = source.text(first.expr.span)
     (time_type,) = relation.types_of([(time, first.expr.span)])
     window = bind_window(clause.within, time, time_type, relation, source)
-    ends = f"({time}) + {window.length}" if window is not None else f"CAST(NULL AS {time_type.simpleString()})"
+    ends = end_of(window, time, time_type) if window is not None else f"CAST(NULL AS {time_type.simpleString()})"
     (ends_type,) = relation.types_of([(ends, clause.within.span if clause.within else first.span)])
     binder = _Binder(
         clause, relation, source, _types(clause, keys, relation, source), Columns("__cep_a"), time, ends, {}, [], whole

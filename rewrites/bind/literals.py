@@ -7,7 +7,7 @@ import re
 from pyspark.sql.types import DataType, DecimalType
 
 from rewrites.bind.operands import EXACT_DIGITS
-from rewrites.sql.instants import DAY, MICROS, interval_micros
+from rewrites.sql.instants import MICROS, interval_micros
 from sparkcep.spec.expression import Constant
 
 DIGITS = {"tinyint": 3, "smallint": 5, "int": 10, "bigint": 20}
@@ -21,7 +21,6 @@ _INTERVAL = re.compile(
     re.escape(interval_micros("\0")).replace("\0", r"INTERVAL\s+'?(-?\d+)'?\s+(SECOND|MINUTE|HOUR|DAY)S?"),
     re.IGNORECASE,
 )
-_MICROS = MICROS | {"DAY": DAY}
 
 
 def literal(text: str, data_type: DataType) -> Constant | None:
@@ -38,7 +37,7 @@ def literal(text: str, data_type: DataType) -> Constant | None:
         return Constant(found[1] if found[1] is not None else found[2], kind)
     interval = _INTERVAL.fullmatch(text)
     if interval and kind == "bigint":
-        return Constant(int(interval[1]) * _MICROS[interval[2].upper()], kind)
+        return Constant(int(interval[1]) * MICROS[interval[2].upper()], kind)
     if not _NUMBER.fullmatch(text):
         return None
     if kind in DIGITS:

@@ -1,7 +1,7 @@
 """WITHIN of MATCH PATTERN: the first ORDER BY expression as a number, and the deadline of a window that opens there.
 
-``WITHIN INTERVAL 1 HOUR`` over a TIMESTAMP → time ``UNIX_MICROS(ts)``, deadline ``UNIX_MICROS(ts) + 3600000000``;
-``WITHIN INTERVAL 1 MONTH`` → deadline ``UNIX_MICROS(ts + INTERVAL 1 MONTH)``: Spark computes the sum, so days, months and years follow its calendar.
+``WITHIN INTERVAL 1 HOUR`` over a TIMESTAMP → time ``UNIX_MICROS(ts)``, deadline ``UNIX_MICROS(ts) + 3600000000``: the time that passes, whatever
+clocks show; a day is 24 hours. ``WITHIN INTERVAL 1 MONTH`` → deadline ``UNIX_MICROS(ts + INTERVAL 1 MONTH)``, by Spark's calendar, as years.
 """
 
 from __future__ import annotations
@@ -26,13 +26,15 @@ from sqlglot import exp
 from rewrites.bind.relation import Relation
 from rewrites.dialect import bare
 from rewrites.dialect.clause import Within
-from rewrites.sql.instants import DAY, MICROS, local_micros
+from rewrites.sql.instants import MICROS, interval_micros, local_micros
 from rewrites.sql.source import Source
 from sparkcep.errors import CepAnalysisError, CepUnsupportedError, Span
 
 NOT_POSITIVE = "[CEP_ANALYSIS_WITHIN] WITHIN must be a positive length, and event times finite"
 """The error raised in Spark if no window ends behind its first event."""
 
+_LONGEST = 1 << 62
+"""Microseconds of a window: more would overflow with its beginning."""
 TIME, DEADLINE = "__cep_time", "__cep_deadline"
 """Columns with an event's time and its deadline."""
 
@@ -91,13 +93,20 @@ def window_of(time: str, time_type: DataType, length: tuple[str, DataType], span
     return Window(*_time_and_deadline(time, time_type, *length, span), length=length[0], length_type=length[1])
 
 
+def end_of(window: Window, time: str, time_type: DataType) -> str:
+    """When a window that opens at ``time`` ends, as a time."""
+    if isinstance(time_type, TimestampType) and isinstance(window.length_type, DayTimeIntervalType):
+        return f"TIMESTAMP_MICROS(UNIX_MICROS({time}) + {interval_micros(window.length)})"
+    return f"({time}) + {window.length}"
+
+
 def fixed_amount(length: exp.Expression) -> int | None:
-    """A positive whole literal; of an interval the microseconds, if it is below a day (Spark adds days by its calendar). None: anything else."""
+    """A positive whole literal; of an interval of one unit the microseconds. None: anything else."""
     length = bare(length)
     if isinstance(length, exp.Interval):
         number = fixed_amount(exp.Literal.number(length.this.name)) if isinstance(length.this, exp.Literal) else None
         micros = (number or 0) * MICROS.get(length.text("unit").upper().removesuffix("S"), 0)
-        return micros if 0 < micros < DAY else None
+        return micros if 0 < micros < _LONGEST else None
     if (
         not isinstance(length, exp.Literal)
         or length.is_string
@@ -126,7 +135,7 @@ def _length(within: Within, relation: Relation, source: Source) -> tuple[str, Da
 
 
 def _plain_type(length: exp.Expression) -> DataType | None:
-    """The type of a literal that leaves nothing to ask: an INT, or an interval below a day."""
+    """The type of a literal that leaves nothing to ask: an INT, or an interval."""
     amount = fixed_amount(length)
     if amount is None:
         return None
@@ -158,6 +167,8 @@ def _is_short_interval(within: Within, text: str) -> bool:
 def _time_and_deadline(
     time: str, time_type: DataType, length: str, length_type: DataType, span: Span
 ) -> tuple[str, str]:
+    if isinstance(time_type, TimestampType) and isinstance(length_type, DayTimeIntervalType):
+        return f"UNIX_MICROS({time})", f"UNIX_MICROS({time}) + {interval_micros(length)}"
     if isinstance(time_type, TimestampType):
         return f"UNIX_MICROS({time})", f"UNIX_MICROS({time} + {length})"
     if isinstance(time_type, TimestampNTZType | DateType):

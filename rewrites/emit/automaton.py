@@ -12,7 +12,7 @@ from pyspark.sql.types import DataType, StringType
 from sqlglot import exp
 
 from rewrites.bind.automaton import BoundAutomaton
-from rewrites.bind.within import DEADLINE, TIME
+from rewrites.bind.within import DEADLINE, TIME, end_of
 from rewrites.emit.masks import ROW_NUMBER, checked, mask_columns
 from rewrites.rules.keys_in_order import distributed
 from rewrites.sql.builder import filtered, match_call, named, over, quoted, raw, select, string, text_of
@@ -149,7 +149,7 @@ def results(bound: BoundAutomaton) -> list[exp.Expression]:
     of the engine: each column costs as much as a tenth of the whole."""
     ends = bound.ends if bound.window is None else quoted("lifetime_end")
     if bound.window is not None and bound.window.amount is not None:
-        ends = f"{quoted('match_start')} + {bound.window.length}"
+        ends = end_of(bound.window, quoted("match_start"), bound.time_type)
     finals = bound.states.finals
     state = quoted("final_state") if len(finals) > 1 or bound.whole else string(finals[0])
     return [

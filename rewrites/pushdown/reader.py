@@ -198,13 +198,13 @@ class AggregateReader:
         )
 
     def _path(self, node: exp.Expression) -> tuple[str, ...] | None:
-        """The names in a column reference after the clause's alias; None for that of a table which is joined, perhaps."""
+        """The names in a column reference after the clause's alias; None where it may be a variable's or that of a joined table."""
         names = column_path(node)
         if names is None:
             return None
         path = tuple(name.value for name in names)
         qualified = self._alias is not None and len(path) > 1 and path[0].lower() == self._alias.lower()
-        if len(path) > 1 and not qualified and path[0].lower() in self._joined:
+        if len(path) > 1 and not qualified and path[0].lower() in self._joined.intersection(self._variables):
             return None
         return path[1:] if qualified else path
 

@@ -56,9 +56,6 @@ MEASURED_BYTES = 32 << 20
 LONGEST = 1_000_000_000_000_000_000
 """Windows longer than this get one shard each: four of them would overflow BIGINT."""
 
-DAY_SLACK = DAY
-"""Microseconds by which n days of a zone's calendar may be longer than n times 24 hours."""
-
 MONTH_SLACK = 4 * DAY
 """Microseconds by which n months may be longer than the n months from 1 January 1970 on (leap years, clock changes)."""
 
@@ -210,9 +207,7 @@ def _constant(bound: BoundEventPattern, length: str, length_type: DataType | Non
     if "select" in length.lower():
         return None
     if isinstance(length_type, DayTimeIntervalType):
-        micros = interval_micros(length)
-        by_calendar = f"{micros} + IF({micros} < {DAY}L, 0L, {DAY_SLACK}L)"
-        return micros if bound.relation.has_steady_zone else by_calendar
+        return interval_micros(length)
     if isinstance(length_type, YearMonthIntervalType):
         return f"UNIX_MICROS(TIMESTAMP_SECONDS(0) + {length}) + {MONTH_SLACK}L"
     if isinstance(length_type, IntegralType | FloatType | DoubleType | DecimalType):

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-MICROS = {"SECOND": 1_000_000, "MINUTE": 60_000_000, "HOUR": 3_600_000_000}
 DAY = 86_400_000_000
-"""Microseconds; of a day by the clock of a zone that never changes it."""
+MICROS = {"SECOND": 1_000_000, "MINUTE": 60_000_000, "HOUR": 3_600_000_000, "DAY": DAY, "WEEK": 7 * DAY}
+"""Microseconds."""
 
 _EPOCH = "TIMESTAMP_NTZ '1970-01-01 00:00:00'"
 

@@ -81,6 +81,7 @@ FROM_MATCHES = {
     "comparison": f"SELECT COUNT(*) FROM {WINDOW.replace('WITHIN', 'WHERE a.x < b.x WITHIN')}",
     "right_join": f"SELECT COUNT(*) FROM {WINDOW} m RIGHT JOIN (SELECT 'u1' AS u) ON u = m.user",
     "sum_of_another_table": f"SELECT COUNT(*), SUM(n) FROM {WINDOW} m JOIN (SELECT 'u1' AS u, 1 AS n) ON u = m.user",
+    "table_with_a_variables_name": f"SELECT COUNT(*), SUM(a.x), MAX(b.x + 1) FROM {WINDOW} m JOIN (SELECT 'u1' AS u, 100 AS x) b ON u = m.user",
     "join_by_an_event": f"SELECT COUNT(*) FROM {WINDOW} m JOIN (SELECT 's1' AS u) ON u = m.a.s",
     "plain": f"SELECT user FROM {WINDOW}",
     "window_function": f"SELECT user, SUM(COUNT(*)) OVER (ORDER BY user) FROM {WINDOW} GROUP BY user",

@@ -13,7 +13,18 @@ pytestmark = pytest.mark.spark
 WIDE = "(SELECT sym, ts, price, price + 1 AS `a b`, named_struct('x', ts) AS s, sym || 1 AS other, ts % 2 AS odd FROM ticks)"
 ROWS = f"{WIDE} MATCH_RECOGNIZE (PARTITION BY sym ORDER BY ts, odd MEASURES MATCH_NUMBER() AS n ALL ROWS PER MATCH PATTERN (a b+) DEFINE b AS price > PREV(price))"
 
+PAIRS = "(SELECT * FROM ticks) MATCH PATTERN (SEQ(ANY a, ANY b) PARTITION BY sym ORDER BY ts WITHIN 2)"
+
 STATEMENTS = [
+    f"WITH q AS (SELECT 1 AS one) FROM {PAIRS}",
+    f"WITH q AS (SELECT 1 AS one) FROM {ROWS}",
+    f"FROM {PAIRS} ORDER BY (SELECT 1), match_start",
+    f"SELECT x FROM ({PAIRS}) AS m (x, s, e, p, q)",
+    f"SELECT x, n FROM ({ROWS} CROSS JOIN (SELECT 1 AS one)) AS m (x, t, o, n, p, q, r, y, z)",
+    f"WITH m (x, s, e, p, q) AS (FROM {PAIRS}) SELECT q.price FROM m",
+    f"SELECT m.sym FROM (SELECT 1 AS one), LATERAL (FROM {PAIRS}) AS m (sym, s, e, p, q)",
+    f"SELECT 'x' AS sym, 1 AS n UNION ALL SELECT sym, b.price FROM {PAIRS}",
+    f"FROM {PAIRS} SELECT a.price",
     f"SELECT n FROM {ROWS}",
     f"SELECT COUNT(*), SUM(price), MAX(m.s.x) FROM {ROWS} m WHERE OTHER > 'A'",
     f"SELECT n, `a b` FROM {ROWS} m ORDER BY m.ts DESC, odd",

@@ -233,8 +233,34 @@ def test_timestamps_are_subtracted_as_spark_does(spark: SparkSession, zone: str)
         spark.conf.set("spark.sql.session.timeZone", "UTC")
 
 
+CLOCKS = """(SELECT * FROM VALUES ('A', TIMESTAMP '2024-03-09 12:00:00'), ('B', TIMESTAMP '2024-03-10 12:30:00'),
+  ('A', TIMESTAMP '2024-11-02 12:00:00'), ('B', TIMESTAMP '2024-11-03 11:30:00') AS t(type, ts))"""
+"""New York: 23.5 and 24.5 hours apart."""
+
+
+@pytest.mark.parametrize(
+    "length", ["INTERVAL 1 DAY", "INTERVAL 24 HOURS", "INTERVAL '1 00:00:00' DAY TO SECOND", "MAKE_DT_INTERVAL(1)"]
+)
+def test_a_window_of_a_day_has_24_hours(spark: SparkSession, length: str) -> None:
+    spark.conf.set("spark.sql.session.timeZone", "America/New_York")
+    try:
+        pattern = f"MATCH PATTERN (SEQ(A a, B b) ORDER BY ts WITHIN {length}"
+        arcs = "START s FINAL f ARC s -> m WHEN type = 'A' ARC m -> f WHEN type = 'B'"
+        for text in (
+            f"SELECT month(a.ts) FROM {CLOCKS} {pattern})",
+            f"SELECT COUNT(*) + 2 FROM {CLOCKS} {pattern})",
+            f"SELECT n + 2 FROM {CLOCKS} {pattern} MEASURES COUNT(*) AS n)",
+            f"SELECT m FROM {CLOCKS} MATCH_RECOGNIZE (ORDER BY ts MEASURES month(a.ts) AS m PATTERN (a b) WITHIN {length} DEFINE a AS type = 'A')",
+            f"SELECT month(match_start) FROM {CLOCKS} MATCH AUTOMATON (ORDER BY ts {arcs} WITHIN {length})",
+        ):
+            assert [tuple(row) for row in spark.sql(text).collect()] == [(3,)], text
+        ends = f"SELECT hour(lifetime_end) FROM {CLOCKS} MATCH AUTOMATON (ORDER BY ts {arcs} WITHIN {length})"
+        assert spark.sql(ends).collect() == [(13,)]
+    finally:
+        spark.conf.set("spark.sql.session.timeZone", "UTC")
+
+
 def test_windows_of_days_reach_over_the_shards_of_a_time_line(spark: SparkSession) -> None:
-    """A day on which clocks are put back has 25 hours."""
     spark.conf.set("spark.sql.session.timeZone", "America/New_York")
     try:
         times = "TIMESTAMP '2024-10-15 00:30:00' + MAKE_DT_INTERVAL(0, 0, id * 30) AS ts"

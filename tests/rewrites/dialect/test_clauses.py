@@ -182,6 +182,20 @@ def test_match_pattern_as_the_papers_write_it(body: str) -> None:
 
 
 @pytest.mark.parametrize(
+    ("words", "strategy"),
+    [
+        ("STRICT/**/CONTIGUITY", "strict_contiguity"),
+        ("partition -- all\n contiguity", "partition_contiguity"),
+        ("SKIP/**/TILL/**/NEXT/**/MATCH", "next"),
+    ],
+)
+def test_comments_between_the_words_of_a_strategy(words: str, strategy: str) -> None:
+    found = _event(_e(f"A a ORDER BY ts {words}"))
+    assert isinstance(found, MatchPatternClause)
+    assert found.strategy == strategy
+
+
+@pytest.mark.parametrize(
     ("where", "conjuncts"),
     [
         ("a.x = 1 AND b.y = 2", ["a.x = 1", "b.y = 2"]),
