@@ -21,6 +21,7 @@ from pyspark.sql.types import (
     TimestampNTZType,
     TimestampType,
 )
+from sqlglot import exp
 
 from rewrites.bind.automaton import BoundAutomaton
 from rewrites.bind.event_pattern import BoundEventPattern
@@ -212,6 +213,8 @@ def _refuse_undecided(clause: MatchRecognizeClause) -> None:
     for navigation in _navigations(clause):
         if navigation.function == "NEXT":
             raise no_stream("NEXT", span_of(navigation))
+    for window in (part for expr in clause.expressions for part in expr.node.find_all(exp.Window)):
+        raise no_stream("a window function", span_of(window))
 
 
 def _navigations(clause: MatchRecognizeClause) -> Iterator[Navigation]:

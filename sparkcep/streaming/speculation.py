@@ -16,6 +16,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from sparkcep.engines.turn import Decide
+from sparkcep.errors import CepDataError
 from sparkcep.spec.stream import DELETED, StreamSpec
 from sparkcep.streaming import fold, speculated_totals
 from sparkcep.streaming.fold import NEVER, Bucket, Step, foreseen, parted
@@ -40,15 +41,23 @@ def step(
     done = fold.step(spec, decide, bucket, new, until, changes)
     if spec.sigma == 0:
         return done
-    now = foreseen(spec, decide, done.bucket, horizon(spec, done.bucket))
+    now = _foreseen(spec, decide, done.bucket)
     if before is None:
-        before = foreseen(spec, decide, bucket, horizon(spec, bucket))
+        before = _foreseen(spec, decide, bucket)
     times = [time for time in (done.due, _next_horizon(spec, done.bucket)) if time is not None]
     if spec.totals is None:
         found = difference([*done.found, *now], before)
     else:
         found = speculated_totals.difference(spec.totals, done.found, now, before)
     return replace(done, found=found, due=min(times, default=None), foreseen=now)
+
+
+def _foreseen(spec: StreamSpec, decide: Decide, bucket: Bucket) -> tuple[pa.Table, ...]:
+    """What a bucket knows, up to its horizon. An error in rows that the watermark has not passed is not one yet: nothing is foreseen of them."""
+    try:
+        return foreseen(spec, decide, bucket, horizon(spec, bucket))
+    except CepDataError:
+        return ()
 
 
 def horizon(spec: StreamSpec, bucket: Bucket) -> int:

@@ -158,6 +158,13 @@ def test_speculation_takes_back_what_a_late_event_proves_wrong(spark: SparkSessi
     assert [tuple(row) for row in spark.sql(text.format("", "still")).collect()] == [("b", 4)]
 
 
+def test_an_error_that_a_late_event_prevents_is_none(spark: SparkSession, arrive: Arrive) -> None:
+    folder = arrive([[("a", "A", 2**31 - 1, 1), ("a", "B", 1, 5)], [("a", "N", 0, 3)], [LAST]])
+    clause = """SELECT k FROM moving MATCH PATTERN (/*+ CEP_STREAM(speculative) */ SEQ(A a, NOT N n, B b)
+      PARTITION BY k ORDER BY ts WHERE a.x + b.x > 5 WITHIN 50 SECONDS)"""
+    assert emitted(spark.sql(clause), folder)[0] == []
+
+
 def test_a_key_with_half_of_the_stream_is_named(
     spark: SparkSession, arrive: Arrive, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
@@ -265,6 +272,10 @@ REFUSED = [
     ),
     (
         "SELECT * FROM moving MATCH_RECOGNIZE (ORDER BY ts PATTERN (a) DEFINE a AS x < «NEXT(x)»)",
+        "CEP_UNSUPPORTED_STREAM",
+    ),
+    (
+        "SELECT * FROM moving MATCH_RECOGNIZE (ORDER BY ts PATTERN (a) DEFINE a AS x < «max(x) OVER ()»)",
         "CEP_UNSUPPORTED_STREAM",
     ),
     (
