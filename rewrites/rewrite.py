@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from rewrites.bind.ambiguous import refuse_two_readings
+from rewrites.bind.char_literals import with_padded_literals
 from rewrites.bind.correlation import Correlated, correlated
 from rewrites.bind.inner_references import with_inner_references
 from rewrites.bind.parameter_values import whole_number
@@ -127,6 +128,7 @@ def _by_kind(found: Correlated, options: Options, *, only_clause: bool) -> Rewri
     known = None if clause.site.pipe else table_name(source.sql, clause.site.input)
     refuse_two_readings(known, rows.schema, source.sql, clause.site.body)
     rows, source = with_inner_references(clause, rows, source, known)
+    source = with_padded_literals(clause, rows, source)
     if isinstance(clause, MatchRecognizeClause):
         return row_pattern.row_pattern(clause, rows, source, options, only_clause=only_clause)
     if isinstance(clause, MatchAutomatonClause):

@@ -49,6 +49,7 @@ _STEADY_ZONE = re.compile(
 
 _CHAR = "__CHAR_VARCHAR_TYPE_STRING"
 """Where Spark notes that a STRING is a CHAR(n)."""
+_CHAR_TYPE = re.compile(r"char\((\d+)\)")
 
 _ANSI = "1 + '1'"
 """An expression that is BIGINT in ANSI mode, otherwise DOUBLE."""
@@ -151,6 +152,11 @@ class Relation:
         )
         noted = {field.name: field.metadata.get(_CHAR, "") for field in self.schema}
         return {name: {_CHAR: noted[column]} for name, column in columns if noted.get(column, "").startswith("char")}
+
+    def char_length(self, column: str) -> int | None:
+        """The n of a CHAR(n) column, which Spark knows as a STRING."""
+        found = _CHAR_TYPE.fullmatch(self.schema[column].metadata.get(_CHAR, ""))
+        return int(found[1]) if found else None
 
     def is_ansi(self) -> bool:
         """Whether the session is in ANSI mode."""

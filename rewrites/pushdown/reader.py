@@ -149,7 +149,9 @@ class AggregateReader:
         if path is None or len(path) < 2 or path[0].lower() != variable.lower():
             return None
         column = self._relation.column(path[1])
-        return f"{event}{quoted(column)}" if column and len(path) == 2 else None
+        if column is None or len(path) != 2 or (self._relation.char_length(column) and not self._measures):
+            return None  # of a match's event Spark compares a CHAR as it is, of a row as if literals were as long
+        return f"{event}{quoted(column)}"
 
     @property
     def columns(self) -> dict[str, str]:

@@ -344,6 +344,10 @@ CHARS = {
         ("l  ", 2, True, "B   ", "b    "),
     ],
     "MATCH PATTERN (SEQ(A a, B b) PARTITION BY k ORDER BY o WHERE a.c = 'a' MEASURES COUNT(*) AS n)": [("l  ", 1)],
+    """MATCH PATTERN (SEQ(A a, B b) PARTITION BY k ORDER BY o WHERE CASE WHEN a.c = 'a' THEN b.o > 1 END
+        MEASURES COUNT(*) AS n, SUM(IF(b.c = 'b', 1, 0)) AS m)""": [("l  ", 1, 1)],
+    """MATCH_RECOGNIZE (PARTITION BY k ORDER BY o MEASURES COUNT(*) AS n PATTERN (a b)
+        DEFINE b AS CASE WHEN FIRST(a.c) IN ('a ', 'x') THEN o > a.o END)""": [("l  ", 2)],
     "MATCH AUTOMATON (PARTITION BY k ORDER BY o REGISTERS (r STRING) START s FINAL f ARC s -> f WHEN c = 'a' SET r = c)": [
         ("l  ", 1, 1, 1, None, "f", "a    ")
     ],

@@ -1,0 +1,64 @@
+"""Literals beside CHAR(n) columns, padded: Spark pads ``'a'`` in ``c = 'a'`` where it sees the column itself, but neither beside a value of another
+row nor beside a field of a match's event.
+
+In: a clause, and the text that its parts are spliced from. Out: the text with such literals as long as the values of the column.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from sqlglot import exp
+
+from rewrites.bind.closures import kleene_path
+from rewrites.bind.relation import Relation
+from rewrites.dialect import bare, column_path, span_of
+from rewrites.dialect.clause import Clause, MatchAutomatonClause, MatchPatternClause
+from rewrites.dialect.nodes import Navigation
+from rewrites.sql.source import Edit, Source
+
+_COMPARISONS = (exp.EQ, exp.NEQ, exp.LT, exp.LTE, exp.GT, exp.GTE, exp.NullSafeEQ, exp.NullSafeNEQ, exp.In, exp.Between)
+_PLAIN = re.compile(r"'[^'\\]*'|\"[^\"\\]*\"")
+
+
+def with_padded_literals(clause: Clause, rows: Relation, source: Source) -> Source:
+    """``source`` with the literals that the clause compares with CHAR columns of its input as long as these."""
+    if not any(rows.char_length(name) for name in rows.schema.names):
+        return source
+    parts = (part for root in _expressions(clause) for part in root.walk() if isinstance(part, _COMPARISONS))
+    return source.with_edits(edit for part in parts for edit in _padded(part, rows, source))
+
+
+def _expressions(clause: Clause) -> Iterator[exp.Expression]:
+    if isinstance(clause, MatchAutomatonClause):
+        yield from (arc.condition.node for arc in clause.arcs if arc.condition is not None)
+        yield from (assignment.value.node for arc in clause.arcs for assignment in arc.sets)
+    elif isinstance(clause, MatchPatternClause):
+        yield from (one.node for one in (*clause.conjuncts, *(measure.expr for measure in clause.measures)))
+    else:
+        yield from (one.node for one in clause.expressions)
+
+
+def _padded(comparison: exp.Expression, rows: Relation, source: Source) -> Iterator[Edit]:
+    sides = [bare(side) for side in comparison.iter_expressions()]
+    lengths = [length for side in sides if (length := _length(side, rows)) is not None]
+    for side in sides:
+        if not lengths or not isinstance(side, exp.Literal) or not side.is_string:
+            continue
+        text = source.text(span_of(side))
+        if _PLAIN.fullmatch(text):
+            value = text[1:-1]
+            fitted = value if len(value.rstrip(" ")) > lengths[0] else value.rstrip(" ").ljust(lengths[0])
+            yield span_of(side), f"{text[0]}{fitted}{text[0]}"
+
+
+def _length(node: exp.Expression, rows: Relation) -> int | None:
+    """The n of the CHAR(n) column that ``node`` reads of some row."""
+    while isinstance(node, Navigation):
+        node = bare(node.this)
+    path = column_path(node) or (kleene_path(node) or ((),))[0]
+    if not path or len(path) > 2 or (len(path) == 2 and rows.column(path[0].value)):
+        return None
+    column = rows.column(path[-1].value)
+    return None if column is None else rows.char_length(column)
