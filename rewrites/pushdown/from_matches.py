@@ -86,8 +86,8 @@ class MatchCalls:
         if call.of is None:
             return f"{quoted(str(call.variable))}.{quoted(str(call.column))}"
         if self.present is None or call.of.strict:
-            return f"({call.of.written})"
-        return f"CASE WHEN {quoted(self.present)} IS NOT NULL THEN {call.of.written} END"
+            return f"({call.of.written}\n)"
+        return f"CASE WHEN {quoted(self.present)} IS NOT NULL THEN {call.of.written}\n END"
 
     def _type(self, call: AggregateCall) -> DataType:
         if call.of is not None:

@@ -61,6 +61,11 @@ class EventExpression:
     fails: str | None = None
     strict: bool = True
 
+    @property
+    def told(self) -> str:
+        """What the user wrote, on one line."""
+        return " ".join(self.written.split())
+
 
 @dataclass(frozen=True, slots=True)
 class AggregateCall:
@@ -79,7 +84,7 @@ class AggregateCall:
     def text(self) -> str:
         """The call as the user could have written it."""
         if self.of is not None:
-            return f"{self.function.upper()}({self.of.written})"
+            return f"{self.function.upper()}({self.of.told})"
         column = "*" if self.column == RANK else self.column
         return f"{self.function.upper()}({f'{self.variable}.{column}' if self.variable else '*'})"
 
@@ -155,12 +160,12 @@ class Partials:
         return f"({partial})" if self.whole else f"{function}({partial})"
 
     def _column(self, call: AggregateCall, function: str, data_type: DataType, number: str = "bigint") -> str:
-        written = call.of.written if call.of is not None else ""
+        written = call.of.told if call.of is not None else ""
         name = self._name(MatchAggregate(function, call.variable, call.column, number, written), data_type)  # type: ignore[arg-type]
         if call.of is None or call.of.fails is None:
             return quoted(self.prefix + name)
         fails = self._name(MatchAggregate("max", call.variable, call.of.fails), BooleanType())
-        error = f"RAISE_ERROR({string(_FAILS.format(call.of.written))})"
+        error = f"RAISE_ERROR({string(_FAILS.format(call.of.told))})"
         return f"CASE WHEN {quoted(self.prefix + fails)} THEN {error} ELSE {quoted(self.prefix + name)} END"
 
     def _name(self, source: MatchAggregate, data_type: DataType) -> str:

@@ -135,7 +135,7 @@ class AggregateReader:
         fails = None if value.fails is None else self._values.name(f"CASE WHEN {value.fails} THEN TRUE END")
         self._column_of[text] = self._values.name(value.text)
         element = written_over(node, partial(self._field, variable, event=f"{ELEMENT}."), self._source)
-        return EventExpression(" ".join(text.split()), element, value.data_type, fails, value.strict)
+        return EventExpression(text, element, value.data_type, fails, value.strict)
 
     def _only_variable(self, node: exp.Expression) -> str | None:
         """The variable that all references in an expression share."""

@@ -48,6 +48,7 @@ PUSHED = {
     "expressions of one event": measures("SEQ(A a, B{1,2} b, C c)", "SUM(a.x + 1) AS s, AVG(b.x * 2) AS m, SUM(COALESCE(b.x, 7) - b.ts) AS t, COUNT(NULLIF(b.x, 3)) AS n, MAX(LENGTH(c.s)) AS l"),
     "decimal average": measures("SEQ(A a, B b)", "AVG(a.d) AS m"),
     "decimal average of a closure": measures("SEQ(A a, B{1,2} b)", "AVG(b.d) AS m, SUM(b.d) AS s"),
+    "blanks and comments": measures("SEQ(A a, B b)", "MAX(concat(a.s, '<  >')) AS s, SUM(a.x -- the x\n + 1 -- more\n) AS t"),
     "wide": measures("SEQ(A a, B b)", "CAST(COUNT(*) AS DECIMAL(38,0)) AS n, CAST(SUM(b.x) AS DECIMAL(38,0)) AS s"),
 }  # fmt: skip
 FROM_MATCHES = {
