@@ -28,6 +28,7 @@ from sparkcep.spec.automaton import (
 )
 from sparkcep.spec.event import FirstEvent, LastEvent, WithinTime
 from sparkcep.spec.order import OrderColumn
+from sparkcep.spec.stream import LATE
 
 ENDS = "__cep_ends"
 EVENT_TIME = "__cep_o0"
@@ -144,14 +145,16 @@ def outputs_of(bound: BoundAutomaton) -> list[tuple[Output, DataType]]:
     return found + [(Output(name, RegisterValue(name)), data_type) for name, data_type in registers]
 
 
-def results(bound: BoundAutomaton) -> list[exp.Expression]:
+def results(bound: BoundAutomaton, *, late_rows: bool = False) -> list[exp.Expression]:
     """PARTITION BY columns, times, final state, registers. What is the same in every match, or follows from its first event's time, is not asked
-    of the engine: each column costs as much as a tenth of the whole."""
+    of the engine: each column costs as much as a tenth of the whole. ``late_rows``: beside matches there are late rows, which have none of that."""
     ends = bound.ends if bound.window is None else quoted("lifetime_end")
     if bound.window is not None and bound.window.amount is not None:
         ends = end_of(bound.window, quoted("match_start"), bound.time_type)
     finals = bound.states.finals
     state = quoted("final_state") if len(finals) > 1 or bound.whole else string(finals[0])
+    if late_rows:
+        state = f"CASE WHEN {quoted(LATE)} IS NULL THEN {state} END"
     return [
         *(raw(quoted(key.name)) for key in bound.keys),
         *(raw(quoted(name)) for name in ("match_start", "match_end")),

@@ -59,7 +59,9 @@ def automaton_stream(
         stream = following(stream, follows, "MATCH AUTOMATON", lasting(of), query, buckets, tuple(bound.register_types))
     row = f"CAST({_matched(of, dict(columns)) if follows is None else _matched_for_ever(of)} AS STRING)"
     last = last_columns(spec if follows is None else lasting(spec), [row], settings)
-    result = exp.select(*results(bound), *last).from_(stream_call(stream, query, columns, settings))
+    result = exp.select(*results(bound, late_rows=settings.late_rows == "keep"), *last).from_(
+        stream_call(stream, query, columns, settings)
+    )
     return Emitted(stream, f"({text_of(result)})")
 
 
