@@ -11,7 +11,8 @@ from collections.abc import Sequence
 
 from sqlglot import exp
 
-from rewrites.bind.event_pattern import BoundEventPattern, read_by, type_in
+from rewrites.bind.event_pattern import BoundEventPattern, read_by
+from rewrites.bind.event_types import type_in
 from rewrites.bind.match_aggregates import EMIT_TIME
 from rewrites.bind.names import Variables, reference
 from rewrites.bind.partitions import Together

@@ -49,6 +49,8 @@ NEXT = "MATCH PATTERN (SEQ(A+ a, B b) ORDER BY ts SKIP TILL NEXT MATCH {} MATCHE
 every = [([1], 2), ([1, 3], 4), ([3], 4)]
 assert rows(f"SELECT a.ts, b.ts FROM t {NEXT.format('ALL')}") == every
 assert rows(f"SELECT x.a.ts, x.b.ts FROM t {NEXT.format('COMPRESSED')}, LATERAL cep_expand(m.buffer) AS x") == every
+LOOP = "MATCH PATTERN (SEQ(A a, B b)+ r ORDER BY ts WHERE b.x > a.x)"
+assert rows(f"SELECT match_start, size(r) FROM t {LOOP}") == [(1, 1), (1, 1), (1, 2), (3, 1)]
 spark.sql(f"CREATE OR REPLACE TEMP VIEW found AS SELECT * FROM t {ROW.format(0)}").collect()
 assert rows("SELECT t FROM found WHERE t > 2") == [(4,)]
 assert rows("SELECT 1") == [(1,)]
