@@ -7,9 +7,9 @@ of one event. A round stands where it ends; that it begins behind what comes bef
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
-from pyspark.sql.types import DataType, StructType
+from pyspark.sql.types import DataType, StringType, StructField, StructType
 
 from rewrites.bind.names import Variables, references
 from rewrites.bind.operands import NotForTheEngine, Operand, comparison
@@ -18,7 +18,7 @@ from rewrites.bind.predicates import ConditionTranslator, Seat, seen_variables
 from rewrites.bind.relation import HIDDEN, Relation, suggestion
 from rewrites.bind.within import Window
 from rewrites.dialect.clause import Expr, MatchPatternClause
-from rewrites.sql.builder import quoted, string
+from rewrites.sql.builder import null_of, quoted, string
 from rewrites.sql.source import Source
 from sparkcep.errors import CepAnalysisError, CepUnsupportedError, Span
 from sparkcep.pattern.event import (
@@ -186,30 +186,37 @@ def _check_measure(expr: Expr, found: tuple[Loop, ...]) -> None:
         raise _unsupported("the events of rounds in MEASURES", ref.span, hint)
 
 
-def with_rounds(rows: Relation, clause: MatchPatternClause, source: Source, queries: Mapping[str, str]) -> Relation:
-    """The input with the rounds of each loop: ``queries`` finds them, by the loop's variable."""
-    found = loops(clause.patterns[0][1])
-    names = [field.variable for loop in found for field in fields(loop)]
-    time = source.text(clause.order_by[0].expr.span)
-    events = [*map(quoted, [*rows.schema.names, *rows.inner]), f"CAST(NULL AS STRING) AS {LOOP}"]
-    events += [f"({time}) AS {SINCE}", f"({time}) AS {UNTIL}"]
-    events += [f"({source.text(item.expr.span)}) AS {_key(i)}" for i, item in enumerate(clause.partition_by)]
-    parts = [f"SELECT {', '.join([*events, *(f'NULL AS {quoted(name)}' for name in names)])} FROM {rows.text}\n"]
-    keys = [quoted(key.name) for key in bind_keys(clause.partition_by, rows, source)]
-    for loop in found:
-        own = {field.variable for field in fields(loop)}
-        agreed = {
-            column: f"COALESCE({', '.join(_attribute(fields(loop), quoted(column)))})"
-            for column in _agreed(clause, rows)
-        }
-        values = [agreed.get(name, "NULL") for name in [*rows.schema.names, *rows.inner]]
-        values += [string(loop.variable), "`match_start`", "`match_end`", *keys]
-        values += [quoted(name) if name in own else "NULL" for name in names]
-        parts.append(f"SELECT {', '.join(values)} FROM {queries[loop.variable]}")
-    text = f"({' UNION ALL '.join(parts)})"
-    told = f"{rows.told}, and the rounds of {' and '.join(loop.variable for loop in found)}"
-    schema = StructType([one for one in rows.describe(f"SELECT * FROM {text}\n") if one.name not in rows.inner])
-    return replace(rows, text=text, schema=schema, written=told)
+@dataclass(frozen=True, slots=True)
+class Rounds:
+    """The query that finds a loop's rounds, and the types of its fields."""
+
+    query: str
+    types: Mapping[str, DataType]
+
+
+def with_rounds(rows: Relation, clause: MatchPatternClause, source: Source, found: Mapping[str, Rounds]) -> Relation:
+    """The input with the rounds of each loop, ``found`` by its variable."""
+    time, span = source.text(clause.order_by[0].expr.span), clause.order_by[0].expr.span
+    (time_type,) = rows.types_of([(time, span)])
+    keys = bind_keys(clause.partition_by, rows, source)
+    fields = {name: kind for rounds in found.values() for name, kind in rounds.types.items()}
+    own = [*rows.schema.names, *rows.inner]
+    added = [f"CAST(NULL AS STRING) AS {LOOP}", f"({time}) AS {SINCE}", f"({time}) AS {UNTIL}"]
+    added += [f"({key.text}) AS {_key(i)}" for i, key in enumerate(keys)]
+    added += [f"{null_of(kind)} AS {quoted(name)}" for name, kind in fields.items()]
+    parts = [f"SELECT {', '.join([*map(quoted, own), *added])} FROM {rows.text}\n"]
+    for loop in loops(clause.patterns[0][1]):
+        rounds = found[loop.variable]
+        agreed = {name: _agreed(loop, name) for name in _equal(clause, rows)}
+        values = [agreed.get(name, "NULL") for name in own]
+        values += [string(loop.variable), "`match_start`", "`match_end`", *(quoted(key.name) for key in keys)]
+        values += [quoted(name) if name in rounds.types else "NULL" for name in fields]
+        parts.append(f"SELECT {', '.join(values)} FROM {rounds.query}")
+    kinds = {LOOP: StringType(), SINCE: time_type, UNTIL: time_type}
+    kinds |= {_key(i): key.data_type for i, key in enumerate(keys)} | fields
+    schema = StructType([*rows.schema.fields, *(StructField(name, kind) for name, kind in kinds.items())])
+    told = f"{rows.told}, and the rounds of {' and '.join(found)}"
+    return replace(rows, text=f"({' UNION ALL '.join(parts)})", schema=schema, written=told)
 
 
 def _key(number: int) -> str:
@@ -222,14 +229,19 @@ def keys_with_rounds(keys: tuple[Key, ...]) -> tuple[Key, ...]:
     return tuple(replace(key, text=_key(i), column=_key(i), sent=_key(i)) for i, key in enumerate(keys))
 
 
-def _agreed(clause: MatchPatternClause, rows: Relation) -> set[str]:
+def _equal(clause: MatchPatternClause, rows: Relation) -> set[str]:
     """The columns that all events of a match agree on."""
     return {rows.require(item.attribute) for item in clause.equivalences}
 
 
-def _attribute(found: tuple[Element, ...], column: str, before: str = "") -> Iterator[str]:
+def _agreed(loop: Loop, column: str) -> str:
+    """Such a column, as SQL over a round of ``loop``."""
+    return f"COALESCE({', '.join(_attribute(fields(loop), quoted(column)))})"
+
+
+def _attribute(variables: tuple[Element, ...], column: str, before: str = "") -> Iterator[str]:
     """A column that all events of a round agree on, in each of its variables."""
-    for element in found:
+    for element in variables:
         path = f"{before}{quoted(element.variable)}{'[0]' if element.kleene else ''}."
         if isinstance(element, Loop):
             yield from _attribute(fields(element), column, path)

@@ -6,12 +6,13 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 from rewrites.bind.event_pattern import BoundEventPattern, bind_event_pattern
-from rewrites.bind.loops import check_loops, of_rounds, over_rounds, refuse_loops, with_rounds
+from rewrites.bind.loops import Rounds, check_loops, of_rounds, over_rounds, refuse_loops, with_rounds
 from rewrites.bind.relation import Relation
 from rewrites.bind.several_patterns import joined
 from rewrites.clauses.stream import event_stream, measures_stream
 from rewrites.dialect.clause import MatchPatternClause
 from rewrites.emit.analyze import event_pattern_counts
+from rewrites.emit.event_outputs import typed_outputs
 from rewrites.emit.event_pattern import event_pattern_query, event_pattern_spec
 from rewrites.emit.timeline import event_spec, event_timeline, told_columns
 from rewrites.options import Options, RewrittenClause
@@ -33,6 +34,7 @@ from rewrites.settings import Evaluation, frequencies, hinted
 from rewrites.sql.source import Source
 from sparkcep.pattern.event import elements, loops
 from sparkcep.spec import AnalyzeSpec, EventPatternSpec, MatchSpec
+from sparkcep.spec.event import EventStruct
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,7 +77,7 @@ def event_pattern(
         check_loops(clause, rows)
         rest = over_rounds(clause, rows)
         rounds = _rounds(clause, rows, source, options)
-        rows = with_rounds(rows, clause, source, {part.loop: part.query for part in rounds})
+        rows = with_rounds(rows, clause, source, {part.loop: _found(part) for part in rounds})
         clause = rest
     context = _Context(clause, source, options, only_clause)
     planned = _planned(bind_event_pattern(clause, rows, source), context)
@@ -99,6 +101,14 @@ def _rounds(
     found = loops(clause.patterns[0][1])
     parts = (event_pattern(of_rounds(clause, one), rows, source, options, only_clause=False) for one in found)
     return tuple(replace(part, loop=loop.variable, pushdown="") for part, loop in zip(parts, found, strict=True))
+
+
+def _found(part: RewrittenClause) -> Rounds:
+    """The rounds that a clause finds."""
+    assert isinstance(part.bound, BoundEventPattern)
+    assert isinstance(part.spec, EventPatternSpec)
+    outputs = typed_outputs(part.bound, part.spec, None)
+    return Rounds(part.query, {one.name: kind for one, kind in outputs if isinstance(one.source, EventStruct)})
 
 
 def _key_filters(plan: _Plan, context: _Context) -> _Plan:

@@ -17,7 +17,7 @@ from pyspark.sql import Row
 
 from sparkcep.engines.stream import compile
 from sparkcep.engines.turn import Answer, Decide, Turn
-from sparkcep.errors import CepAnalysisError, CepError, CepLimitError, CepUnsupportedError
+from sparkcep.errors import CepAnalysisError, CepDataError, CepError, CepLimitError, CepUnsupportedError
 from sparkcep.spec import to_json
 from sparkcep.spec.aggregate import MatchAggregate
 from sparkcep.spec.stream import BEFORE, DELETED, KNOWN, StreamSpec
@@ -241,10 +241,14 @@ def _turns(
             assume(False)
         bucket, before = turn.bucket, turn.foreseen if knows else None
         until = max(arrival.until, bucket.until)
+        decided, rows = until, [table.take(come)] if come else []
         times = [t for t in table[time].take(come).to_pylist() if t >= until] if come else []
         if times and spec.sigma != 0:
             most = max(times) + 1
             until = max(until, most if spec.sigma is None else min(most, until + spec.sigma))
-        rows = [table.take(come)] if come else []
-        yield turn, fold.step(conservative, decide, Bucket(), rows, until).found
+        try:
+            whole = fold.step(conservative, decide, Bucket(), rows, until)
+        except CepDataError:  # in rows that may yet be proved wrong
+            whole = fold.step(conservative, decide, Bucket(), rows, decided)
+        yield turn, whole.found
         assert turn.due is None or turn.due > arrival.until

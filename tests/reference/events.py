@@ -60,7 +60,7 @@ class Query:
 
 def match_events(query: Query, events: Sequence[Event]) -> frozenset[Match]:
     """All matches, or with ``non_overlapping`` the chosen ones. Raises UndefinedError."""
-    _check_open_ends(query)
+    _readings(query)
     found: set[Match] = set()
     for stream in streams(query, events):
         matches = stream_matches(query, stream)
@@ -68,10 +68,20 @@ def match_events(query: Query, events: Sequence[Event]) -> frozenset[Match]:
     return frozenset(found)
 
 
-def _check_open_ends(query: Query) -> None:
-    ends = [before and after for branch in branches(query.pattern) for _, before, after in negations(branch)]
-    if query.within is None and query.within_events is None and not all(ends):
+def _readings(query: Query) -> list[ir.EventPattern]:
+    """The pattern's branches. Raises UndefinedError for one whose negations cannot be told, unless another one takes the same variables and has
+    none: then it adds nothing."""
+    within = query.within is not None or query.within_events is not None
+    found = branches(query.pattern)
+    free = {_taken(branch) for branch in found if not any(negations(branch))}
+    told = [branch for branch in found if within or all(before and after for _, before, after in negations(branch))]
+    if any(branch not in told and _taken(branch) not in free for branch in found):
         raise UndefinedError("a NOT at the start, at the end or in an AND needs WITHIN")
+    return told
+
+
+def _taken(branch: ir.EventPattern) -> frozenset[str]:
+    return frozenset(element.variable for element in ir.elements(branch, negated=False))
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,7 +143,7 @@ def stream_matches(query: Query, stream: Stream) -> list[Placement]:
     from tests.reference.nfa import next_placements  # nfa builds on this module
 
     found: dict[tuple[Any, ...], Placement] = {}
-    for branch in branches(query.pattern):
+    for branch in _readings(query):
         candidates = (
             next_placements(branch, query, stream) if query.strategy == "next" else placements(branch, query, stream)
         )
