@@ -168,17 +168,21 @@ _JOINING = ("listagg", "string_agg")
 _PICKING = {"first_value": "min_by", "last_value": "max_by"}
 
 
-def in_order(name: str, value: str, call: str, condition: str | None) -> str:
+def in_order(name: str, value: str, call: str, between: str, condition: str | None) -> str:
     """An aggregate whose result depends on the order of the rows, in that of the match: Spark aggregates many groups in parts, and joins these in any
-    order. ``name``: of the function; ``value``: its argument, and ``call``: it with its arguments, as SQL over exploded rows."""
+    order. ``name``: of the function; ``value``: its argument, and ``call``: it with its arguments, as SQL over exploded rows; ``between``: what
+    stands between joined strings (empty: it joins none)."""
     at = quoted(POSITION)
     if name in _PICKING:
         return over_exploded(f"{_PICKING[name]}({value}, {at})", condition, "")
-    if name in _JOINING:
+    if name in _JOINING and not between:
         return over_exploded(f"{call} WITHIN GROUP (ORDER BY {at})", condition, "")
     pairs = over_exploded(f"collect_list(named_struct('p', {at}, 'v', {value}))", condition, "")
     ordered = f"array_sort({pairs}, (`__cep_l`, `__cep_k`) -> `__cep_l`.p - `__cep_k`.p)"
-    return f"transform(filter({ordered}, `__cep_l` -> `__cep_l`.v IS NOT NULL), `__cep_l` -> `__cep_l`.v)"
+    values = f"transform(filter({ordered}, `__cep_l` -> `__cep_l`.v IS NOT NULL), `__cep_l` -> `__cep_l`.v)"
+    if name in _JOINING:  # WITHIN GROUP fails beside an aggregate with DISTINCT
+        return f"CASE WHEN size({values}) > 0 THEN array_join({values}, COALESCE({between}, '')) END"
+    return values
 
 
 ORDERED = ("array_agg", "collect_list", *_JOINING, *_PICKING)

@@ -110,7 +110,7 @@ class ArcTranslator(OperandBuilder):
                     span=span_of(part),
                     hint="an arc sees one event and the registers: keep the value in a register, or compute LAG in a subquery",
                 )
-        for part in node.walk():
+        for part in outside_queries(node):
             path = column_path(part) if not self.event and not isinstance(part.parent, exp.Dot) else None
             register = self.register(part) or self.field(part)
             if path is not None and register is None and self.relation.column(path[-1].value):

@@ -18,7 +18,7 @@ from rewrites.dialect.clause import Clause, MatchAutomatonClause, MatchPatternCl
 from rewrites.dialect.nodes import Navigation
 from rewrites.sql.source import Edit, Source
 
-_COMPARISONS = (exp.EQ, exp.NEQ, exp.LT, exp.LTE, exp.GT, exp.GTE, exp.NullSafeEQ, exp.NullSafeNEQ, exp.In, exp.Between)
+_COMPARISONS = (exp.EQ, exp.NEQ, exp.LT, exp.LTE, exp.GT, exp.GTE, exp.NullSafeEQ, exp.NullSafeNEQ, exp.In)
 _PLAIN = re.compile(r"'[^'\\]*'|\"[^\"\\]*\"")
 
 
@@ -42,6 +42,8 @@ def _expressions(clause: Clause) -> Iterator[exp.Expression]:
 
 def _padded(comparison: exp.Expression, rows: Relation, source: Source) -> Iterator[Edit]:
     sides = [bare(side) for side in comparison.iter_expressions()]
+    if isinstance(comparison, exp.In) and not all(isinstance(side, exp.Literal) for side in sides[1:]):
+        return  # Spark pads none of them
     lengths = [length for side in sides if (length := _length(side, rows)) is not None]
     for side in sides:
         if not lengths or not isinstance(side, exp.Literal) or not side.is_string:

@@ -10,12 +10,13 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 
 from pyspark.sql.types import DataType, StringType, StructField, StructType
+from sqlglot import exp
 
-from rewrites.bind.names import Variables, references
+from rewrites.bind.names import Variables, reference, references
 from rewrites.bind.operands import NotForTheEngine, Operand, comparison
 from rewrites.bind.partitions import Key, bind_keys
 from rewrites.bind.predicates import ConditionTranslator, Seat, seen_variables
-from rewrites.bind.relation import HIDDEN, Relation, suggestion
+from rewrites.bind.relation import HIDDEN, RESERVED, Relation, suggestion
 from rewrites.bind.within import Window
 from rewrites.dialect.clause import Expr, MatchPatternClause
 from rewrites.sql.builder import null_of, quoted, string
@@ -58,7 +59,7 @@ def check_loops(clause: MatchPatternClause, rows: Relation) -> None:
             raise _unsupported("a NOT at the start or the end of a round", negation.span or loop.span, hint)
         _check_clause(clause, rows, loop.span)
         for variable in fields(loop):
-            if rows.column(variable.variable):
+            if rows.column(variable.variable) or variable.variable.lower().startswith(RESERVED):
                 raise CepAnalysisError(
                     f"the variable {variable.variable} of a loop has the name of a column of the input",
                     code="DUPLICATE_NAME",
@@ -127,7 +128,7 @@ def of_rounds(clause: MatchPatternClause, loop: Loop) -> MatchPatternClause:
     return replace(clause, patterns=((None, loop.body, loop.span),), conjuncts=own, measures=())
 
 
-def over_rounds(clause: MatchPatternClause, rows: Relation) -> MatchPatternClause:
+def over_rounds(clause: MatchPatternClause, rows: Relation, source: Source) -> MatchPatternClause:
     """The clause without the conditions on single rounds. Raises CepAnalysisError where the others ask a round for what it lacks, or an event."""
     rest = clause.conjuncts
     found = loops(clause.patterns[0][1])
@@ -135,6 +136,8 @@ def over_rounds(clause: MatchPatternClause, rows: Relation) -> MatchPatternClaus
         _, rest = _divided(replace(clause, conjuncts=rest), loop)
     for expr in rest:
         _check_columns(expr, found, clause, rows)
+        _check_elements(expr, found, source)
+        _check_query(expr, clause)
     for measure in clause.measures:
         _check_columns(measure.expr, found, clause, rows)
         _check_measure(measure.expr, found)
@@ -178,6 +181,27 @@ def _check_columns(expr: Expr, found: tuple[Loop, ...], clause: MatchPatternClau
                 span=ref.column.span,
                 hint=suggestion(ref.column.value, names),
             )
+
+
+def _check_elements(expr: Expr, found: tuple[Loop, ...], source: Source) -> None:
+    """Check that no element of a closure in a round is picked: ``[1]`` is the first event of a closure, and the second element of an array."""
+    closures = {(loop.variable, field.variable.lower()) for loop in found for field in fields(loop) if field.kleene}
+    for ref in references(expr.node, Variables(tuple(loop.variable for loop in found))):
+        picked = source.sql[ref.span.end :].lstrip().startswith("[")
+        if picked and (ref.members[0], ref.column.value.lower()) in closures:
+            hint = f"say it of {ref.column.value} within the round: {ref.column.value}[1].column; or in a query around the clause"
+            raise _unsupported(f"an element of the closure {ref.column.value} of a round", ref.span, hint)
+
+
+def _check_query(expr: Expr, clause: MatchPatternClause) -> None:
+    """Check that no subquery looks for the values of one event: Spark does not plan that over the events and the rounds."""
+    variables = Variables(tuple(element.variable for element in elements(clause.patterns[0][1])))
+    if len(seen_variables(expr.node, variables)) != 1:
+        return
+    for part in expr.node.find_all(exp.Column, exp.Dot):
+        if reference(part, variables) is not None and part.find_ancestor(exp.Query) is not None:
+            hint = "compute it as a column of the input, in a subquery"
+            raise _unsupported("a correlated subquery beside a loop of several events", expr.span, hint)
 
 
 def _check_measure(expr: Expr, found: tuple[Loop, ...]) -> None:
@@ -242,11 +266,12 @@ def _agreed(loop: Loop, column: str) -> str:
 def _attribute(variables: tuple[Element, ...], column: str, before: str = "") -> Iterator[str]:
     """A column that all events of a round agree on, in each of its variables."""
     for element in variables:
-        path = f"{before}{quoted(element.variable)}{'[0]' if element.kleene else ''}."
+        path = f"{before}{quoted(element.variable)}"
+        path = f"GET({path}, 0)" if element.kleene else path
         if isinstance(element, Loop):
-            yield from _attribute(fields(element), column, path)
+            yield from _attribute(fields(element), column, f"{path}.")
         else:
-            yield f"{path}{column}"
+            yield f"{path}.{column}"
 
 
 def test_of(element: Element) -> str:

@@ -263,7 +263,7 @@ class MeasureBinder:
             raise _unsupported_aggregate(innermost, self.inputs.source)
         fold = self.folds.of(self.inputs.members(node, aggregate=True), running)
         over_input = input_text(node, self.inputs.variables, self.inputs.source)
-        self.inputs.relation.types_of([(over_input, span_of(node))])
+        (kind,) = self.inputs.relation.types_of([(over_input, span_of(node))])
         if is_apart(node):
             return self.folds.result(fold, self._exploded(node, fold), apart=True)
         behind = ""
@@ -275,7 +275,9 @@ class MeasureBinder:
         call = node if where is None else node.this
         name, written = function_name(innermost, self.inputs.source), self._exploded(call, fold)
         if name in ORDERED and not behind and call is innermost and not is_marked(call) and _has_one_value(call):
-            return self.folds.result(fold, in_order(name, self._exploded(call.this, fold), written, condition))
+            value, between = self._exploded(call.this, fold), call.args.get("separator")
+            joined = isinstance(kind, StringType) and ("''" if between is None else self._exploded(between, fold))
+            return self.folds.result(fold, in_order(name, value, written, joined or "", condition))
         return self.folds.result(fold, over_exploded(written, condition, behind))
 
     def _exploded(self, node: exp.Expression, fold: Fold) -> str:

@@ -39,7 +39,7 @@ _NOT_ONE_TABLE = {
 HIDDEN = "__cep_r"
 """How columns of the input begin that no user knows: values of the queries around a clause (``outer_values``)."""
 
-_RESERVED = "__cep_"
+RESERVED = "__cep_"
 """How the names of the rewriter's columns begin."""
 
 _STEADY_ZONE = re.compile(
@@ -244,12 +244,12 @@ def relation(site: Site, source: Source, describe: Describe, beside: Callable[[s
 def refuse_reserved(names: Iterable[str], place: Span) -> None:
     """Raise at an input, at ``place``, whose columns have a name of the rewriter's."""
     for name in names:
-        if name.lower().startswith(_RESERVED):
+        if name.lower().startswith(RESERVED):
             raise CepAnalysisError(
                 f"the input has a column {name}",
                 code="RESERVED_NAME",
                 span=place,
-                hint=f"names that begin with {_RESERVED} are the rewriter's: FROM (SELECT * EXCEPT ({name}), {name} AS other FROM …)",
+                hint=f"names that begin with {RESERVED} are the rewriter's: FROM (SELECT * EXCEPT ({name}), {name} AS other FROM …)",
             )
 
 

@@ -75,7 +75,7 @@ def event_pattern(
     rounds: tuple[RewrittenClause, ...] = ()
     if loops(clause.patterns[0][1]):
         check_loops(clause, rows)
-        rest = over_rounds(clause, rows)
+        rest = over_rounds(clause, rows, source)
         rounds = _rounds(clause, rows, source, options)
         rows = with_rounds(rows, clause, source, {part.loop: _found(part) for part in rounds})
         clause = rest

@@ -14,6 +14,7 @@ from itertools import chain
 
 from pyspark.errors import PySparkException
 
+from rewrites.bind.char_literals import with_padded_literals
 from rewrites.bind.inner_references import with_inner_references
 from rewrites.bind.notices import notices
 from rewrites.bind.relation import Describe, Relation, spark_message
@@ -65,9 +66,8 @@ def window_block(
             continue
         later = _later(block, calls, below, i, groups, source)
         passed = tuple(name for name in relation.schema.names if name.lower() in later)
-        part = _window(
-            clause, calls.called[i], passed, *with_inner_references(clause, relation, source, below.alias), options
-        )
+        rows, text = with_inner_references(clause, relation, source, below.alias)
+        part = _window(clause, calls.called[i], passed, rows, with_padded_literals(clause, rows, text), options)
         relation = _over(part.query, below, relation, last=not any(calls.called[i + 1 :]))
         parts.append(part)
     query = _above(block, calls, below, relation, source)

@@ -80,7 +80,13 @@ def aggregate_stream(
         of = _lasting(of)
         stream = following(stream, follows, "MATCH PATTERN", of, query, settings.buckets if spec.partition else 1)
     result = _measured(
-        list(measures), of, types, stream_call(stream, query, columns, settings), columns_beside(stream), settings
+        list(measures),
+        of,
+        types,
+        stream_call(stream, query, columns, settings),
+        columns_beside(stream),
+        settings,
+        follows,
     )
     return Emitted(stream, f"({text_of(result)})")
 
@@ -126,6 +132,7 @@ def _measured(
     call: exp.Expression,
     beside: tuple[str, ...],
     settings: StreamSettings,
+    follows: Follows | None,
 ) -> exp.Select:
     keep_late = settings.late_rows == "keep"
     about = [
@@ -142,7 +149,7 @@ def _measured(
         shown = f"{quoted(DELETED)} OR {shown}" if settings.speculative else shown
         changed = f"CASE WHEN {quoted(KNOWN)} THEN 'update_postimage' ELSE 'insert' END"
     shown = f"{quoted(LATE)} IS NOT NULL OR {shown}" if keep_late else shown
-    last = last_columns(of, [_identity(name, types[name]) for name in about], settings, changed)
+    last = last_columns(of, [_identity(name, types[name]) for name in about], settings, follows, changed)
     columns = [raw(quoted(name)) for name in [*about, *(one.name for one in measures)]]
     return select([*columns, *last], select(inner, call)).where(raw(shown))
 

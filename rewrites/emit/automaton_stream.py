@@ -58,7 +58,7 @@ def automaton_stream(
         buckets = settings.buckets if spec.partition else 1
         stream = following(stream, follows, "MATCH AUTOMATON", lasting(of), query, buckets, tuple(bound.register_types))
     row = f"CAST({_matched(of, dict(columns)) if follows is None else _matched_for_ever(of)} AS STRING)"
-    last = last_columns(spec if follows is None else lasting(spec), [row], settings)
+    last = last_columns(spec if follows is None else lasting(spec), [row], settings, follows)
     result = exp.select(*results(bound, late_rows=settings.late_rows == "keep"), *last).from_(
         stream_call(stream, query, columns, settings)
     )

@@ -76,7 +76,7 @@ def event_pattern_stream(
         stream = following(stream, follows, "MATCH PATTERN", lasting(of), query, settings.buckets if together else 1)
     matches = structs(stream_call(stream, query, columns, settings), of.outputs, columns_beside(stream))
     identities = [_text(output) for output, _ in _identities(bound)]
-    last = last_columns(spec if follows is None else lasting(spec), identities, settings)
+    last = last_columns(spec if follows is None else lasting(spec), identities, settings, follows)
     result = exp.select(*(raw(quoted(output.name)) for output in spec.outputs), *last).from_(matches)
     for conjunct in bound.residual:
         result = result.where(raw(f"({over_matches(conjunct.node, bound, source)})"))

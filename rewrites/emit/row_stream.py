@@ -63,7 +63,7 @@ def row_pattern_stream(
             stream, follows, "MATCH_RECOGNIZE", lasting(of), query, settings.buckets if spec.partition else 1
         )
     identities = [f"COALESCE({quoted(_FIRST)}, {quoted(_CURRENT)})", f"COALESCE(CAST({quoted(_LAST)} AS STRING), '')"]
-    last = last_columns(spec if follows is None else lasting(spec), identities, settings)
+    last = last_columns(spec if follows is None else lasting(spec), identities, settings, follows)
     result = exp.select(*results(bound), *last).from_(stream_call(stream, query, columns, settings))
     return Emitted(stream, f"({text_of(result)})")
 

@@ -113,8 +113,14 @@ def following(
 ) -> StreamSpec:
     """``stream``, which follows a pattern, a body of ``kind``. ``lasting``: what all versions of the clause have in common; ``query``: the rows that
     are sent."""
-    interface = identity(f"{to_json(replace(stream, of=lasting, schema='', deadline=None))}\n{query}")
+    common = to_json(replace(stream, of=lasting, schema="", deadline=None))
+    interface = identity(f"{known_as(follows)} {kind}\n{common}\n{query}")
     return replace(stream, followed=Followed(follows.pattern, kind, follows.table, interface, buckets, registers))
+
+
+def known_as(follows: Follows | None) -> str:
+    """What tells a pattern that a clause follows from others, whatever its versions are; nothing if it follows none."""
+    return "" if follows is None else f"{follows.table} {follows.pattern.lower()}"
 
 
 def whole(streamed: Streamed) -> bool:
@@ -155,11 +161,12 @@ def last_columns(
     of: Clause,
     identities: list[str],
     settings: StreamSettings,
+    follows: Follows | None,
     changed: str = "'insert'",
 ) -> list[exp.Expression]:
     """``match_id``, ``_change_type`` (see there for ``changed``) and, where late rows are kept, ``_late``. ``identities``: SQL of what identifies a
     match, as strings."""
-    clause = hashlib.sha256(to_json(of).encode()).hexdigest()[:8]
+    clause = hashlib.sha256(f"{known_as(follows)}{to_json(of)}".encode()).hexdigest()[:8]
     match_id = f"MD5(CONCAT_WS(';', {', '.join([string(clause), *identities])}))"
     if settings.late_rows != "keep":
         return [named(match_id, MATCH_ID), change_type(changed, settings)]

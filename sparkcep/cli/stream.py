@@ -24,6 +24,7 @@ from sparkcep.session import session
 from sparkcep.session.warehouse import keep_log, storage
 from sparkcep.sources import register_sources
 from sparkcep.streaming import sinks
+from sparkcep.streaming.listener import heard
 from sparkcep.streaming.monitor import follow
 
 SILENT = {"spark.log.level": "FATAL"}
@@ -91,6 +92,7 @@ def run(
             raise click.ClickException(message(error)) from None
     finally:
         with suppress(Py4JError, OSError):
+            heard(spark.sparkContext)
             spark.stop()
 
 

@@ -81,13 +81,13 @@ def observe(spark: SparkSession, observer: Observer) -> None:
         wrapper = spark._jvm.org.apache.spark.sql.streaming.PythonStreamingQueryListenerWrapper  # type: ignore[union-attr]
         session.streams().addListener(wrapper(listener))
         if len(_LISTENERS) == 1:
-            atexit.register(_wait, spark.sparkContext)
+            atexit.register(heard, spark.sparkContext)
     if not any(type(one) is type(observer) for one in listener.observers):
         listener.observers.append(observer)
 
 
-def _wait(context: Any) -> None:
-    """Before Python ends, events of queries that have ended arrive: Spark would find nobody to tell. No session is kept for that."""
+def heard(context: Any) -> None:
+    """Before Python or Spark ends, events of queries that have ended arrive: there would be nobody to tell. No session is kept for that."""
     try:
         context._jsc.sc().listenerBus().waitUntilEmpty(WAIT)
     except Exception:  # Spark has ended before, or still has much to tell

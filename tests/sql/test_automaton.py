@@ -107,6 +107,16 @@ def test_registers_of_every_type(spark: SparkSession) -> None:
             "named_struct('x', id, 'y', named_struct('z', CAST(t AS INT)))",
             when="r.x + 1 = id AND r.y.z < t",
         ),
+        "struct default": types_of(
+            "r",
+            "STRUCT<x: INT, at: TIMESTAMP>",
+            "named_struct('x', r.x + t, 'at', at)",
+            " DEFAULT named_struct('x', 1, 'at', TIMESTAMP '2024-02-28 10:00:00')",
+            "r.x = 6 AND r.at < at",
+        ),
+        "structs default": types_of(
+            "r", "ARRAY<STRUCT<x: INT>>", "r", " DEFAULT array(named_struct('x', 1))", "r[0].x = 1"
+        ),
         "interval": types_of("r", "INTERVAL HOUR", "i"),
         "null": types_of("r", "INT", "NULL", " DEFAULT 1", "r IS NULL"),
     }
@@ -129,6 +139,8 @@ def test_registers_of_every_type(spark: SparkSession) -> None:
         "binary": ["AQ=="],
         "array": [[1, 3]],
         "struct": [{"x": 1, "y": {"z": 5}}],
+        "struct default": [{"x": 6, "at": "2024-02-28T10:00:00.000Z"}],
+        "structs default": [[{"x": 1}]],
         "interval": ["INTERVAL '01' HOUR"],
         "null": [None],
     }

@@ -77,6 +77,7 @@ CASES = {
     "two loops": Case("SEQ(SEQ(A a, B b)+ g, SEQ(C c, D d)+ h)", within=10),
     "loops in rounds": Case("SEQ(SEQ(SEQ(B b, C c)+ h, X d)+ g, D a)", within=10),
     "equal attributes": Case("SEQ(A? a, SEQ(B b, C? c)+ g, D d)", same=True),
+    "attributes of closures in rounds": Case("SEQ(A? a, SEQ(B* b, C c)+ g)", same=True, within=8),
     "no partitions": Case("SEQ(A a, SEQ(B b, C c)+ g, D d)", within=11, keyed=False),
     "ANY": Case("SEQ(ANY a, SEQ(ANY b, C c)+ g, X d)", within=7),
 }

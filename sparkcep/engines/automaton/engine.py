@@ -27,6 +27,7 @@ from sparkcep.engines.automaton.registers import Held, Inputs, hold, words
 from sparkcep.engines.automaton.slow import Calls, Handles
 from sparkcep.engines.automaton.structures import Events, Found, Graph, Runs, Tally
 from sparkcep.engines.counts import Counts
+from sparkcep.engines.functions.times import internal
 from sparkcep.engines.row_match import codes as operations
 from sparkcep.engines.row_match.constants import word_of
 from sparkcep.engines.row_match.structures import Code, Stack
@@ -235,7 +236,9 @@ def _default(held: Held, plan: Plan, columns: Columns, data: Data, handles: Hand
         if not value.is_valid:
             return None
         return (
-            handles.number(value.as_py()) if held.handle else int(data.words.values[plan.pool.columns[column], first])
+            handles.number(internal(value.as_py()))
+            if held.handle
+            else int(data.words.values[plan.pool.columns[column], first])
         )
     if default is None or default.value is None:
         return None

@@ -20,6 +20,7 @@ from sparkcep.engines.automaton.log import tally
 from sparkcep.engines.automaton.output import state_names, values
 from sparkcep.engines.automaton.registers import Held, Inputs, type_of, words
 from sparkcep.engines.automaton.structures import Left
+from sparkcep.engines.functions.times import internal
 from sparkcep.engines.row_match.values import RANKED, words_of
 from sparkcep.engines.row_pattern.columns import Columns
 from sparkcep.spec.automaton import AutomatonSpec, Register
@@ -112,7 +113,7 @@ def _of_values(machine: Machine, columns: Columns, name: str, held: Held, array:
     if held.handle:
         if pa.types.is_temporal(held.data_type):  # as the functions make them
             array = array.view(pa.int32() if held.data_type.bit_width == 32 else pa.int64())
-        numbers = (0 if value is None else machine.handles.number(value) for value in array.to_pylist())
+        numbers = (0 if value is None else machine.handles.number(internal(value)) for value in array.to_pylist())
         return np.fromiter(numbers, np.int64, len(array))
     if held.kind.name in RANKED:
         known = machine.data.strings[held.kind.name]
