@@ -59,7 +59,14 @@ def check_loops(clause: MatchPatternClause, rows: Relation) -> None:
             raise _unsupported("a NOT at the start or the end of a round", negation.span or loop.span, hint)
         _check_clause(clause, rows, loop.span)
         for variable in fields(loop):
-            if rows.column(variable.variable) or variable.variable.lower().startswith(RESERVED):
+            if variable.variable.lower().startswith(RESERVED):
+                raise CepAnalysisError(
+                    f"a variable {variable.variable} of a loop",
+                    code="RESERVED_NAME",
+                    span=variable.span,
+                    hint=f"names that begin with {RESERVED} are the rewriter's: give it another name",
+                )
+            if rows.column(variable.variable):
                 raise CepAnalysisError(
                     f"the variable {variable.variable} of a loop has the name of a column of the input",
                     code="DUPLICATE_NAME",

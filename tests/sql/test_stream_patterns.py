@@ -11,6 +11,7 @@ from functools import partial
 from pathlib import Path
 
 import pytest
+from pyspark.errors import StreamingQueryException
 from pyspark.sql import SparkSession
 from pyspark.sql.streaming import StreamingQuery
 
@@ -27,7 +28,7 @@ LIFETIMES = """{start} ARC s -> m WHEN type = 'A' SET n = x ARC m -> m WHEN type
 """What the stream of ``test_…_reach_a_running_stream`` has been told, as one automaton over a table."""
 
 Arrive = Callable[[list[tuple[str, str, int, int]]], None]
-Begin = Callable[[], StreamingQuery]
+Begin = Callable[..., StreamingQuery]
 
 
 @pytest.fixture
@@ -54,12 +55,12 @@ def arrive(spark: SparkSession, tmp_path: Path, patterns: None) -> Iterator[Arri
 
 @pytest.fixture(params=["conservative", "speculative"])
 def begin(spark: SparkSession, tmp_path: Path, request: pytest.FixtureRequest) -> Begin:
-    """Starts the stream ``alarms`` that follows the pattern, or lets it go on."""
+    """Starts the stream ``alarms`` that follows a pattern, or lets it go on."""
 
-    def begun() -> StreamingQuery:
+    def begun(pattern: str = "changing") -> StreamingQuery:
         spark.conf.set("sparkcep.stream.mode", request.param)
         try:
-            found = spark.sql("SELECT * FROM moving MATCH AUTOMATON changing")
+            found = spark.sql(f"SELECT * FROM moving MATCH AUTOMATON {pattern}")
         finally:
             spark.conf.unset("sparkcep.stream.mode")
         writer = found.writeStream.format("parquet").option("checkpointLocation", str(tmp_path / "check"))
@@ -155,6 +156,19 @@ def test_a_stream_that_has_ended_refuses_nothing(spark: SparkSession, arrive: Ar
     query.stop()
     spark.sparkContext._jsc.sc().listenerBus().waitUntilEmpty()
     spark.sql("ALTER PATTERN changing REPLACE AS (ORDER BY ts START s FINAL f ARC s -> f)")
+
+
+@pytest.mark.parametrize("begin", ["conservative"], indirect=True)
+def test_the_checkpoint_of_another_pattern_is_refused(spark: SparkSession, arrive: Arrive, begin: Begin) -> None:
+    query = begin()
+    arrive([("a", "A", 1, 100)])
+    query.processAllAvailable()
+    query.stop()
+    spark.sql(f"CREATE PATTERN other AS ({FIRST})")
+    query = begin("other")
+    arrive([("a", "A", 1, 101)])
+    with pytest.raises(StreamingQueryException, match="CEP_DATA_STREAM_CHECKPOINT"):
+        query.processAllAvailable()
 
 
 @pytest.mark.parametrize(
