@@ -47,12 +47,12 @@ LOOP, SINCE, UNTIL = f"{ROUND}of", f"{ROUND}start", f"{ROUND}end"
 def check_loops(clause: MatchPatternClause, rows: Relation) -> None:
     """Raise CepUnsupportedError, CepAnalysisError at a loop that cannot be put among the events of ``rows``."""
     _, tree, _ = clause.patterns[0]
-    outermost = tree.items if isinstance(tree, Seq) else (tree,)
+    sequence = _in_order(tree)
     for loop in loops(tree):
         assert loop.span is not None
-        if not any(item is loop for item in outermost):
+        if not any(item is loop for item in sequence):
             raise _unsupported(
-                "a loop inside AND, OR, NOT or another SEQ", loop.span, "loops stand in the outermost SEQ"
+                "a loop inside AND, OR or NOT", loop.span, "a loop is an item of SEQ"
             )
         if (negation := next(_open_negations(loop.body), None)) is not None:
             hint = "inside a round NOT stands between two events: SEQ(B b, NOT X x, C c)+"
@@ -108,6 +108,11 @@ def _check_clause(clause: MatchPatternClause, rows: Relation, span: Span) -> Non
 
 def _unsupported(what: str, span: Span, hint: str) -> CepUnsupportedError:
     return CepUnsupportedError(what, code="LOOP", span=span, hint=hint)
+
+
+def _in_order(tree: EventItem) -> tuple[EventItem, ...]:
+    """What follows each other in a pattern; a SEQ in a SEQ is its items."""
+    return tuple(each for item in tree.items for each in _in_order(item)) if isinstance(tree, Seq) else (tree,)
 
 
 def _open_negations(node: EventItem) -> Iterator[Not]:
@@ -313,7 +318,7 @@ def order_of_rounds(
 ) -> tuple[Predicate, ...]:
     """Conditions that every loop's rounds begin behind what comes before them; and, where a match may begin with a round, that it ends within the
     window of that round. ``since``: the window from where rows begin."""
-    items = tree.items if isinstance(tree, Seq) else (tree,)
+    items = _in_order(tree)
     found: list[Predicate] = []
     for at, loop in enumerate(items):
         if isinstance(loop, Loop):

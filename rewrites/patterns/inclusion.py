@@ -8,7 +8,7 @@ The other clauses of the named pattern must be those around it or missing: dropp
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Container, Iterator, Mapping
 
 from rewrites.dialect.clause import Equivalence, Site
 from rewrites.dialect.event_pattern import parse_event_pattern
@@ -20,7 +20,7 @@ from rewrites.dialect.tokens import Token, depths, tokenize
 from rewrites.dialect.where import STRATEGY_FUNCTIONS, Where, parse_where
 from rewrites.patterns.texts import Expanded, Piece
 from sparkcep.errors import CepUnsupportedError, Span
-from sparkcep.pattern.event import Element, every_element
+from sparkcep.pattern.event import Element, Loop, elements, every_element
 
 _WHERE_RANK = next(header.rank for header in GRAMMAR.headers if header.name == "WHERE")
 _OWN = "create a pattern of the sequence and its WHERE alone, and include that"
@@ -64,7 +64,8 @@ def _words(section: Section) -> list[str]:
 def _renamed(body: Expanded, inner: Mapping[str, Section], alias: str) -> Iterator[Edit]:
     """Edits that give every variable of the included pattern its name: ``alias_variable`` where there is an alias."""
     names = {}
-    for element in every_element(parse_event_pattern(body.text, inner["PATTERN"].place)):
+    tree = parse_event_pattern(body.text, inner["PATTERN"].place)
+    for element in every_element(tree):
         new = f"{alias}_{element.variable}" if alias else element.variable
         names[element.variable.lower()] = new
         written = _variable(body.text, element)
@@ -75,7 +76,9 @@ def _renamed(body: Expanded, inner: Mapping[str, Section], alias: str) -> Iterat
         elif alias:
             yield written.span, (body.glue(new, written.span),)
     if alias and (where := inner.get("WHERE")):
-        for token in _references(where.tokens, names):
+        loops = (element for element in every_element(tree) if isinstance(element, Loop))
+        rounds = {loop.variable.lower(): {one.variable.lower() for one in elements(loop.body)} for loop in loops}
+        for token in _references(where.tokens, names, rounds):
             yield token.span, (body.glue(names[token.text.lower()], token.span),)
 
 
@@ -88,14 +91,32 @@ def _variable(text: str, element: Element) -> Token | None:
     return tokens[-1] if len(tokens) > 1 and tokens[-1].is_name else None
 
 
-def _references(tokens: tuple[Token, ...], names: Mapping[str, str]) -> Iterator[Token]:
-    """The tokens of a condition that mean variables: no field behind a dot, no function, no attribute of ``[attr]``."""
+def _references(
+    tokens: tuple[Token, ...], names: Container[str], rounds: Mapping[str, Container[str]]
+) -> Iterator[Token]:
+    """The tokens of a condition that mean variables: no field behind a dot but the events of a round (``rounds``: by the loop's variable), no
+    function, no attribute of ``[attr]``."""
+    meant: set[int] = set()
     for i, token in enumerate(tokens):
         before, behind = tokens[i - 1].key if i else "", tokens[i + 1].key if i + 1 < len(tokens) else ""
         attribute = before == "[" and behind in ("]", "=")
-        field = before == "." and not (i > 1 and tokens[i - 2].key == ".")  # ``a[..i-1]`` has two dots
-        if token.is_name and token.text.lower() in names and not field and behind != "(" and not attribute:
-            yield token
+        if not token.is_name or token.text.lower() not in names or behind == "(" or attribute:
+            continue
+        if before == "." and tokens[i - 2].key != ".":  # ``a[..i-1]`` has two dots
+            owner = _owner(tokens, i - 2)
+            if owner not in meant or token.text.lower() not in rounds.get(tokens[owner].text.lower(), ()):
+                continue
+        meant.add(i)
+        yield token
+
+
+def _owner(tokens: tuple[Token, ...], at: int) -> int:
+    """The place of the name that ends at ``at``, or whose index does: ``r`` in ``r`` and in ``r[i-1]``."""
+    if tokens[at].key == "]":
+        while at and tokens[at].key != "[":
+            at -= 1
+        at -= 1
+    return at
 
 
 def _conditions(

@@ -74,6 +74,7 @@ CASES = {
             ),
         ),
     ),
+    "SEQ in SEQ": Case("SEQ(A a, SEQ(SEQ(B b, C c)+ g, NOT X o), D d)", (MANY,)),
     "two loops": Case("SEQ(SEQ(A a, B b)+ g, SEQ(C c, D d)+ h)", within=10),
     "loops in rounds": Case("SEQ(SEQ(SEQ(B b, C c)+ h, X d)+ g, D a)", within=10),
     "equal attributes": Case("SEQ(A? a, SEQ(B b, C? c)+ g, D d)", same=True),

@@ -23,6 +23,8 @@ BODIES = {
     "two": "SEQ(PATTERN one a, PATTERN one b, PATTERN one c, PATTERN one d, PATTERN one e)",
     "one": "SEQ(PATTERN leaf a, PATTERN leaf b, PATTERN leaf c, PATTERN leaf d)",
     "leaf": "A a",
+    "loops": "SEQ(A a, SEQ(B b, SEQ(C c, D d)+ h)+ g) WHERE b.x > c.h AND g[1].b.x < a.b AND SUM(g.h[1].c.b) > a.g.b"
+    " AND g[i].b.g < g[i-1].h[LAST].d.a AND ABS(a.g[1].b) > 1",
 }
 NOW = 100
 

@@ -41,6 +41,10 @@ INCLUDED = {
         "(SEQ(SEQ(A q_A_1, B+ q_k[], A q_A_2), E e) ORDER BY ts\n"
         "WHERE q_k[i].x > q_k[i-1].x AND SUM(q_k[..i-1].x) < 5 AND q_A_1.x = q_A_2.x\n)"
     ),
+    "(PATTERN loops l ORDER BY ts)": (
+        "(SEQ(A l_a, SEQ(B l_b, SEQ(C l_c, D l_d)+ l_h)+ l_g) ORDER BY ts\nWHERE l_b.x > l_c.h AND l_g[1].l_b.x < l_a.b"
+        " AND SUM(l_g.l_h[1].l_c.b) > l_a.g.b AND l_g[i].l_b.g < l_g[i-1].l_h[LAST].l_d.a AND ABS(l_a.g[1].b) > 1\n)"
+    ),
     "(PATTERN keyed ORDER BY ts)": "(SEQ(A a, B b) ORDER BY ts\nWHERE [user] AND a.x > 1\n)",
     "(SEQ(PATTERN keyed, E e) ORDER BY ts WHERE [User])": "(SEQ(SEQ(A a, B b), E e) ORDER BY ts WHERE a.x > 1 AND [User])",
     "(/*+ CEP_ENGINE(tree) */ SEQ(PATTERN leaf, E e) ORDER BY ts)": "(/*+ CEP_ENGINE(tree) */ SEQ(A a, E e) ORDER BY ts)",
