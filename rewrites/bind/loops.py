@@ -51,9 +51,7 @@ def check_loops(clause: MatchPatternClause, rows: Relation) -> None:
     for loop in loops(tree):
         assert loop.span is not None
         if not any(item is loop for item in sequence):
-            raise _unsupported(
-                "a loop inside AND, OR or NOT", loop.span, "a loop is an item of SEQ"
-            )
+            raise _unsupported("a loop inside AND, OR or NOT", loop.span, "a loop is an item of SEQ")
         if (negation := next(_open_negations(loop.body), None)) is not None:
             hint = "inside a round NOT stands between two events: SEQ(B b, NOT X x, C c)+"
             raise _unsupported("a NOT at the start or the end of a round", negation.span or loop.span, hint)
@@ -238,7 +236,7 @@ def with_rounds(rows: Relation, clause: MatchPatternClause, source: Source, foun
     fields = {name: kind for rounds in found.values() for name, kind in rounds.types.items()}
     own = [*rows.schema.names, *rows.inner]
     added = [f"CAST(NULL AS STRING) AS {LOOP}", f"({time}) AS {SINCE}", f"({time}) AS {UNTIL}"]
-    added += [f"({key.text}) AS {_key(i)}" for i, key in enumerate(keys)]
+    added += [f"({key.text}) AS {key_column(i)}" for i, key in enumerate(keys)]
     added += [f"{null_of(kind)} AS {quoted(name)}" for name, kind in fields.items()]
     parts = [f"SELECT {', '.join([*map(quoted, own), *added])} FROM {rows.text}\n"]
     for loop in loops(clause.patterns[0][1]):
@@ -249,20 +247,22 @@ def with_rounds(rows: Relation, clause: MatchPatternClause, source: Source, foun
         values += [quoted(name) if name in rounds.types else "NULL" for name in fields]
         parts.append(f"SELECT {', '.join(values)} FROM {rounds.query}")
     kinds = {LOOP: StringType(), SINCE: time_type, UNTIL: time_type}
-    kinds |= {_key(i): key.data_type for i, key in enumerate(keys)} | fields
+    kinds |= {key_column(i): key.data_type for i, key in enumerate(keys)} | fields
     schema = StructType([*rows.schema.fields, *(StructField(name, kind) for name, kind in kinds.items())])
     told = f"{rows.told}, and the rounds of {' and '.join(found)}"
     return replace(rows, text=f"({' UNION ALL '.join(parts)})", schema=schema, written=told)
 
 
-def _key(number: int) -> str:
+def key_column(number: int) -> str:
     """The column with a PARTITION BY expression."""
     return f"{ROUND}key{number}"
 
 
 def keys_with_rounds(keys: tuple[Key, ...]) -> tuple[Key, ...]:
     """The keys of a clause over the input with rounds."""
-    return tuple(replace(key, text=_key(i), column=_key(i), sent=_key(i)) for i, key in enumerate(keys))
+    return tuple(
+        replace(key, text=key_column(i), column=key_column(i), sent=key_column(i)) for i, key in enumerate(keys)
+    )
 
 
 def _equal(clause: MatchPatternClause, rows: Relation) -> set[str]:

@@ -5,14 +5,15 @@ For each clause: how it was interpreted, which part evaluates each condition, th
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from functools import reduce
 
 from rewrites import Rewritten, RewrittenClause
 from rewrites.bind.automaton import BoundAutomaton
 from rewrites.bind.event_pattern import BoundEventPattern
-from rewrites.bind.loops import ROUND
+from rewrites.bind.loops import ROUND, UNTIL, key_column
 from rewrites.bind.row_pattern import BoundRowPattern
-from rewrites.dialect.clause import MatchRecognizeClause
+from rewrites.dialect.clause import MatchPatternClause, MatchRecognizeClause
 from rewrites.rules.keys_in_order import sorted_by_workers
 from rewrites.rules.time_shards import Shards
 from sparkcep.engines.choice import choose
@@ -21,7 +22,7 @@ from sparkcep.errors import Span
 from sparkcep.explanation.automaton import edges, formulas, mermaid, text_lines
 from sparkcep.explanation.sharing import sharing_lines
 from sparkcep.explanation.stream import stream_lines
-from sparkcep.pattern.event import elements
+from sparkcep.pattern.event import elements, loops
 from sparkcep.spec import AutomatonSpec, EventPatternSpec, RowPatternSpec
 from sparkcep.spec.automaton import Arc, Register
 from sparkcep.spec.event import STRATEGIES, Predicate, WithinEvents
@@ -76,9 +77,9 @@ def _clause_lines(text: str, part: RewrittenClause) -> Iterator[str]:
         yield from _row_lines(part.bound, part.spec)
     elif isinstance(part.bound, BoundEventPattern):
         assert isinstance(part.spec, EventPatternSpec)
-        pattern = part.bound.text if part.clause.site.kind == "MATCH PATTERNS" else str(part.spec.pattern)
-        lines = _event_lines(text, part.bound, part.spec, part.shards, pattern)
-        yield from (line.replace(ROUND, "round_") for line in lines)
+        assert isinstance(part.clause, MatchPatternClause)
+        lines = _event_lines(text, part.bound, part.spec, part.shards, part.clause)
+        yield from _without_rounds(text, part.clause, lines)
         yield from _table("measures", list(_measures(text, part.bound)))
     elif isinstance(part.bound, BoundAutomaton):
         assert isinstance(part.spec, AutomatonSpec)
@@ -96,6 +97,14 @@ def _clause_lines(text: str, part: RewrittenClause) -> Iterator[str]:
         found = edges(part.spec)
         yield from _table("automaton", text_lines(found))
         yield from _table("Mermaid", mermaid(found))
+
+
+def _without_rounds(text: str, clause: MatchPatternClause, lines: Iterable[str]) -> Iterator[str]:
+    """The lines with the user's names of what the input with rounds has in columns of its own."""
+    said = [(key_column(i), _said(text, key.expr.span)) for i, key in enumerate(clause.partition_by)]
+    said += [(UNTIL, _said(text, clause.order_by[0].expr.span)), (ROUND, "round_")]
+    for line in lines:
+        yield reduce(lambda known, name: known.replace(*name), said, line)
 
 
 def _measures(text: str, bound: BoundEventPattern) -> Iterator[str]:
@@ -179,8 +188,11 @@ def _skip(spec: RowPatternSpec) -> str:
 
 
 def _event_lines(
-    text: str, bound: BoundEventPattern, spec: EventPatternSpec, shards: Shards | str, pattern: str
+    text: str, bound: BoundEventPattern, spec: EventPatternSpec, shards: Shards | str, clause: MatchPatternClause
 ) -> Iterator[str]:
+    several = clause.site.kind == "MATCH PATTERNS"
+    tree = clause.patterns[0][1]
+    pattern = bound.text if several else str(tree if loops(tree) else spec.pattern)
     yield from _table("input", [bound.relation.told])
     partition = [key.text for key in bound.keys] + [f"[{column}]" for column in bound.equivalences]
     partition += [f"{key.text} (inferred)" for key in bound.inferred]
@@ -202,8 +214,7 @@ def _event_lines(
     ]
     tests += [f"Spark, on the matches: {_said(text, one.span)}" for one in bound.residual]
     yield from _table("conditions", tests)
-    bound_in_turn = pattern == str(spec.pattern) and spec.strategy == "any"
-    yield from _table(BINDING, [_binding(spec)] if bound_in_turn else [])
+    yield from _table(BINDING, [_binding(spec)] if not several and spec.strategy == "any" else [])
 
 
 def _induced(bound: BoundEventPattern) -> Iterator[tuple[str, str]]:
