@@ -252,7 +252,7 @@ def is_query(node: exp.Expression) -> bool:
 def refuse_navigation(node: exp.Expression) -> None:
     """Raise if the subquery expression ``node`` reads other rows of the match."""
     if any(
-        isinstance(part, Navigation | Classifier | MatchNumber)
+        isinstance(part, Navigation | Classifier | MatchNumber | MatchSequenceNumber)
         for part in node.walk(prune=lambda part: isinstance(part, exp.Window))
     ):
         raise CepUnsupportedError(

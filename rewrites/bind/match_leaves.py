@@ -6,19 +6,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 
 from pyspark.sql.types import BooleanType, DataType, DecimalType, DoubleType, FloatType, LongType, StringType
 from sqlglot import exp
 
 from rewrites.bind.aggregates import filter_of, function_name, innermost_call, is_aggregate, is_bare_count
-from rewrites.bind.conditions import Columns
+from rewrites.bind.conditions import Columns, refuse_navigation
 from rewrites.bind.engine_values import has_engine_value
 from rewrites.bind.literals import literal
 from rewrites.bind.match_positions import CURRENT, MatchPositions, innermost, is_special
 from rewrites.bind.measures import aggregate_type
-from rewrites.bind.names import is_early, row_text, starred
+from rewrites.bind.names import is_early, outside_queries, row_text, starred
 from rewrites.bind.operand_builder import OperandBuilder
 from rewrites.bind.operands import EXACT_DIGITS, NotForTheEngine, Operand
 from rewrites.bind.reached import where_reached
@@ -54,7 +53,7 @@ class MatchLeaves(MatchPositions, OperandBuilder):
             return True
         if isinstance(node, Navigation) and _is_of_engine_values(node):
             return False
-        if any(is_special(part) for part in _outside_windows(node) if not isinstance(part, Navigation)):
+        if any(is_special(part) for part in outside_queries(node) if not isinstance(part, Navigation)):
             return isinstance(node, Navigation)
         return len(self.positions(node)) <= 1
 
@@ -75,6 +74,8 @@ class MatchLeaves(MatchPositions, OperandBuilder):
         return self._row_leaf(node)
 
     def _row_leaf(self, node: exp.Expression) -> Operand:
+        for query in node.find_all(exp.Query):
+            refuse_navigation(query)
         positions = self.positions(node)
         at = positions[0] if positions else None
         if not self.is_safe(node, positions):
@@ -259,10 +260,6 @@ def argument_of(call: exp.Expression) -> exp.Expression:
         return exp.Star()
     found: exp.Expression = call.this
     return found.expressions[0] if isinstance(found, exp.Distinct) else found
-
-
-def _outside_windows(node: exp.Expression) -> Iterator[exp.Expression]:
-    yield from node.walk(prune=lambda part: isinstance(part, exp.Window))
 
 
 def _is_of_engine_values(node: Navigation) -> bool:

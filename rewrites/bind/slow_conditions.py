@@ -93,7 +93,7 @@ class _Pieces:
             return self._column(self.translator.leaf(node))
         if isinstance(node, Navigation):
             return self._navigation(node)
-        if isinstance(node, exp.Query):
+        if isinstance(node, exp.Query) or node.args.get("query") is not None:
             raise NotForTheEngine
         edits = [(span_of(child), self.text(child)) for child in node.iter_expressions() if not is_name(child)]
         return self.translator.source.splice(span_of(node), edits)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from itertools import pairwise
 
 from rewrites.dialect.clause import Arc, Assignment, Expr
@@ -116,11 +117,7 @@ def _valid(sql: str, part: Part | None) -> tuple[Expr | None, Expr | None]:
         return None, None
     _, tokens = part
     to = next(
-        (
-            i
-            for i, depth in depths(tokens)
-            if depth == 0 and tokens[i].key == "TO" and (i == 0 or tokens[i - 1].key not in TIME_UNITS)
-        ),
+        (i for i, depth in depths(tokens) if depth == 0 and tokens[i].key == "TO" and not _joins_units(tokens, i)),
         len(tokens),
     )
     low, high = tokens[:to], tokens[to:]
@@ -128,6 +125,12 @@ def _valid(sql: str, part: Part | None) -> tuple[Expr | None, Expr | None]:
         _expression(sql, low[0], low[1:]) if low else None,
         _expression(sql, high[0], high[1:]) if high else None,
     )
+
+
+def _joins_units(tokens: Sequence[Token], to: int) -> bool:
+    """Whether a TO is that of ``DAY TO HOUR``."""
+    around = [*tokens[max(to - 1, 0) : to], *tokens[to + 1 : to + 2]]
+    return len(around) == 2 and all(token.key in TIME_UNITS for token in around)
 
 
 def _misplaced(sql: str, token: Token, what: str) -> CepSyntaxError:

@@ -48,9 +48,11 @@ class SpanParser(SparkParser):
         self._frames: list[int] = []
 
     def expression(self, instance: Any, token: RawToken | None = None, comments: list[str] | None = None) -> Any:
-        """A node made from a single ``token`` has the token's span."""
+        """A node made from a single ``token`` has the token's span; ``f(x) WITHIN GROUP (…)`` ends here, before a FILTER behind it."""
         if token:
             set_span(instance, Span(token.start, token.end + 1))
+        if isinstance(instance, exp.WithinGroup) and (call := _span(instance.this)):
+            set_span(instance, Span(call.start, self._prev.end + 1))
         return super().expression(instance, token, comments)
 
     def _record(self, node: Any, start: int, first: Any) -> None:

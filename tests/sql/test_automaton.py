@@ -183,7 +183,7 @@ def test_registers_of_every_type(spark: SparkSession) -> None:
             """SELECT match_start, lifetime_start, lifetime_end, final_state FROM (SELECT user, type, TIMESTAMP '2024-01-01' + MAKE_DT_INTERVAL(0, ts) AS at FROM clicks)
                MATCH AUTOMATON (PARTITION BY user ORDER BY at START s FINAL bought, nothing
                  ARC s -> v WHEN type = 'View' ARC v -> v WHEN type <> 'Buy' ARC v -> bought WHEN type = 'Buy'
-                 ARC v -> nothing ON WINDOW END VALID FROM TIMESTAMP '2024-01-01 02:00:00' TO TIMESTAMP '2024-01-02'
+                 ARC v -> nothing ON WINDOW END VALID FROM TIMESTAMP '2024-01-01' + INTERVAL '2' HOUR TO TIMESTAMP '2024-01-02'
                  WITHIN INTERVAL 3 HOURS)
                WHERE user = 'u1'""",
             [],

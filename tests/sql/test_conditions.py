@@ -79,6 +79,16 @@ ROW_CASES = [
         row("b AS b.v > a.v", "a b", f"max((SELECT MAX(z.v) FROM {TICKS} z WHERE z.v < b.v)) AS m"),
         [(6,), (7,)],
     ),
+    Case(
+        "query_beside_rows",
+        row(f"b AS b.v - a.v >= (SELECT MAX(v) - 7 FROM {TICKS}) OR b.v < a.v", "a b"),
+        [(2,), (4,)],
+    ),
+    Case(
+        "query_of_another_row",
+        row(f"b AS b.v - a.v > (SELECT MIN(z.v) - 5 FROM {TICKS} z WHERE z.v > a.v)", "a b"),
+        [(2,), (4,)],
+    ),
     Case("scalar_query", row("a AS v = (SELECT MAX(price) FROM ticks WHERE sym = 'B')"), [(2,)]),
     Case("query_and_order", row("a AS v IN (SELECT price FROM ticks), b AS b.v > PREV(b.v)", "a b"), [(2,), (4,)]),
     Case(

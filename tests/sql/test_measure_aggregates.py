@@ -19,7 +19,7 @@ ONE_ROW = [
     "stddev_pop(b.v) AS deviation",
     "max_by(b.s, b.v) AS best",
     "count_if(v > 1) AS many",
-    "percentile(v, 0.5) FILTER (WHERE s <> 'x') AS middle",
+    "percentile_cont(0.5) WITHIN GROUP (ORDER BY v) FILTER (WHERE s <> 'x') AS middle",
     "sort_array(collect_set(b.s)) AS names",
     "count(DISTINCT b.s, b.v) AS pairs",
     "every(b.v > 1) AS high",

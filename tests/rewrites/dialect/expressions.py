@@ -167,6 +167,7 @@ first_value(A.x) IGNORE NULLS
 percentile_approx(a, 0.5)
 percentile_cont(0.5) WITHIN GROUP (ORDER BY a DESC)
 listagg(a, ',') WITHIN GROUP (ORDER BY b)
+listagg(a, ',') WITHIN GROUP (ORDER BY b) FILTER (WHERE c > 1)
 string_agg(a, ',')
 approx_count_distinct(a)
 bool_or(a)
