@@ -9,16 +9,18 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+from pyspark.sql.types import StringType
 from sqlglot import exp
 
 from rewrites.bind.closures import kleene_path
+from rewrites.bind.match_positions import is_special
 from rewrites.bind.relation import Relation
 from rewrites.dialect import bare, column_path, span_of
 from rewrites.dialect.clause import Clause, MatchAutomatonClause, MatchPatternClause
 from rewrites.dialect.nodes import Navigation
 from rewrites.sql.source import Edit, Source
 
-_COMPARISONS = (exp.EQ, exp.NEQ, exp.LT, exp.LTE, exp.GT, exp.GTE, exp.NullSafeEQ, exp.NullSafeNEQ, exp.In)
+_COMPARISONS = (exp.EQ, exp.NEQ, exp.LT, exp.LTE, exp.GT, exp.GTE, exp.NullSafeEQ, exp.NullSafeNEQ, exp.In, exp.Case)
 _PLAIN = re.compile(r"'[^'\\]*'|\"[^\"\\]*\"")
 
 
@@ -41,18 +43,37 @@ def _expressions(clause: Clause) -> Iterator[exp.Expression]:
 
 
 def _padded(comparison: exp.Expression, rows: Relation, source: Source) -> Iterator[Edit]:
-    sides = [bare(side) for side in comparison.iter_expressions()]
-    if isinstance(comparison, exp.In) and not all(isinstance(side, exp.Literal) for side in sides[1:]):
+    sides = [bare(side) for side in _sides(comparison)]
+    if isinstance(comparison, exp.In) and not all(map(_is_constant, sides[1:])):
         return  # Spark pads none of them
     lengths = [length for side in sides if (length := _length(side, rows)) is not None]
     for side in sides:
-        if not lengths or not isinstance(side, exp.Literal) or not side.is_string:
-            continue
-        text = source.text(span_of(side))
-        if _PLAIN.fullmatch(text):
-            value = text[1:-1]
-            fitted = value if len(value.rstrip(" ")) > lengths[0] else value.rstrip(" ").ljust(lengths[0])
-            yield span_of(side), f"{text[0]}{fitted}{text[0]}"
+        if lengths and _is_constant(side):
+            yield from _fitted(side, lengths[0], rows, source)
+
+
+def _sides(comparison: exp.Expression) -> Iterator[exp.Expression]:
+    """What is compared; ``CASE c WHEN 'a' THEN …`` compares, too."""
+    if isinstance(comparison, exp.Case):
+        yield from (comparison.this, *(branch.this for branch in comparison.args["ifs"])) if comparison.this else ()
+    else:
+        yield from comparison.iter_expressions()
+
+
+def _is_constant(node: exp.Expression) -> bool:
+    return not any(isinstance(part, exp.Column | exp.Dot | exp.Query) or is_special(part) for part in node.walk())
+
+
+def _fitted(constant: exp.Expression, length: int, rows: Relation, source: Source) -> Iterator[Edit]:
+    """A string of at least ``length`` characters in place of a constant that is a string."""
+    place = span_of(constant)
+    text = source.text(place)
+    if _PLAIN.fullmatch(text):
+        value = text[1:-1]
+        fitted = value if len(value.rstrip(" ")) > length else value.rstrip(" ").ljust(length)
+        yield place, f"{text[0]}{fitted}{text[0]}"
+    elif not isinstance(constant, exp.Null) and isinstance(rows.types_of([(text, place)])[0], StringType):
+        yield place, f"RPAD(RTRIM({text}), GREATEST(LENGTH(RTRIM({text})), {length}))"
 
 
 def _length(node: exp.Expression, rows: Relation) -> int | None:

@@ -351,6 +351,12 @@ CHARS = {
     "MATCH AUTOMATON (PARTITION BY k ORDER BY o REGISTERS (r STRING) START s FINAL f ARC s -> f WHEN c = 'a' SET r = c)": [
         ("l  ", 1, 1, 1, None, "f", "a    ")
     ],
+    r"""MATCH_RECOGNIZE (PARTITION BY k ORDER BY o MEASURES a.c = '\141' AS e, a.c = r'a' AS r, a.c = concat('', 'a') AS c,
+        CASE LAST(b.c) WHEN 'a' THEN 1 WHEN 'b' THEN 2 END AS w PATTERN (a b)
+        DEFINE b AS CASE FIRST(a.c) WHEN lower('A') THEN o > a.o END)""": [("l  ", True, True, True, 2)],
+    r"MATCH PATTERN (SEQ(A a, B b) PARTITION BY k ORDER BY o WHERE CASE a.c WHEN '\141' THEN b.c <> 'a' 'b' END MEASURES COUNT(*) AS n)": [
+        ("l  ", 1)
+    ],
 }
 
 
