@@ -7,7 +7,7 @@ from __future__ import annotations
 from sqlglot import exp
 
 from rewrites.bind.closures import kleene_path
-from rewrites.bind.names import Variables, references, same_name
+from rewrites.bind.names import Variables, is_of_session, references, same_name
 from rewrites.bind.partitions import Key
 from rewrites.bind.relation import Relation
 from rewrites.dialect import column_path, span_of
@@ -87,7 +87,8 @@ def _check(measure: Measure, tree: pattern.EventPattern, variables: Variables, r
     for part in node.walk():
         path = column_path(part)
         named = path if path is not None and len(path) > 1 else (kleene_path(part) or (None,))[0]
-        if named is not None and not isinstance(part.parent, exp.Dot) and relation.column(named[0].value) is None:
+        whole = named is not None and not isinstance(part.parent, exp.Dot)
+        if named is not None and whole and not is_of_session(named) and relation.column(named[0].value) is None:
             variables.require(named[0])
         if isinstance(part, KleenePrefix) or (isinstance(part, KleeneRef) and part.index_value == "i"):
             raise CepAnalysisError(

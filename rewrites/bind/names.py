@@ -4,7 +4,7 @@ use the spelling of the pattern.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from sqlglot import exp
@@ -106,9 +106,16 @@ def starred(node: exp.Expression) -> exp.Expression | None:
 
 
 def require_known(path: tuple[Name, ...] | None, variables: Variables, relation: Relation) -> None:
-    """Check that in ``x.price`` x is a variable or a struct column; anything else is an error at x."""
-    if path is not None and len(path) > 1 and not relation.column(path[0].value):
+    """Check that in ``x.price`` x is a variable, a struct column, or the ``session`` of a session variable; anything else is an error at x."""
+    if path is None or len(path) == 1 or relation.column(path[0].value):
+        return
+    if not is_of_session(path):
         variables.require(path[0])
+
+
+def is_of_session(path: Sequence[Name]) -> bool:
+    """Whether ``session.x`` or ``system.session.x`` is a session variable, if nothing nearer has the name."""
+    return [name.value.lower() for name in path[:-1]] in (["session"], ["system", "session"])
 
 
 def require_all_known(node: exp.Expression, variables: Variables, relation: Relation) -> None:

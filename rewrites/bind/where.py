@@ -13,7 +13,7 @@ from rewrites.bind.conditions import Columns
 from rewrites.bind.event_types import type_in
 from rewrites.bind.loops import test_of, told_test
 from rewrites.bind.many_rows import check_functions
-from rewrites.bind.names import Variables, references, row_text
+from rewrites.bind.names import Variables, is_of_session, references, row_text
 from rewrites.bind.predicates import ConditionTranslator, Made, check_closures, is_local, spans_variables
 from rewrites.bind.relation import Relation
 from rewrites.dialect import column_path
@@ -137,7 +137,7 @@ class Where:
                 self.variables.require(indexed[0][0])
             if path is None or any(span.start <= path[0].span.start < span.end for span in inside):
                 continue
-            if len(path) > 1:
+            if len(path) > 1 and not is_of_session(path):
                 self.variables.require(path[0])
             if self.relation.column(path[0].value):
                 raise CepAnalysisError(

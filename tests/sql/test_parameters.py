@@ -111,8 +111,12 @@ def test_variable_substitution(spark: SparkSession) -> None:
 
 def test_session_variable(spark: SparkSession) -> None:
     spark.sql("DECLARE OR REPLACE VARIABLE most INT DEFAULT 12")
-    text = "SELECT * FROM ticks MATCH_RECOGNIZE (PARTITION BY sym ORDER BY ts MEASURES LAST(ts) AS t PATTERN (a) DEFINE a AS price > most)"
-    assert_rows(spark.sql(text).collect(), [("A", 5)])
+    for name in ("most", "session.most", "system.session.most"):
+        text = f"""SELECT t, m FROM ticks MATCH_RECOGNIZE (PARTITION BY sym ORDER BY ts MEASURES LAST(ts) AS t, {name} + 1 AS m
+          PATTERN (a) DEFINE a AS price > {name})"""
+        assert_rows(spark.sql(text).collect(), [(5, 13)])
+        text = f"SELECT v.ts, b.ts FROM clicks {EVENT.replace('WITHIN', f'WHERE v.ts < {name} - 10 AND b.ts > v.ts + {name} - 11 WITHIN')}"
+        assert_rows(spark.sql(text).collect(), [(1, 3)])
 
 
 @pytest.mark.parametrize(
