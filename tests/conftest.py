@@ -14,7 +14,7 @@ from xdist.scheduler import LoadFileScheduling
 
 import sparkcep
 from tests.shared_jvm import SharedJvm
-from tests.spark_setup import SETTINGS, options
+from tests.spark_setup import ADAPTIVE, ONE_JOB, SETTINGS, options
 from tests.sql.tables import TABLES
 
 if (JAVA := options()) not in os.environ.get("JAVA_TOOL_OPTIONS", ""):
@@ -107,7 +107,7 @@ def spark(jvm: SharedJvm, tmp_path_factory: pytest.TempPathFactory) -> Iterator[
     warehouse: Path = tmp_path_factory.mktemp("warehouse")
     with jvm.kept():
         session = sparkcep.session(
-            "sparkcep tests", "local[2]", **SETTINGS, **{"spark.sql.warehouse.dir": str(warehouse)}
+            "sparkcep tests", "local[2]", **SETTINGS, **ONE_JOB, **{"spark.sql.warehouse.dir": str(warehouse)}
         )
     local = session._jvm.org.apache.hadoop.fs.FileSystem.getLocal(session._jsc.hadoopConfiguration())
     local.setWriteChecksum(False)  # a file of its own beside each file, made by a process of its own
@@ -117,3 +117,13 @@ def spark(jvm: SharedJvm, tmp_path_factory: pytest.TempPathFactory) -> Iterator[
         )  # of plans, which are not parsed and analysed in every statement as texts are
     yield session
     session.stop()
+
+
+@pytest.fixture(scope="module")
+def adaptive(spark: SparkSession) -> Iterator[None]:
+    """With adaptive execution, as users have it: for the tests of a file about how rows are distributed over tasks."""
+    for name, value in ADAPTIVE.items():
+        spark.conf.set(name, value)
+    yield
+    for name in ADAPTIVE:
+        spark.conf.unset(name)

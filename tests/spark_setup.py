@@ -47,7 +47,11 @@ Streams write few files: each of Hadoop's is one more process, and by default Sp
 Those that wait list their folder every 10 ms by default, in the time of those that work.
 Code is compiled after a fifth of the usual calls: of what Spark does with a statement, much is done a few hundred times in all tests. A statement leaves
 tens of megabytes of garbage: in a large heap it is collected a fifth as often."""
-GENERATED = {"spark.sql.codegen.wholeStage": "true", "spark.sql.codegen.factoryMode": "FALLBACK"}
+ONE_JOB = {"spark.sql.adaptive.enabled": "false"}
+"""Of the tests' session: with adaptive execution, which plans anew after each exchange, the JVM works a fifth longer for small queries. What runs in
+processes and servers of its own has it, and files about how rows are distributed over tasks (the fixture ``adaptive``)."""
+ADAPTIVE = {"spark.sql.adaptive.enabled": "true"}
+GENERATED = {"spark.sql.codegen.wholeStage": "true", "spark.sql.codegen.factoryMode": "FALLBACK", **ADAPTIVE}
 """With generated code, for questions about many rows."""
 CLAUSE = "SELECT k, d FROM {} MATCH_RECOGNIZE (PARTITION BY k ORDER BY ts MEASURES b.x - a.x AS d PATTERN (a b) WITHIN INTERVAL 1 HOUR DEFINE b AS x > PREV(x))"
 

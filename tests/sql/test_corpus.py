@@ -10,6 +10,8 @@ from pyspark.sql import SparkSession
 
 from tests.corpus import RowCase, row_cases
 
+pytestmark = [pytest.mark.spark, pytest.mark.usefixtures("adaptive")]
+
 CASES = [
     case
     for case in row_cases()

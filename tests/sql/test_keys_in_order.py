@@ -12,7 +12,7 @@ from rewrites.rules.keys_in_order import NAME
 from tests.sql.cases import answers
 from tests.sql.test_aseq import setting
 
-pytestmark = pytest.mark.spark
+pytestmark = [pytest.mark.spark, pytest.mark.usefixtures("adaptive")]
 
 EVENTS = """SELECT IF(id % 11 = 0, NULL, concat('u', id % 7)) AS user, CAST(id % 3 AS INT) AS k, DATE'2024-01-01' + CAST(id % 2 AS INT) AS day,
   id % 5 * 0.5D AS f, element_at(array('A', 'B', 'C', 'D'), CAST(pmod(hash(id), 4) AS INT) + 1) AS type, CAST(id DIV 2 AS INT) AS ts,

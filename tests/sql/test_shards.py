@@ -14,6 +14,7 @@ import sparkcep
 from rewrites.emit.shards import apart
 from rewrites.rules import time_shards
 from sparkcep.errors import CepAnalysisError
+from tests.spark_setup import ADAPTIVE
 
 TIMES = {
     "bigint": ("CAST(t AS BIGINT)", "6", "6"),
@@ -45,7 +46,8 @@ def streams(spark: SparkSession) -> Iterator[SparkSession]:
     source = random.Random(7)
     rows = [(source.choice("AABC"), source.randrange(60), source.randrange(2), source.randrange(3)) for _ in range(85)]
     session = spark.newSession()
-    session.conf.set("sparkcep.sharding", "auto")
+    for name, value in {"sparkcep.sharding": "auto", **ADAPTIVE}.items():
+        session.conf.set(name, value)
     session.createDataFrame([*rows, *rows[:5]], "type STRING, t INT, k INT, x INT").createOrReplaceTempView("stream")
     yield session
 

@@ -19,7 +19,7 @@ TOGETHER = 15
 
 
 @pytest.fixture(scope="module")
-def found(spark: SparkSession) -> dict[str, list[tuple[Any, ...]]]:
+def found(spark: SparkSession, adaptive: None) -> dict[str, list[tuple[Any, ...]]]:
     """The rows of every case, in order."""
     rows: dict[str, list[dict[str, Any]]] = {}
     for i in range(0, len(ANSWERED), TOGETHER):
