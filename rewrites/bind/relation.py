@@ -36,6 +36,9 @@ _NOT_ONE_TABLE = {
 }
 """What may stand behind FROM where it is followed by more than a table."""
 
+_WORD = re.compile(r"\w+")
+_PLAIN_NAME = re.compile(r"\s*(?:(\w+)|`(\w+)`)(?=[\s(])")
+
 HIDDEN = "__cep_r"
 """How columns of the input begin that no user knows: values of the queries around a clause (``outer_values``)."""
 
@@ -282,15 +285,35 @@ def _input(site: Site, source: Source) -> str:
 
 
 def in_scope(query: str, site: Site, source: Source) -> str:
-    """``query`` preceded by the CTEs visible at the site: ``WITH a AS (…) (WITH b AS (…) query)``."""
+    """``query`` preceded by those CTEs visible at the site that it may name, or that these may: ``WITH a AS (…) (WITH b AS (…) query)``.
+
+    Spark analyses each CTE of a query, also one that nothing reads.
+    """
     scopes = list(zip(site.scopes, site.recursive or [False] * len(site.scopes), strict=True))
-    for depth, (definitions, recursive) in enumerate(reversed(scopes)):
-        if not definitions:
-            continue
-        keyword = "WITH RECURSIVE" if recursive else "WITH"
-        body = query if depth == 0 else f"({query})"
-        query = f"{keyword} {', '.join(source.text(definition) for definition in definitions)}\n {body}"
+    named, depth = _words(query), 0
+    for definitions, recursive in reversed(scopes):
+        kept: list[str] = []
+        for text in map(source.text, reversed(definitions)):
+            if recursive or _may_name(named, text):
+                kept.append(text)
+                named |= _words(text)
+        if kept:
+            body = query if depth == 0 else f"({query})"
+            query = f"WITH {'RECURSIVE ' if recursive else ''}{', '.join(reversed(kept))}\n {body}"
+            depth += 1
     return query
+
+
+@lru_cache(maxsize=128)
+def _words(text: str) -> frozenset[str]:
+    """All that may be a name in ``text``, in lower case."""
+    return frozenset(_WORD.findall(text.lower()))
+
+
+def _may_name(words: frozenset[str], definition: str) -> bool:
+    """Whether a text of these words may name the CTE ``name [(columns)] AS (…)``; one whose name has other characters may be anywhere."""
+    name = _PLAIN_NAME.match(definition)
+    return name is None or (name[1] or name[2]).lower() in words
 
 
 def suggestion(name: str, candidates: Iterable[str]) -> str:
