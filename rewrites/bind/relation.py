@@ -14,7 +14,7 @@ from functools import lru_cache, partial
 from typing import Any, Protocol
 
 from pyspark.errors import PySparkException
-from pyspark.sql.types import DataType, LongType, StringType, StructField, StructType
+from pyspark.sql.types import DataType, IntegerType, LongType, StringType, StructField, StructType
 
 from rewrites.dialect.clause import Name, Site
 from rewrites.dialect.tokens import tokenize
@@ -36,6 +36,7 @@ _NOT_ONE_TABLE = {
 }
 """What may stand behind FROM where it is followed by more than a table."""
 
+_INTEGER = re.compile(r"-?[0-9]{1,9}")
 _WORD = re.compile(r"\w+")
 _PLAIN_NAME = re.compile(r"\s*(?:(\w+)|`(\w+)`)(?=[\s(])")
 
@@ -187,15 +188,20 @@ class Relation:
         wanted = list(texts)
         if not wanted:
             return []
-        plain = [self.column(text) for text, _ in wanted]
-        if source is None and None not in plain:
-            return [self.schema[column].dataType for column in plain if column is not None]
+        known = [self._known_type(text) for text, _ in wanted]
+        if source is None and None not in known:
+            return [data_type for data_type in known if data_type is not None]
         for candidate in [source] if source else [self.stand_in, self.text]:
             try:
                 return self._types([text for text, _ in wanted], candidate)
             except PySparkException:
                 continue
         return [self._type(text, span, source or self.text) for text, span in wanted]
+
+    def _known_type(self, text: str) -> DataType | None:
+        """The type of what needs no analysis: a column, or an integer."""
+        column = self.column(text)
+        return IntegerType() if _INTEGER.fullmatch(text) else None if column is None else self.schema[column].dataType
 
     def _type(self, text: str, span: Span, source: str) -> DataType:
         try:
