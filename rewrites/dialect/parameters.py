@@ -14,9 +14,9 @@ from rewrites.dialect.window_places import pattern_windows
 from sparkcep.errors import Span
 
 
-def placeholders(sql: str) -> tuple[Span, ...]:
-    """The spans of the ``?`` markers, in order: ``PATTERN (A? B{?}) DEFINE B AS x > ?`` has two."""
-    patterns = [pattern_span(sql, site) for site in find_sites(sql)]
+def placeholders(sql: str, *, named: bool = False) -> tuple[Span, ...]:
+    """The spans of the ``?`` markers, in order: ``PATTERN (A? B{?}) DEFINE B AS x > ?`` has two. ``named``: as ``find_sites`` has it."""
+    patterns = [pattern_span(sql, site) for site in find_sites(sql, named=named)]
     patterns += [window_pattern(tokens, place) for tokens, places in [pattern_windows(sql)] for place in places]
     bounds = _bounds(tokenize(sql))
     marks = (token for token in tokenize(sql).raw if token.token_type is TokenType.PLACEHOLDER)

@@ -6,12 +6,28 @@ from rewrites.dialect.scopes import find_withs
 from rewrites.dialect.tokens import Tokens
 
 _BEGINS = {"FROM", "SELECT", "VALUES"}
+_OPERATORS = {
+    *("SELECT", "EXTEND", "SET", "DROP", "AS", "WHERE", "WINDOW", "PIVOT", "UNPIVOT", "TABLESAMPLE", "AGGREGATE"),
+    *("NATURAL", "INNER", "CROSS", "LEFT", "RIGHT", "FULL", "SEMI", "ANTI", "JOIN", "LATERAL"),
+    *("UNION", "EXCEPT", "MINUS", "INTERSECT", "ORDER", "CLUSTER", "DISTRIBUTE", "SORT", "LIMIT", "OFFSET"),
+    *("MATCH_RECOGNIZE", "MATCH"),
+}
+"""How an operator behind a pipe begins."""
 
 
-def is_piped(tokens: Tokens, clause: int) -> bool:
-    """Whether ``|>`` stands before item ``clause``."""
+def pipe_before(tokens: Tokens, clause: int) -> int | None:
+    """The item where a pipe begins, ``|>`` or ``|``, right before item ``clause``; None: there is none."""
+    return next((i for i in (clause - 2, clause - 1) if i > 0 and is_pipe(tokens, i) == clause), None)
+
+
+def is_pipe(tokens: Tokens, i: int) -> int | None:
+    """The item behind the pipe that begins at item ``i``; None: none does. A single ``|`` is one where an operator of pipes follows it."""
     items = tokens.items
-    return clause > 2 and (items[clause - 2].key, items[clause - 1].key) == ("|", ">") and _adjacent(tokens, clause - 2)
+    if i + 2 > len(items) - 1 or items[i].key != "|" or (i and items[i - 1].key == "|" and _adjacent(tokens, i - 1)):
+        return None
+    if items[i + 1].key == ">":
+        return i + 2 if _adjacent(tokens, i) else None
+    return i + 1 if items[i + 1].key in _OPERATORS else None
 
 
 def query_start(tokens: Tokens, pipe: int) -> int | None:

@@ -10,7 +10,7 @@ import re
 
 from rewrites.dialect import refused
 from rewrites.dialect.clause import ClauseKind, Name, Site
-from rewrites.dialect.pipes import is_piped, query_start
+from rewrites.dialect.pipes import pipe_before, query_start
 from rewrites.dialect.scopes import find_withs, visible
 from rewrites.dialect.table_refs import follows_condition, table_start
 from rewrites.dialect.tokens import Tokens, tokenize
@@ -77,8 +77,9 @@ NO_ALIAS = {
 """Words that may follow a table reference without being its alias."""
 
 
-def find_sites(sql: str) -> tuple[Site, ...]:
-    """All pattern clauses of ``sql``, in the order of their keywords: a clause inside the input of another comes first.
+def find_sites(sql: str, *, named: bool = False) -> tuple[Site, ...]:
+    """All pattern clauses of ``sql``, in the order of their keywords: a clause inside the input of another comes first. ``named``: there may be
+    names of stored patterns, ``MATCH PATTERN name``, which are none.
 
     Raises CepUnsupportedError for what is refused by name and CepSyntaxError for a clause that stands behind a condition or is never closed.
     """
@@ -86,7 +87,7 @@ def find_sites(sql: str) -> tuple[Site, ...]:
         return ()
     tokens = tokenize(sql)
     refused.check_statement(tokens)
-    return tuple(site for i in range(len(tokens.items)) if (site := _site(tokens, i)))
+    return tuple(site for i in range(len(tokens.items)) if (site := _site(tokens, i, named)))
 
 
 def may_have_clause(sql: str) -> bool:
@@ -94,14 +95,14 @@ def may_have_clause(sql: str) -> bool:
     return bool(_MAY_MATCH.search(sql) and _CANDIDATE.search(NOT_CODE.sub(" ", sql)))
 
 
-def _site(tokens: Tokens, i: int) -> Site | None:
+def _site(tokens: Tokens, i: int, named: bool) -> Site | None:
     """The clause whose keyword begins at item ``i``."""
     kind, behind = clause_kind(tokens, i)
     if kind is None or behind >= len(tokens.items):
         return None
     start = clause_start(tokens, i)
     if tokens.items[behind].key != "(":
-        if start is not None:
+        if start is not None and not named:
             refused.check_named(tokens, i, behind, kind, NO_ALIAS)
         return None
     if kind == "MATCH_RECOGNIZE" and _is_column_list(tokens, behind):
@@ -109,12 +110,13 @@ def _site(tokens: Tokens, i: int) -> Site | None:
     if start is None:
         _check_place(tokens, i, behind)
         return None
-    return _built(tokens, kind, start, i, behind, pipe=is_piped(tokens, i))
+    return _built(tokens, kind, start, i, behind)
 
 
 def clause_start(tokens: Tokens, i: int) -> int | None:
     """The item where the input of the clause at item ``i`` begins; None where nothing before it can be its input."""
-    return query_start(tokens, i - 2) if is_piped(tokens, i) else table_start(tokens, i)
+    pipe = pipe_before(tokens, i)
+    return table_start(tokens, i) if pipe is None else query_start(tokens, pipe)
 
 
 def clause_kind(tokens: Tokens, i: int) -> tuple[ClauseKind | None, int]:
@@ -126,7 +128,7 @@ def clause_kind(tokens: Tokens, i: int) -> tuple[ClauseKind | None, int]:
     return None, i
 
 
-def _built(tokens: Tokens, kind: ClauseKind, start: int, keyword: int, opening: int, *, pipe: bool) -> Site:
+def _built(tokens: Tokens, kind: ClauseKind, start: int, keyword: int, opening: int) -> Site:
     items = tokens.items
     closing = tokens.partner[opening]
     if closing < 0:
@@ -138,17 +140,18 @@ def _built(tokens: Tokens, kind: ClauseKind, start: int, keyword: int, opening: 
             hint="every ( [ and { of the clause needs its counterpart",
         )
     scopes, recursive = visible(find_withs(tokens), items[keyword].span.start)
+    pipe = pipe_before(tokens, keyword)
     return Site(
         kind=kind,
         span=items[start].span.to(items[closing].span),
-        input=items[start].span.to(items[keyword - (3 if pipe else 1)].span),
+        input=items[start].span.to(items[(keyword if pipe is None else pipe) - 1].span),
         keyword=items[keyword].span.to(items[opening - 1].span),
         body=Span(items[opening].span.end, items[closing].span.start),
         alias=_alias(tokens, closing + 1),
         scopes=scopes,
         recursive=recursive,
         lateral=_lateral(tokens, start),
-        pipe=pipe,
+        pipe=pipe is not None,
     )
 
 

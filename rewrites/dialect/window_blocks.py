@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from rewrites.dialect.clause import Name, Site
-from rewrites.dialect.pipes import is_piped
+from rewrites.dialect.pipes import is_pipe
 from rewrites.dialect.scopes import find_withs, visible
 from rewrites.dialect.sections import Section
 from rewrites.dialect.tokens import Token, Tokens, cover, split_commas
@@ -139,18 +139,16 @@ class _Cut:
         limit = close if close >= 0 else len(items)
         while i < limit:
             key = items[i].key
-            ends = (
-                key == ";"
-                or (key in _SET_OPERATIONS and self._is_word(i))
-                or (key == ">" and is_piped(self.tokens, i + 1))
-            )
+            ends = key == ";" or (key in _SET_OPERATIONS and self._is_word(i)) or is_pipe(self.tokens, i) is not None
             if ends and self.tokens.outer[i] == self.outer:
-                return i - (key == ">")
+                return i
             i += 1
         return limit
 
     def _is_word(self, i: int) -> bool:
-        return self.items[i - 1].key not in (".", "AS")
+        """Whether a keyword is one: no name, and no EXCEPT of ``* EXCEPT (…)``."""
+        before = self.items[i - 1].key
+        return before not in (".", "AS") and (before, self.items[i].key) != ("*", "EXCEPT")
 
     def _headers(self) -> list[tuple[int, str]]:
         """The keywords of the block in order; FROM is the first, and what stands before it the select list."""
@@ -205,7 +203,7 @@ class _Cut:
 
     def _from_first(self) -> bool:
         """``FROM t SELECT …``, or a pipe: a table reference stands before SELECT."""
-        if self.select and self.items[self.select - 1].key == ">":
+        if self.select and self.items[self.select - 1].key in (">", "|"):
             return True
         i = self.select - 1
         while i > self.outer and self.items[i].key not in (*_SET_OPERATIONS, ";"):

@@ -187,6 +187,8 @@ class _Reader:
         if isinstance(node, exp.Neg | exp.Abs) and isinstance(data_type, IntegralType):
             negated = f"TRY_SUBTRACT(CAST(0 AS {data_type.simpleString()}), {texts[0]})"
             return negated if isinstance(node, exp.Neg) else f"IF({texts[0]} >= 0, {texts[0]}, {negated})"
+        if isinstance(node, exp.Neg | exp.Abs) and isinstance(data_type, DecimalType) and overflows(data_type):
+            raise UnknownError  # Spark rounds to 34 digits before it negates
         return None
 
 

@@ -11,12 +11,12 @@ from sparkcep.errors import Span
 
 
 def positional_name(index: int) -> str:
-    """The name of the positional parameter marker number ``index`` (from 0)."""
-    return f"__cep_p{index}"
+    """The name of the positional parameter marker number ``index`` (from 0), which Spark tells users of."""
+    return f"_{index + 1}"
 
 
 def named_markers(sql: str) -> tuple[Edit, ...]:
-    """``?`` → ``:__cep_p0``, in the order of the text."""
+    """``?`` → ``:_1``, in the order of the text."""
     return tuple((span, f":{positional_name(index)}") for index, span in enumerate(placeholders(sql)))
 
 

@@ -25,7 +25,7 @@ from rewrites.dialect import placeholders
 from rewrites.settings import HINTS_OFF
 from sparkcep.errors import CepError, CepInternalError
 from sparkcep.session.aggregate_functions import counted_pattern
-from sparkcep.session.config import NO_ESCAPES, PREFIX, options
+from sparkcep.session.config import OTHER_DIALECTS, PREFIX, options
 from sparkcep.session.kernels import PRECOMPILE, compile_beside
 from sparkcep.session.patterns import SessionPatterns
 from sparkcep.session.raising import remember, translate_errors
@@ -41,7 +41,7 @@ from sql_functions.register_aggregates import builtin_functions, register_aggreg
 Parse = Callable[[str], Any]
 Setting = Callable[[str], str | None]
 
-_OURS = re.compile(rf"[{{ ]({re.escape(PREFIX)}[^= ]+|{re.escape(HINTS_OFF)}|{re.escape(NO_ESCAPES)})=")
+_OURS = re.compile(rf"[{{ ]({re.escape(PREFIX)}[^= ]+|{'|'.join(map(re.escape, (HINTS_OFF, *OTHER_DIALECTS)))})=")
 """The names of settings that ``options`` looks up, in Java's text of a map (``{key=value, …}``)."""
 
 
@@ -299,7 +299,7 @@ def _positional_values(kind: str, text: str, parameters: Any) -> list[Any]:
     """The values of positional parameters; EXECUTE IMMEDIATE sends values and names, also those of variables whose values are positional."""
     if kind == "PositionalParameterContext":
         return _items(parameters.params())
-    if kind == "HybridParameterContext" and placeholders(text):
+    if kind == "HybridParameterContext" and placeholders(text, named=True):
         return _items(parameters.args())
     return []
 

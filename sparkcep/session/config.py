@@ -51,8 +51,12 @@ PREFIX = "sparkcep."
 NULL_EVENT_TIME = "sparkcep.nullEventTime"
 DISABLED_RULES = "sparkcep.rules.disable"
 EXPLAIN_ROWS = "sparkcep.explain.rows"
-NO_ESCAPES = "spark.sql.parser.escapedStringLiterals"
-"""Spark's own: a backslash in a string is a character like any other. What is read here, and written for Spark, has escapes."""
+OTHER_DIALECTS = {
+    "spark.sql.parser.escapedStringLiterals": "strings in clauses have escapes, or write r'…'",
+    "spark.sql.ansi.doubleQuotedIdentifiers": "what stands in double quotes is a string; write names in `backticks`",
+    "spark.sql.parser.quotedRegexColumnNames": "what stands in backticks is a name",
+}
+"""Settings of Spark's own with which its parser reads text as other than what it is read as here, and is written for Spark; and what holds here."""
 
 DEFAULTS: Mapping[str, str] = {
     "spark.sql.execution.arrow.pyspark.enabled": "true",
@@ -70,12 +74,9 @@ longer. Clauses over streams keep their state in RocksDB."""
 
 def options(setting: Callable[[str], str | None]) -> Options:
     """The session's options for a rewrite; ``setting`` looks one up."""
-    if (setting(NO_ESCAPES) or "false").lower() == "true":
-        raise CepAnalysisError(
-            f"{NO_ESCAPES} is true",
-            code="SETTING",
-            hint="set it to false: strings in clauses have escapes, or write r'…'",
-        )
+    for name, why in OTHER_DIALECTS.items():
+        if (setting(name) or "false").lower() == "true":
+            raise CepAnalysisError(f"{name} is true", code="SETTING", hint=f"set it to false: {why}")
     null_time = (setting(NULL_EVENT_TIME) or "error").lower()
     if null_time not in ("error", "drop"):
         raise CepAnalysisError(f"{NULL_EVENT_TIME} is {null_time}", code="SETTING", hint="set it to error or drop")

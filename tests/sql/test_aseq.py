@@ -91,6 +91,7 @@ FROM_MATCHES = {
     "closures_as_arrays": """SELECT COUNT(b.x), SUM(size(b)), MAX(b.x) FROM aseq_events
         MATCH PATTERN (SEQ(A a, B+ b) PARTITION BY user ORDER BY ts WITHIN 25)""",
     "not_a_number_as_a_decimal": f"SELECT COUNT(*), COUNT(CAST(SQRT(CAST(a.x AS DOUBLE)) AS DECIMAL(10, 2))) FROM {WINDOW}",
+    "negated_decimals_of_38_digits": f"SELECT MIN(-CAST(a.x AS DECIMAL(38))) FROM {WINDOW}",
     "select_distinct": f"SELECT DISTINCT COUNT(*) FROM {WINDOW} GROUP BY user",
 }
 

@@ -16,6 +16,7 @@ from pyspark.sql import SparkSession
 
 import sparkcep
 from sparkcep.errors import CepAnalysisError, CepError
+from sparkcep.session.config import OTHER_DIALECTS
 from tests.sql.cases import ROW, assert_rows
 
 FILES = sorted((Path(__file__).parent / "errors").glob("*.txt"))
@@ -28,6 +29,7 @@ def _cases(path: Path) -> list[tuple[str, str]]:
     return [(sql, error) for sql, _, error in (f"{block}\n".partition(ARROW) for block in blocks if block)]
 
 
+@pytest.mark.usefixtures("adaptive")  # one task, which fails at the first of the partitions
 @pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem)
 def test_errors(spark: SparkSession, path: Path) -> None:
     answers = [(sql, render(spark, sql)) for sql, _ in _cases(path)]
@@ -55,10 +57,11 @@ def spark_error(error: PySparkException) -> str:
     return f"{type(error).__name__}: {text.strip().splitlines()[0]}"
 
 
-def test_strings_without_escapes_are_refused(spark: SparkSession) -> None:
+@pytest.mark.parametrize("name", OTHER_DIALECTS)
+def test_other_ways_to_read_a_text_are_refused(spark: SparkSession, name: str) -> None:
     session = spark.newSession()
-    session.conf.set("spark.sql.parser.escapedStringLiterals", "true")
-    with pytest.raises(CepAnalysisError, match=r"escapedStringLiterals is true(.|\n)*Hint: set it to false"):
+    session.conf.set(name, "true")
+    with pytest.raises(CepAnalysisError, match=rf"{name} is true(.|\n)*Hint: set it to false"):
         session.sql(f"SELECT * FROM (SELECT 1 AS ts, 1 AS price) {ROW}")
 
 

@@ -203,6 +203,17 @@ def test_explain_shows_the_body(session: SparkSession) -> None:
     assert FALL in str(sparkcep.explain("SELECT * FROM e MATCH_RECOGNIZE fall", session))
 
 
+def test_by_execute_immediate(session: SparkSession) -> None:
+    rise = "SELECT a.x, b.x FROM e MATCH PATTERN rise WHERE a.x > :low"
+    wanted = rows(session, rise, low=4, more=1)
+    assert wanted
+    assert rows(session, f"EXECUTE IMMEDIATE '{rise}' USING 4 AS low, 1 AS more") == wanted
+    read = "SELECT s.x FROM e MATCH PATTERN (PATTERN read ORDER BY ts) WHERE s.x > ?"
+    assert rows(session, f"EXECUTE IMMEDIATE '{read}' USING 5") == rows(session, read.replace("?", "5"))
+    fall = "SELECT e FROM e MATCH_RECOGNIZE fall WHERE e > ?"
+    assert rows(session, f"EXECUTE IMMEDIATE '{fall}' USING 3") == rows(session, fall.replace("?", "3"))
+
+
 def test_over_a_dataframe(session: SparkSession) -> None:
     found = sparkcep.match(session.table("e"), "PATTERN read ORDER BY ts")
     written = sparkcep.match(

@@ -36,6 +36,7 @@ STATEMENTS = [
     f"WITH m AS (SELECT price, s FROM {ROWS}) SELECT s.x, SUM(price) FROM m GROUP BY ALL",
     f"SELECT sym, u.price FROM {ROWS} JOIN (SELECT sym, price FROM ticks) u USING (sym)",
     f"FROM {ROWS} |> SELECT price, other",
+    f"SELECT ts FROM ticks | JOIN {ROWS} AS m ON ticks.ts = m.ts",
     f"FROM {ROWS} |> AGGREGATE COUNT(*) GROUP BY odd",
     f"SELECT (SELECT MAX(t.price) FROM ticks t WHERE t.ts = m.odd) FROM {ROWS} m",
     f"SELECT IDENTIFIER('price') FROM {ROWS}",

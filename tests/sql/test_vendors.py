@@ -56,6 +56,7 @@ PARAMETERS = [
 ]  # fmt: skip
 PIPES = [
     Case("a_table", f"FROM ticks |> {FALLS} AS m |> WHERE m.n > 2 |> EXTEND n + 1 AS k", [("A", 3, 4), ("A", 3, 4)]),
+    Case("of_one_character", f"FROM ticks | {FALLS} AS m | WHERE m.n | 1 > 2 | EXTEND n + 1 AS k", [("A", 3, 4), ("A", 3, 4), ("B", 2, 3)]),
     Case("a_query", f"FROM ticks t |> WHERE ts > 2 |> {FALLS} |> AGGREGATE sum(n) AS s GROUP BY sym", [("A", 3)]),
     Case("one_after_the_other", f"FROM ticks AS x |> {FALLS} |> MATCH_RECOGNIZE (ORDER BY sym, n MEASURES COUNT(*) AS c PATTERN (q q q))", [(3,)]),
     Case("behind_with", f"WITH c AS (SELECT * FROM ticks WHERE ts < 4) FROM c |> {FALLS}", [("A", 3), ("B", 2)]),

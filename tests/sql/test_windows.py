@@ -37,6 +37,11 @@ CASES = [
         [(1, 5), (6, 3), (2, 3)],
     ),
     Case(
+        "all columns but some, before a pipe of one character",
+        f"SELECT * EXCEPT (sym, price), n OVER w AS n FROM ticks WINDOW w AS {W} | WHERE n | 0 > 0",
+        [(1, 5), (6, 3), (2, 3)],
+    ),
+    Case(
         "before a clause behind a pipe",
         f"""SELECT ts, n OVER w AS n FROM ticks WHERE sym = 'B' WINDOW w AS {W}
             |> MATCH_RECOGNIZE (ORDER BY ts MEASURES a.n AS n PATTERN (a) DEFINE a AS n > 0)""",
