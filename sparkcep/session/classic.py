@@ -129,6 +129,7 @@ class PatternParser:
         return self.parse_plain if named is None else lambda sql: self._delegate.parsePlanWithParameters(sql, named)
 
     def _parse(self, text: str, parse: Parse, parse_rewritten: Parse) -> Any:
+        text = self._substituted(text)
         try:
             return self._parse_ours(text, parse, parse_rewritten) if self._is_ours(text) else parse(text)
         except CepError as error:
@@ -158,6 +159,13 @@ class PatternParser:
             return Py4JJavaError(str(own), java)
         return not_parsed(text, spark_message(error))
 
+    def _substituted(self, text: str) -> str:
+        """``text`` with the values of ``${name}``, as Spark's parser puts them in, wherever they stand in a clause."""
+        if "${" not in text or not self._is_ours(text):
+            return text
+        substitution = java_class(self.injection.context, "org.apache.spark.sql.internal.VariableSubstitution")
+        return str(substitution().substitute(text))
+
     def _is_ours(self, text: str) -> bool:
         return self.active and concerns(text)
 
@@ -179,7 +187,7 @@ class PatternParser:
         jsession = self._session.get()
         describe = classic_describe(self.injection.of_rows, jsession, self.parse_plain)
         found = replace(options(self._setting(jsession)), **changes)
-        return analysed_statement(text, describe, found, self._patterns(jsession, describe))
+        return analysed_statement(self._substituted(text), describe, found, self._patterns(jsession, describe))
 
     def _patterns(self, jsession: Any, describe: ClassicDescribe) -> SessionPatterns:
         return SessionPatterns(jsession.catalog, describe.rows, jsession.conf().get, describe.files)

@@ -8,7 +8,9 @@ from typing import Any
 import pytest
 from pyspark.sql import SparkSession
 
+from sparkcep.errors import CepError
 from tests.sql.cases import EVENT, ROW, ROW_ANSWER, Case, assert_rows, check, parametrize
+from tests.sql.tables import TABLES
 
 CASES = [
     Case(
@@ -104,9 +106,15 @@ def test_parameters_in_two_clauses(spark: SparkSession) -> None:
 
 
 def test_variable_substitution(spark: SparkSession) -> None:
-    spark.conf.set("limit", "12")
-    text = "SELECT * FROM ticks MATCH_RECOGNIZE (PARTITION BY sym ORDER BY ts MEASURES LAST(ts) AS t PATTERN (a) DEFINE a AS price > ${limit})"
-    assert_rows(spark.sql(text).collect(), [("A", 5)])
+    for session, limit, rows in ((spark, 12, [("A", 5)]), (spark.newSession(), 11, [("A", 1), ("A", 5), ("A", 6)])):
+        session.sql(TABLES["ticks"]).createOrReplaceTempView("ticks")
+        session.conf.set("my.limit", str(limit))
+        session.conf.set("most", "2")
+        text = """SELECT * FROM ticks MATCH_RECOGNIZE (PARTITION BY sym ORDER BY ts MEASURES LAST(ts) AS t
+          AFTER MATCH SKIP TO NEXT ROW PATTERN (a b{0,${most}}?) WITHIN ${most} DEFINE a AS price > ${my.limit})"""
+        assert_rows(session.sql(text).collect(), rows)
+        with pytest.raises(CepError, match="WITHIN needs a length"):
+            session.sql("SELECT * FROM ticks MATCH PATTERN (SEQ(A a, B b) EVENT TYPE sym ORDER BY ts WITHIN ${none})")
 
 
 def test_session_variable(spark: SparkSession) -> None:
