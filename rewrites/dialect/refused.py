@@ -33,6 +33,22 @@ def check_statement(tokens: Tokens) -> None:
     )
 
 
+def check_function(tokens: Tokens) -> None:
+    """Refuse a clause in ``CREATE FUNCTION … RETURNS TABLE``: Spark creates it, and then knows no table arguments in such functions."""
+    words = [token.key for token in tokens.items]
+    if words[:1] != ["CREATE"] or "FUNCTION" not in words[1:5]:
+        return
+    for i, word in enumerate(words[:-1]):
+        if word == "RETURNS" and words[i + 1] == "TABLE":
+            _refuse(
+                tokens,
+                tokens.items[i].span.to(tokens.items[i + 1].span),
+                "a pattern clause in a SQL function that returns a table",
+                "TABLE_FUNCTION",
+                "put the clause into a view, and let the function read the view",
+            )
+
+
 def check_named(tokens: Tokens, keyword: int, name: int, kind: ClauseKind, not_a_name: set[str]) -> None:
     """Refuse ``t MATCH_RECOGNIZE name`` where no session has put the body in its place; ``t match_recognize WHERE …`` is an alias."""
     token = tokens.items[name]

@@ -87,7 +87,10 @@ def find_sites(sql: str, *, named: bool = False) -> tuple[Site, ...]:
         return ()
     tokens = tokenize(sql)
     refused.check_statement(tokens)
-    return tuple(site for i in range(len(tokens.items)) if (site := _site(tokens, i, named)))
+    found = tuple(site for i in range(len(tokens.items)) if (site := _site(tokens, i, named)))
+    if found:
+        refused.check_function(tokens)
+    return found
 
 
 def may_have_clause(sql: str) -> bool:

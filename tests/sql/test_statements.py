@@ -254,6 +254,11 @@ EVENT_CASES = [
          MATCH PATTERN (SEQ(M x, M y) PARTITION BY sym ORDER BY s)""",
         [("A", 1, 6)],
     ),
+    Case(
+        "an_alias_like_a_variable_that_is_no_column",
+        "SELECT v.n FROM clicks MATCH PATTERN (SEQ(View v, Buy b) PARTITION BY user ORDER BY ts WHERE v.item = 'x' MEASURES COUNT(*) AS n) v WHERE v.user = 'u1'",
+        [(2,)],
+    ),
     Case("pipe", f"FROM clicks {EVENT} |> SELECT user, v.item", [("u1", "x"), ("u2", "x")]),
     Case("struct_star", f"SELECT b.* FROM clicks {EVENT} WHERE user = 'u2'", [("u2", "Buy", 2, "z", 8)]),
     Case(
