@@ -37,7 +37,9 @@ _NOT_ONE_TABLE = {
 """What may stand behind FROM where it is followed by more than a table."""
 
 _INTEGER = re.compile(r"-?[0-9]{1,9}")
-_WORD = re.compile(r"\w+")
+_WORD = re.compile(r"\w+|\$\{")
+_COMPUTED = {"identifier", "${"}
+"""Words with which a query names what its text does not."""
 _PLAIN_NAME = re.compile(r"\s*(?:(\w+)|`(\w+)`)(?=[\s(])")
 
 HIDDEN = "__cep_r"
@@ -300,7 +302,7 @@ def in_scope(query: str, site: Site, source: Source) -> str:
     for definitions, recursive in reversed(scopes):
         kept: list[str] = []
         for text in map(source.text, reversed(definitions)):
-            if recursive or _may_name(named, text):
+            if recursive or named & _COMPUTED or _may_name(named, text):
                 kept.append(text)
                 named |= _words(text)
         if kept:

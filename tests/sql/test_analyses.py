@@ -29,17 +29,35 @@ def counted(spark: SparkSession) -> Iterator[None]:
     spark.catalog.dropTempView("counted")
 
 
-@pytest.mark.parametrize("name", CLAUSES)
-def test_an_input_is_analysed_once_for_its_columns(
-    spark: SparkSession, monkeypatch: pytest.MonkeyPatch, counted: None, name: str
-) -> None:
-    asked: list[str] = []
+@pytest.fixture
+def asked(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """The queries that Spark analyses for the rewriter, as they come."""
+    queries: list[str] = []
     analysed = ClassicDescribe._analysed
 
     def recorded(describe: ClassicDescribe, query: str) -> Any:
-        asked.append(query)
+        queries.append(query)
         return analysed(describe, query)
 
     monkeypatch.setattr(ClassicDescribe, "_analysed", recorded)
+    return queries
+
+
+@pytest.mark.parametrize("name", CLAUSES)
+def test_an_input_is_analysed_once_for_its_columns(
+    spark: SparkSession, asked: list[str], counted: None, name: str
+) -> None:
     spark.sql(f"SELECT * FROM counted {CLAUSES[name]}")
     assert [query for query in asked if "counted" in query] == ["SELECT * FROM counted\n"]
+
+
+def test_a_question_brings_the_ctes_along_that_it_names(spark: SparkSession, asked: list[str]) -> None:
+    rows, match = (CLAUSES[name].replace("n > 1", "TRUE") for name in ("adjacent rows", "the match"))
+    text = f"""WITH zero AS (SELECT * FROM ticks), `one` AS (SELECT * FROM zero {rows}), two (s, m) AS (SELECT * FROM (SELECT *, p AS price, 1 AS ts
+        FROM one) {match}), three AS (SELECT * FROM Zero {rows}) SELECT * FROM two JOIN three ON s = sym"""
+    assert spark.sql(text).columns == ["s", "m", "sym", "p"]
+    assert asked
+    for name in ("zero", "one", "two", "three"):
+        brought = [query for query in asked if f"{name} AS" in query.replace("`", "")]
+        assert all(f"from {name}" in query.lower() for query in brought), name
+    assert not any("two (" in query for query in asked)

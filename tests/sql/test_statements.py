@@ -160,6 +160,11 @@ EVENT_CASES = [
     Case("only_the_end", f"SELECT MAX(match_end) FROM clicks {EVENT}", [(max(row[2] for row in SPANS),)]),
     Case("whole_event", f"SELECT v FROM clicks {EVENT} WHERE user = 'u2'", [(("u2", "View", 1, "x", 7),)]),
     Case("fields_of_an_event", f"SELECT b.* FROM clicks {EVENT} WHERE user = 'u2'", [("u2", "Buy", 2, "z", 8)]),
+    Case(
+        "a_cte_by_its_name_in_a_string",
+        f"WITH c AS (SELECT * FROM ticks), d AS (SELECT * FROM IDENTIFIER('c')) SELECT s FROM d {ROW} WHERE sym = 'B'",
+        [(2,)],
+    ),
     Case("name_in_a_string", f"SELECT IDENTIFIER('match_end') FROM clicks {EVENT} WHERE user = 'u2'", [(2,)]),
     Case(
         "pipe_that_adds",

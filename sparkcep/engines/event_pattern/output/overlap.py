@@ -22,16 +22,17 @@ def non_overlapping(
 ) -> Iterator[Matches]:
     """The chosen matches, in the parts they came in. ``place``/``partition`` [rows]: the position of an event in its partition (concurrent events
     share one), and the number of the partition."""
-    parts = list(found)
+    rank = partition * (int(place.max(initial=0)) + 1) + place
+    parts = [part.chosen(_first_to_end(rank[part.first], rank[part.last])) for part in found]
     if not parts:
         return
     owner = np.repeat(np.arange(len(parts)), [len(part) for part in parts])
     number = np.concatenate([np.arange(len(part)) for part in parts])
-    first, last = (np.concatenate([getattr(part, name) for part in parts]) for name in ("first", "last"))
-    order = np.lexsort((place[first], place[last], partition[first]))
-    start, end, group = place[first][order], place[last][order], partition[first][order]
+    start, end = (rank[np.concatenate([getattr(part, name) for part in parts])] for name in ("first", "last"))
+    left = _first_to_end(start, end)
+    order = left[np.lexsort((start[left], end[left]))]
     kept: list[NDArray[np.int64]] = [np.zeros(0, np.int64)]
-    for tied in _candidates(start, end, group):
+    for tied in _candidates(start[order], end[order]):
         choice = min(order[tied], key=lambda i: _preference(parts[owner[i]], int(number[i]), place, variables))
         kept.append(np.array([choice]))
     chosen = np.concatenate(kept)
@@ -41,19 +42,20 @@ def non_overlapping(
             yield part.chosen(rows)
 
 
-def _candidates(
-    start: NDArray[np.int64], end: NDArray[np.int64], group: NDArray[np.int64]
-) -> Iterator[NDArray[np.int64]]:
-    """In order of partition, end and start: the next match that starts late enough, together with its ties."""
+def _first_to_end(start: NDArray[np.int64], end: NDArray[np.int64]) -> NDArray[np.int64]:
+    """The matches without those that are never chosen, as one that starts no earlier ends before them: for each start one is left, and its ties."""
+    order = np.lexsort((end, -start))
+    return np.sort(order[end[order] <= np.minimum.accumulate(end[order])])
+
+
+def _candidates(start: NDArray[np.int64], end: NDArray[np.int64]) -> Iterator[NDArray[np.int64]]:
+    """In order of end and start, in which the starts rise with the ends: the next match that starts late enough, together with its ties."""
     at = 0
+    borders = np.flatnonzero((np.diff(start) != 0) | (np.diff(end) != 0)) + 1
     while at < len(start):
-        tied = at + 1
-        while tied < len(start) and (group[tied], end[tied], start[tied]) == (group[at], end[at], start[at]):
-            tied += 1
-        yield np.arange(at, tied)
-        border = end[at]
-        behind = (group[tied:] != group[at]) | (start[tied:] > border)
-        at = tied + int(np.argmax(behind)) if behind.any() else len(start)
+        tied = int(np.searchsorted(borders, at, side="right"))
+        yield np.arange(at, borders[tied] if tied < len(borders) else len(start))
+        at = int(np.searchsorted(start, end[at], side="right"))
 
 
 def _preference(part: Matches, i: int, place: NDArray[np.int64], variables: Sequence[str]) -> Preference:
