@@ -2,9 +2,9 @@
 
 In: an empty table. Out: medians, in turns in one session, of ``spark.sql`` for a statement that it has seen (a dashboard's), and for one with another
 text; what Spark's own analysis of the expert's SQL takes; and the times as much. ``--joins``: the table is a view that joins so many others, which
-Spark analyses anew in each statement.
+Spark analyses anew in each statement. ``--ctes``: the statement has so many CTEs, each of which asks the question, and unites them.
 
-    python benchmarks/statements.py [--runs N] [--joins N]
+    python benchmarks/statements.py [--runs N] [--joins N] [--ctes N]
 """
 
 from __future__ import annotations
@@ -55,6 +55,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--runs", type=int, default=40, help="of each, of which the first half is not counted")
     parser.add_argument("--joins", type=int, default=0)
+    parser.add_argument("--ctes", type=int, default=0)
     options = parser.parse_args()
     spark = session("statements", **{"spark.ui.enabled": "false"})
     spark.sql(EVENTS.format("rows"))
@@ -65,7 +66,7 @@ def main() -> None:
     forms = {
         (name, form): run
         for name, (text, expert) in STATEMENTS.items()
-        for form, run in _forms(spark, text, expert).items()
+        for form, run in _forms(spark, _often(text, options.ctes), _often(expert, options.ctes)).items()
     }
     seconds = take_turns(forms, options.runs // 2, options.runs // 2)
     for name in STATEMENTS:
@@ -73,6 +74,14 @@ def main() -> None:
         print(f"{name:26}{seen:8.1f}{new:8.1f}{expert:8.1f}{seen / expert:16.1f}{new / expert:16.1f}")
     print(surroundings())
     spark.stop()
+
+
+def _often(question: str, ctes: int) -> str:
+    """The question, or a statement that asks it in each of its CTEs."""
+    if not ctes:
+        return question
+    asked = ", ".join(f"c{i} AS ({question})" for i in range(ctes))
+    return f"WITH {asked} {' UNION ALL '.join(f'SELECT * FROM c{i}' for i in range(ctes))}"
 
 
 def _forms(spark: Any, text: str, expert: str) -> dict[str, Callable[[], Any]]:
