@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
-from pyspark.sql.types import DataType, IntegerType, StructField, StructType
+from pyspark.sql.types import DataType, IntegerType, StringType, StructField, StructType
 from sqlglot import exp
 
 from rewrites.dialect import span_of
@@ -168,14 +168,14 @@ _JOINING = ("listagg", "string_agg")
 _PICKING = {"first_value": "min_by", "last_value": "max_by"}
 
 
-def in_order(name: str, value: str, call: str, between: str, condition: str | None) -> str:
+def in_order(name: str, value: str, call: str, between: str, result: DataType, condition: str | None) -> str:
     """An aggregate whose result depends on the order of the rows, in that of the match: Spark aggregates many groups in parts, and joins these in any
     order. ``name``: of the function; ``value``: its argument, and ``call``: it with its arguments, as SQL over exploded rows; ``between``: what
-    stands between joined strings (empty: it joins none)."""
+    stands between the values where it joins them; ``result``: its type."""
     at = quoted(POSITION)
     if name in _PICKING:
         return over_exploded(f"{_PICKING[name]}({value}, {at})", condition, "")
-    if name in _JOINING and not between:
+    if name in _JOINING and not isinstance(result, StringType):
         return over_exploded(f"{call} WITHIN GROUP (ORDER BY {at})", condition, "")
     pairs = over_exploded(f"collect_list(named_struct('p', {at}, 'v', {value}))", condition, "")
     ordered = f"array_sort({pairs}, (`__cep_l`, `__cep_k`) -> `__cep_l`.p - `__cep_k`.p)"

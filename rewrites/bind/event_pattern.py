@@ -195,12 +195,10 @@ def read_by(conditions: Iterable[event.Predicate]) -> list[str]:
 
 
 def _check_names(clause: MatchPatternClause, keys: tuple[Key, ...], elements: tuple[pattern.Element, ...]) -> None:
-    """Check that no variable, being a result column, is named like another result column. Beside MEASURES it is none."""
-    if clause.measures:
-        return
+    """Check that no variable, being a result column, is named like another result column; nor, where the clause shows it, like the clause's alias."""
     taken = {key.name.lower(): f"the PARTITION BY column {key.name}" for key in keys}
     taken |= {name: f"the result column {name}" for name in _RESULTS}
-    if clause.site.alias is not None:
+    if clause.site.alias is not None and not clause.measures:
         taken[clause.site.alias.value.lower()] = f"the table alias {clause.site.alias.value}"
     for element in elements:
         clash = taken.get(element.variable.lower())

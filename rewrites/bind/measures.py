@@ -275,9 +275,10 @@ class MeasureBinder:
         call = node if where is None else node.this
         name, written = function_name(innermost, self.inputs.source), self._exploded(call, fold)
         if name in ORDERED and not behind and call is innermost and not is_marked(call) and _has_one_value(call):
-            value, between = self._exploded(call.this, fold), call.args.get("separator")
-            joined = isinstance(kind, StringType) and ("''" if between is None else self._exploded(between, fold))
-            return self.folds.result(fold, in_order(name, value, written, joined or "", condition))
+            separator = call.args.get("separator")
+            between = "''" if separator is None else self._exploded(separator, fold)
+            ordered = in_order(name, self._exploded(call.this, fold), written, between, kind, condition)
+            return self.folds.result(fold, ordered)
         return self.folds.result(fold, over_exploded(written, condition, behind))
 
     def _exploded(self, node: exp.Expression, fold: Fold) -> str:

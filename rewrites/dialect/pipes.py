@@ -17,10 +17,10 @@ _OPERATORS = {
 
 def pipe_before(tokens: Tokens, clause: int) -> int | None:
     """The item where a pipe begins, ``|>`` or ``|``, right before item ``clause``; None: there is none."""
-    return next((i for i in (clause - 2, clause - 1) if i > 0 and is_pipe(tokens, i) == clause), None)
+    return next((i for i in (clause - 2, clause - 1) if i > 0 and pipe_end(tokens, i) == clause), None)
 
 
-def is_pipe(tokens: Tokens, i: int) -> int | None:
+def pipe_end(tokens: Tokens, i: int) -> int | None:
     """The item behind the pipe that begins at item ``i``; None: none does. A single ``|`` is one where an operator of pipes follows it."""
     items = tokens.items
     if i + 2 > len(items) - 1 or items[i].key != "|" or (i and items[i - 1].key == "|" and _adjacent(tokens, i - 1)):

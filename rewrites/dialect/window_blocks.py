@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from rewrites.dialect.clause import Name, Site
-from rewrites.dialect.pipes import is_pipe
+from rewrites.dialect.pipes import pipe_end
 from rewrites.dialect.scopes import find_withs, visible
 from rewrites.dialect.sections import Section
 from rewrites.dialect.tokens import Token, Tokens, cover, split_commas
@@ -139,7 +139,7 @@ class _Cut:
         limit = close if close >= 0 else len(items)
         while i < limit:
             key = items[i].key
-            ends = key == ";" or (key in _SET_OPERATIONS and self._is_word(i)) or is_pipe(self.tokens, i) is not None
+            ends = key == ";" or (key in _SET_OPERATIONS and self._is_word(i)) or pipe_end(self.tokens, i) is not None
             if ends and self.tokens.outer[i] == self.outer:
                 return i
             i += 1

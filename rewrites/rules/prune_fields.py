@@ -15,7 +15,7 @@ from itertools import takewhile
 from rewrites.bind.event_pattern import BoundEventPattern
 from rewrites.bind.row_pattern import BoundRowPattern
 from rewrites.dialect.clause import Site
-from rewrites.dialect.pipes import is_pipe
+from rewrites.dialect.pipes import pipe_end
 from rewrites.dialect.tokens import Token, Tokens, tokenize
 from sparkcep.errors import CepAnalysisError
 from sparkcep.pattern.event import elements
@@ -77,7 +77,7 @@ def _shows_everything(tokens: Tokens, outside: list[int], site: Site) -> bool:
     keys = {tokens.items[i].key for i in outside}
     if keys & _WHOLE_ROW_WORDS or not _is_selected_from(tokens, site) or _renamed(tokens, outside, site):
         return True
-    if any(is_pipe(tokens, i) is not None for i in outside):
+    if any(pipe_end(tokens, i) is not None for i in outside):
         return True
     return any(_is_star(tokens.items, i) for i in outside)
 

@@ -264,6 +264,11 @@ EVENT_CASES = [
         "SELECT v.n FROM clicks MATCH PATTERN (SEQ(View v, Buy b) PARTITION BY user ORDER BY ts WHERE v.item = 'x' MEASURES COUNT(*) AS n) v WHERE v.user = 'u1'",
         [(2,)],
     ),
+    Case(
+        "an_alias_like_a_variable_of_matches_that_are_made",
+        "SELECT v.n FROM clicks MATCH PATTERN (SEQ(View v, Buy b) PARTITION BY user ORDER BY ts WHERE v.ts + 1 < b.ts MEASURES COUNT(*) AS n) v WHERE v.user = 'u1'",
+        [(3,)],
+    ),
     Case("pipe", f"FROM clicks {EVENT} |> SELECT user, v.item", [("u1", "x"), ("u2", "x")]),
     Case("struct_star", f"SELECT b.* FROM clicks {EVENT} WHERE user = 'u2'", [("u2", "Buy", 2, "z", 8)]),
     Case(
