@@ -14,7 +14,6 @@ from rewrites.bind.event_types import type_column, type_in, types_of
 from rewrites.bind.loops import (
     SINCE,
     UNTIL,
-    fields,
     keys_with_rounds,
     order_of_rounds,
     without_bodies,
@@ -166,7 +165,7 @@ def bind_event_pattern(clause: MatchPatternClause, relation: Relation, source: S
         matches=clause.matches,
         measures=bind_aggregates(clause, tree, keys, relation),
         emit_changes=clause.emit_changes,
-        rounds={loop.variable: tuple(one.variable for one in fields(loop)) for loop in loops},
+        rounds={loop.variable: tuple(one.variable for one in pattern.round_fields(loop)) for loop in loops},
         start_column=SINCE if loops else None,
     )
 

@@ -10,18 +10,18 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 
 from pyspark.sql.types import DataType, StringType, StructField, StructType
-from sqlglot import exp
 
-from rewrites.bind.names import Variables, reference, references
+from rewrites.bind.loop_refusals import check_over_rounds, unsupported_loop
+from rewrites.bind.names import Variables, references
 from rewrites.bind.operands import NotForTheEngine, Operand, comparison
 from rewrites.bind.partitions import Key, bind_keys
 from rewrites.bind.predicates import ConditionTranslator, Seat, seen_variables
-from rewrites.bind.relation import HIDDEN, RESERVED, Relation, suggestion
+from rewrites.bind.relation import HIDDEN, Relation
 from rewrites.bind.within import Window
 from rewrites.dialect.clause import Expr, MatchPatternClause
 from rewrites.sql.builder import null_of, quoted, string
 from rewrites.sql.source import Source
-from sparkcep.errors import CepAnalysisError, CepUnsupportedError, Span
+from sparkcep.errors import CepAnalysisError, Span
 from sparkcep.pattern.event import (
     Element,
     EventItem,
@@ -29,106 +29,20 @@ from sparkcep.pattern.event import (
     Loop,
     Not,
     Seq,
-    children,
     elements,
     every_element,
+    in_order,
     loops,
     may_be_empty,
+    round_fields,
 )
 from sparkcep.spec import expression as ir
-from sparkcep.spec.event import STRATEGIES, Predicate
+from sparkcep.spec.event import Predicate
 
 ROUND = f"{HIDDEN}ound_"
 """How the names of the columns begin that make rows rounds."""
 LOOP, SINCE, UNTIL = f"{ROUND}of", f"{ROUND}start", f"{ROUND}end"
 """Columns of the input with rounds: the loop that a row is a round of (NULL: an event), and when it begins and ends."""
-
-
-def check_loops(clause: MatchPatternClause, rows: Relation) -> None:
-    """Raise CepUnsupportedError, CepAnalysisError at a loop that cannot be put among the events of ``rows``."""
-    _, tree, _ = clause.patterns[0]
-    sequence = _in_order(tree)
-    for loop in loops(tree):
-        assert loop.span is not None
-        if not any(item is loop for item in sequence):
-            raise _unsupported("a loop inside AND, OR or NOT", loop.span, "a loop is an item of SEQ")
-        if (negation := next(_open_negations(loop.body), None)) is not None:
-            hint = "inside a round NOT stands between two events: SEQ(B b, NOT X x, C c)+"
-            raise _unsupported("a NOT at the start or the end of a round", negation.span or loop.span, hint)
-        _check_clause(clause, rows, loop.span)
-        for variable in fields(loop):
-            if variable.variable.lower().startswith(RESERVED):
-                raise CepAnalysisError(
-                    f"a variable {variable.variable} of a loop",
-                    code="RESERVED_NAME",
-                    span=variable.span,
-                    hint=f"names that begin with {RESERVED} are the rewriter's: give it another name",
-                )
-            if rows.column(variable.variable):
-                raise CepAnalysisError(
-                    f"the variable {variable.variable} of a loop has the name of a column of the input",
-                    code="DUPLICATE_NAME",
-                    span=variable.span,
-                    hint="give it another name: it is a field of the rounds",
-                )
-
-
-def refuse_loops(tree: EventPattern, place: str) -> None:
-    """Raise CepUnsupportedError at a loop in a pattern that stands where there are none."""
-    for loop in loops(tree):
-        assert loop.span is not None
-        raise _unsupported(
-            f"a loop of several events in {place}", loop.span, "one MATCH PATTERN, with MEASURES, counts its matches"
-        )
-
-
-def _check_clause(clause: MatchPatternClause, rows: Relation, span: Span) -> None:
-    """Raise at a loop in a clause that has more than rounds can be told of."""
-    if clause.strategy != "any":
-        what = f"a loop of several events under {STRATEGIES[clause.strategy]}"
-        raise _unsupported(what, span, "loops are of SKIP TILL ANY MATCH")
-    if clause.matches != "all" or clause.emit_changes is not None:
-        hint = "leave NON OVERLAPPING, COMPRESSED and EMIT CHANGES out, and choose among the matches in a query around the clause"
-        raise _unsupported("a loop of several events where matches are chosen", span, hint)
-    if clause.within is not None and clause.within.events is not None:
-        raise _unsupported(
-            "a loop of several events WITHIN n EVENTS", span, "WITHIN a time, or a number of the ORDER BY column"
-        )
-    if rows.streaming or clause.sequence is not None or clause.event_key is not None:
-        hint = "over a stream, put the rounds into a table, and a clause over the events and the rounds"
-        raise _unsupported("a loop of several events over a stream", span, hint)
-    if any(name.startswith(HIDDEN) for name in rows.schema.names):
-        hint = "put the condition with the outer column into a query around the clause"
-        raise _unsupported("a loop of several events in a correlated subquery", span, hint)
-    if len(clause.order_by) > 1:
-        raise _unsupported("a loop of several events, ordered by more than the time", span, "ORDER BY the time alone")
-
-
-def _unsupported(what: str, span: Span, hint: str) -> CepUnsupportedError:
-    return CepUnsupportedError(what, code="LOOP", span=span, hint=hint)
-
-
-def _in_order(tree: EventItem) -> tuple[EventItem, ...]:
-    """What follows each other in a pattern; a SEQ in a SEQ is its items."""
-    return tuple(each for item in tree.items for each in _in_order(item)) if isinstance(tree, Seq) else (tree,)
-
-
-def _open_negations(node: EventItem) -> Iterator[Not]:
-    """Negations without an event before or behind them."""
-    for item in children(node):
-        if isinstance(item, Not) and not (isinstance(node, Seq) and _is_between(item, node.items)):
-            yield item
-        yield from _open_negations(item)
-
-
-def _is_between(negation: Not, items: tuple[EventItem, ...]) -> bool:
-    at = next(i for i, item in enumerate(items) if item is negation)
-    return not all(map(may_be_empty, items[:at])) and not all(map(may_be_empty, items[at + 1 :]))
-
-
-def fields(loop: Loop) -> tuple[Element, ...]:
-    """The variables that are the fields of a round."""
-    return elements(loop.body, negated=False)
 
 
 def of_rounds(clause: MatchPatternClause, loop: Loop) -> MatchPatternClause:
@@ -144,14 +58,9 @@ def over_rounds(clause: MatchPatternClause, rows: Relation, source: Source) -> M
     found = loops(clause.patterns[0][1])
     for loop in found:
         _, rest = _divided(replace(clause, conjuncts=rest), loop)
-    for expr in rest:
-        _check_columns(expr, found, clause, rows)
-        _check_elements(expr, found, source)
-        _check_query(expr, clause)
-    for measure in clause.measures:
-        _check_columns(measure.expr, found, clause, rows)
-        _check_measure(measure.expr, found)
-    return replace(clause, conjuncts=rest)
+    left = replace(clause, conjuncts=rest)
+    check_over_rounds(left, rows, source)
+    return left
 
 
 def _divided(clause: MatchPatternClause, loop: Loop) -> tuple[tuple[Expr, ...], tuple[Expr, ...]]:
@@ -174,50 +83,6 @@ def _divided(clause: MatchPatternClause, loop: Loop) -> tuple[tuple[Expr, ...], 
             )
         (others if inside.isdisjoint(seen) else own).append(conjunct)
     return tuple(own), tuple(others)
-
-
-def _check_columns(expr: Expr, found: tuple[Loop, ...], clause: MatchPatternClause, rows: Relation) -> None:
-    """Check that what an expression reads of a round is an event of it, and of an event a column of the input."""
-    known = {loop.variable: [field.variable for field in fields(loop)] for loop in found}
-    variables = Variables(tuple(element.variable for element in elements(clause.patterns[0][1])))
-    for ref in references(expr.node, variables):
-        names = known.get(ref.members[0])
-        if names is None:
-            rows.require(ref.column)
-        elif ref.column.value.lower() not in map(str.lower, names):
-            raise CepAnalysisError(
-                f"the rounds of {ref.members[0]} have no {ref.column.value}",
-                code="UNKNOWN_COLUMN",
-                span=ref.column.span,
-                hint=suggestion(ref.column.value, names),
-            )
-
-
-def _check_elements(expr: Expr, found: tuple[Loop, ...], source: Source) -> None:
-    """Check that no element of a closure in a round is picked: ``[1]`` is the first event of a closure, and the second element of an array."""
-    closures = {(loop.variable, field.variable.lower()) for loop in found for field in fields(loop) if field.kleene}
-    for ref in references(expr.node, Variables(tuple(loop.variable for loop in found))):
-        picked = source.sql[ref.span.end :].lstrip().startswith("[")
-        if picked and (ref.members[0], ref.column.value.lower()) in closures:
-            hint = f"say it of {ref.column.value} within the round: {ref.column.value}[1].column; or in a query around the clause"
-            raise _unsupported(f"an element of the closure {ref.column.value} of a round", ref.span, hint)
-
-
-def _check_query(expr: Expr, clause: MatchPatternClause) -> None:
-    """Check that no subquery looks for the values of one event: Spark does not plan that over the events and the rounds."""
-    variables = Variables(tuple(element.variable for element in elements(clause.patterns[0][1])))
-    if len(seen_variables(expr.node, variables)) != 1:
-        return
-    for part in expr.node.find_all(exp.Column, exp.Dot):
-        if reference(part, variables) is not None and part.find_ancestor(exp.Query) is not None:
-            hint = "compute it as a column of the input, in a subquery"
-            raise _unsupported("a correlated subquery beside a loop of several events", expr.span, hint)
-
-
-def _check_measure(expr: Expr, found: tuple[Loop, ...]) -> None:
-    for ref in references(expr.node, Variables(tuple(loop.variable for loop in found))):
-        hint = f"aggregate in a query around the clause, over explode({ref.members[0]}) or with its lambda functions"
-        raise _unsupported("the events of rounds in MEASURES", ref.span, hint)
 
 
 @dataclass(frozen=True, slots=True)
@@ -272,7 +137,7 @@ def _equal(clause: MatchPatternClause, rows: Relation) -> set[str]:
 
 def _agreed(loop: Loop, column: str) -> str:
     """Such a column, as SQL over a round of ``loop``."""
-    return f"COALESCE({', '.join(_attribute(fields(loop), quoted(column)))})"
+    return f"COALESCE({', '.join(_attribute(round_fields(loop), quoted(column)))})"
 
 
 def _attribute(variables: tuple[Element, ...], column: str, before: str = "") -> Iterator[str]:
@@ -281,7 +146,7 @@ def _attribute(variables: tuple[Element, ...], column: str, before: str = "") ->
         path = f"{before}{quoted(element.variable)}"
         path = f"GET({path}, 0)" if element.kleene else path
         if isinstance(element, Loop):
-            yield from _attribute(fields(element), column, f"{path}.")
+            yield from _attribute(round_fields(element), column, f"{path}.")
         else:
             yield f"{path}.{column}"
 
@@ -318,7 +183,7 @@ def order_of_rounds(
 ) -> tuple[Predicate, ...]:
     """Conditions that every loop's rounds begin behind what comes before them; and, where a match may begin with a round, that it ends within the
     window of that round. ``since``: the window from where rows begin."""
-    items = _in_order(tree)
+    items = in_order(tree)
     found: list[Predicate] = []
     for at, loop in enumerate(items):
         if isinstance(loop, Loop):
@@ -365,7 +230,7 @@ class _Rounds:
         except NotForTheEngine:
             span = self._loop.span or Span(0, 0)
             what = f"a loop of several events, ordered by {self._type.simpleString()}"
-            raise _unsupported(what, span, "order by a time or a number") from None
+            raise unsupported_loop(what, span, "order by a time or a number") from None
         return Predicate(condition, text, self._loop.span)
 
 

@@ -6,7 +6,8 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 from rewrites.bind.event_pattern import BoundEventPattern, bind_event_pattern
-from rewrites.bind.loops import Rounds, check_loops, of_rounds, over_rounds, refuse_loops, with_rounds
+from rewrites.bind.loop_refusals import check_loops, refuse_loops
+from rewrites.bind.loops import Rounds, of_rounds, over_rounds, with_rounds
 from rewrites.bind.relation import Relation
 from rewrites.bind.several_patterns import joined
 from rewrites.clauses.stream import event_stream, measures_stream

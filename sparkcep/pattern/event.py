@@ -131,6 +131,16 @@ def loops(node: EventItem) -> tuple[Loop, ...]:
     return tuple(element for element in elements(node) if isinstance(element, Loop))
 
 
+def in_order(tree: EventItem) -> tuple[EventItem, ...]:
+    """What follows each other in a pattern; a SEQ in a SEQ is its items."""
+    return tuple(each for item in tree.items for each in in_order(item)) if isinstance(tree, Seq) else (tree,)
+
+
+def round_fields(loop: Loop) -> tuple[Element, ...]:
+    """The variables that are the fields of a round."""
+    return elements(loop.body, negated=False)
+
+
 def every_element(node: EventItem) -> tuple[Element, ...]:
     """The elements left to right, those in the bodies of loops behind their loop."""
     found = elements(node)

@@ -11,7 +11,7 @@ from typing import Any
 
 from pyspark.sql.types import YearMonthIntervalType
 
-from rewrites.bind.loops import refuse_loops
+from rewrites.bind.loop_refusals import refuse_loops
 from rewrites.dialect import parse_event_pattern
 from rewrites.rules.aseq_functions import FunctionCall
 from sparkcep.engines.aseq.sequences import sequences
