@@ -9,6 +9,7 @@ linear pass), and the same matches with conditions that depend on the match.
 
 * rows: 10^5 … 10^7 rows, 1,000 rows a key, short matches.
 * match length: 1,000,000 rows of one key, cut into matches of 10 … 100,000 rows.
+* WITHIN: 40,000 rows of one key, of which each may begin a match and every 5,000th ends one, WITHIN 100 … 1,000,000 rows' time.
 * memory: 1,000,000 and 5,000,000 rows in one partition and in partitions of 1,000, in a process of its own: how much its resident set grows over
   what it was with the engine loaded, as a multiple of the Arrow size of the input; other clauses, too. ``one match``
   takes the whole partition, which is held until it ends.
@@ -56,6 +57,15 @@ QUERIES = {
     ),
 }
 
+WITHIN_ROWS = 40_000
+LIMITS = (100, 1_000, 10_000, 100_000, 1_000_000)
+LIMITED = """
+SELECT * FROM prices MATCH_RECOGNIZE (
+  PARTITION BY key ORDER BY ts MEASURES FIRST(ts) AS since, LAST(ts) AS until, COUNT(*) AS length
+  AFTER MATCH SKIP {skip} PATTERN (strt other* rare) WITHIN {limit} DEFINE other AS ts % 5000 < 4999, rare AS ts % 5000 = 4999
+)
+"""
+
 _TYPED = "SELECT {what} FROM (SELECT *, CASE ts % 3 WHEN 0 THEN 'a' WHEN 1 THEN 'b' ELSE 'c' END AS type FROM prices) "
 _PATTERN = "MATCH PATTERN (SEQ(a x, b y, c z) PARTITION BY key ORDER BY ts {} WHERE x.price > y.price AND y.price > z.price WITHIN 10{})"
 MEMORY = QUERIES | {
@@ -73,11 +83,12 @@ MEMORY = QUERIES | {
         ARC s -> m SET low = price ARC m -> m WHEN price < low SET low = price ARC m -> f WHEN price > low + 1 WITHIN 100)""",
 }
 
-Sizes = dict[int, Path]
+Lines = dict[str, dict[int, tuple[str, Path]]]
+"""By name and size a query and its table ``prices``."""
 
 
 def main() -> None:
-    """Three tables: rows, match length, memory."""
+    """Four tables: rows, match length, WITHIN, memory."""
     options = _options()
     if options.child:
         print(json.dumps(_grown(Path(options.child))))
@@ -85,8 +96,9 @@ def main() -> None:
     spark = scan.session("row_pattern_growth")
     print(scan.surroundings())
     sizes = {rows: scan.prices(rows, rows // ROWS_PER_KEY) for rows in _powers(100_000, options.largest)}
-    _table(spark, "rows", sizes, options.repetitions)
-    _table(spark, "match length", {length: _sawtooth(LENGTH_ROWS, length) for length in LENGTHS}, options.repetitions)
+    _table(spark, "rows", _lines(sizes), options.repetitions)
+    _table(spark, "match length", _lines({n: _sawtooth(LENGTH_ROWS, n) for n in LENGTHS}), options.repetitions)
+    _table(spark, "WITHIN", _limited(scan.prices(WITHIN_ROWS, 1)), options.repetitions)
     for rows in (options.memory_rows // 5, options.memory_rows):
         for keys in (1, rows // ROWS_PER_KEY):
             _memory(spark, rows, keys)
@@ -94,11 +106,23 @@ def main() -> None:
     spark.stop()
 
 
-def _table(spark: SparkSession, title: str, sizes: Sizes, repetitions: int) -> None:
+def _lines(paths: dict[int, Path]) -> Lines:
+    return {name: {size: (query, path) for size, path in paths.items()} for name, query in QUERIES.items()}
+
+
+def _limited(path: Path) -> Lines:
+    return {
+        f"skip {skip}": {limit: (LIMITED.format(skip=skip.upper(), limit=limit), path) for limit in LIMITS}
+        for skip in ("past last row", "to next row")
+    }
+
+
+def _table(spark: SparkSession, title: str, lines: Lines, repetitions: int) -> None:
+    sizes = next(iter(lines.values()))
     print(f"{title:20}" + "".join(f"{size:>14,}" for size in sizes) + f"{'dearest/cheapest':>20}")
-    for name, query in QUERIES.items():
+    for name, cases in lines.items():
         try:
-            costs = [_cost(spark, query, path, repetitions) for path in sizes.values()]
+            costs = [_cost(spark, query, path, repetitions) for query, path in cases.values()]
         except Exception as error:
             print(f"{name:20}  {scan.refusal(error)}", flush=True)
             continue

@@ -19,7 +19,6 @@ from rewrites.bind.classifiers import check_spellings
 from rewrites.bind.conditions import Columns, Condition, ConditionBinder
 from rewrites.bind.many_rows import check_generators, check_order
 from rewrites.bind.match_conditions import MatchConditionTranslator
-from rewrites.bind.match_positions import CURRENT
 from rewrites.bind.measure_types import check_measures
 from rewrites.bind.measures import MeasureBinder, Outputs
 from rewrites.bind.names import Variables, same_name
@@ -50,7 +49,7 @@ class BoundRowPattern:
     ``early`` are columns added below the windows, ``neighbours`` LAG/LEAD calls, ``arguments`` columns added beside the conditions (each SQL text →
     column name), ``column_types`` the types of input columns and of columns that measures read; ``outputs`` are the engine's measure columns,
     ``folds`` the aggregates that Spark computes from arrays of rows among these, ``measures`` (SQL over both, name). ``key_filters``: filters on
-    partitions, found by a rule. ``deadline``: the column with a row's time + WITHIN.
+    partitions, found by a rule.
     In windows, ``frame``; ``near``: the tests of the mask bits behind the variables' own; ``passed``: input columns in the result.
     ``used``: those that the statement may use of the result of ALL ROWS PER MATCH (None: all).
     ``lateral``: in a LATERAL subquery.
@@ -81,7 +80,7 @@ class BoundRowPattern:
     frame: row.Frame | None = None
     near: tuple[str, ...] = ()
     passed: tuple[str, ...] = ()
-    deadline: str | None = None
+    within: row.Within | None = None
     lateral: bool = False
     used: frozenset[str] | None = None
     together: Together | None = None
@@ -136,7 +135,9 @@ def bind_row_pattern(
     defines = _defines(
         conditions, MatchConditionTranslator, lambda one: one.match_dependent, tree, scope, arguments, early
     )
-    defines, deadline = _within(clause, defines, variables, relation, source, arguments)
+    within = _within(clause, relation, source, arguments)
+    if clause.within is not None and within is not None:
+        defines = _inside(within, defines, variables, f"WITHIN {source.text(clause.within.span)}")
     return BoundRowPattern(
         relation=relation,
         keys=keys,
@@ -157,7 +158,7 @@ def bind_row_pattern(
         rows_per_match=clause.rows_per_match,
         skip=_skip(clause, variables),
         initial=clause.initial is not None,
-        deadline=deadline,
+        within=within,
         lateral=clause.site.lateral,
         adjacent=tested,
     )
@@ -281,17 +282,10 @@ def _skip(clause: MatchRecognizeClause, variables: Variables) -> row.Skip:
     return row.Skip(clause.skip.to, members)
 
 
-def _within(
-    clause: MatchRecognizeClause,
-    defines: tuple[row.Define, ...],
-    variables: Variables,
-    relation: Relation,
-    source: Source,
-    columns: Columns,
-) -> tuple[tuple[row.Define, ...], str | None]:
-    """WITHIN as a condition of every variable: the row's time is before the deadline of the match's first row; and the column with deadlines."""
+def _within(clause: MatchRecognizeClause, relation: Relation, source: Source, columns: Columns) -> row.Within | None:
+    """The columns of WITHIN, if there is one."""
     if clause.within is None:
-        return defines, None
+        return None
     time = _event_time(clause)
     text, span = source.text(time.span), time.span
     within = Within(clause.within.span, clause.within)
@@ -301,18 +295,21 @@ def _within(
         f"CASE WHEN {window.time} IS NULL THEN NULL WHEN {window.deadline} > {window.time} THEN {window.deadline} "
         f"ELSE RAISE_ERROR({string(NOT_POSITIVE)}) END"
     )
-    column = columns.name(deadline)
-    first = row.ColumnAt(column, row.Navigation(None, last=False, running=True))
-    inside = Call("lt", (row.ColumnAt(columns.name(window.time), CURRENT), first))
-    known = {define.variable: define for define in defines}
-    text = source.text(clause.within.span)
-    return tuple(_both(known.get(name), name, inside, text) for name in variables.primary), column
+    return row.Within(deadline=columns.name(deadline), time=columns.name(window.time))
+
+
+def _inside(
+    within: row.Within, defines: tuple[row.Define, ...], variables: Variables, text: str
+) -> tuple[row.Define, ...]:
+    """``defines`` of every variable: the row's time is before the deadline of the match's first row."""
+    inside, known = within.condition, {define.variable: define for define in defines}
+    return tuple(_both(known.get(name), name, inside, text) for name in variables.primary)
 
 
 def _both(define: row.Define | None, variable: str, inside: Call, text: str) -> row.Define:
     if define is None:
-        return row.Define(variable, inside, f"WITHIN {text}")
-    return row.Define(variable, Call("and", (inside, define.condition)), f"{define.text} WITHIN {text}")
+        return row.Define(variable, inside, text)
+    return row.Define(variable, Call("and", (inside, define.condition)), f"{define.text} {text}")
 
 
 def _event_time(clause: MatchRecognizeClause) -> Expr:

@@ -42,6 +42,7 @@ def row_pattern_spec(bound: BoundRowPattern) -> RowPatternSpec:
         starts=() if bound.together is None else bound.together.keys,
         sort=bound.sort,
         adjacent=bound.adjacent,
+        within=bound.within,
     )
 
 

@@ -57,7 +57,7 @@ def row_pattern_stream(
     else:
         query = whole_rows(bound, streamed, spec, settings, spec.partition, spec.partition, timed)
     columns = _columns(bound)
-    stream = stream_spec(of, spec.partition, streamed, bound.relation, settings, columns, bound.deadline)
+    stream = stream_spec(of, spec.partition, streamed, bound.relation, settings, columns, _deadline(bound))
     if follows is not None:
         stream = following(
             stream, follows, "MATCH_RECOGNIZE", lasting(of), query, settings.buckets if spec.partition else 1
@@ -75,7 +75,12 @@ def row_version(bound: BoundRowPattern, streamed: Streamed) -> ProjectedSpec:
     boolean_conditions(bound, lambda bound: text_of(subquery(input_rows(bound, []))))
     query = engine_input(bound, of, rows)
     has = sent(bound, of.partition, (column.column for _, column in streamed.order))
-    return projected(of, query, bound.relation, has, sparse=False, deadline=bound.deadline)
+    return projected(of, query, bound.relation, has, sparse=False, deadline=_deadline(bound))
+
+
+def _deadline(bound: BoundRowPattern) -> str | None:
+    """The column with the deadline of a match that begins at the row."""
+    return None if bound.within is None else bound.within.deadline
 
 
 def lasting(spec: RowPatternSpec) -> RowPatternSpec:

@@ -33,7 +33,11 @@ GROUPS = (
         "sparkcep.engines.nfa_b.resume_kernels",
         "sparkcep.engines.nfa_b.match_kernels",
     ),
-    ("sparkcep.engines.row_match.search_kernels", "sparkcep.engines.row_match.window_kernels"),
+    (
+        "sparkcep.engines.row_match.search_kernels",
+        "sparkcep.engines.row_match.window_kernels",
+        "sparkcep.engines.row_match.within_kernels",
+    ),
     (
         "sparkcep.engines.row_pattern.kernels",
         "sparkcep.engines.row_pattern.forest_kernels",

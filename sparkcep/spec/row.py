@@ -168,6 +168,21 @@ class Define:
 
 
 @dataclass(frozen=True, slots=True)
+class Within:
+    """WITHIN: the columns with a row's event time, by which the rows of a partition are in order, and with the deadline of a match that begins there:
+    the times of its rows are before it. Every variable has a ``Define`` of this ``condition``, alone or as the first of an ``and``."""
+
+    time: str
+    deadline: str
+
+    @property
+    def condition(self) -> Call:
+        """What it says of the row under test."""
+        first = ColumnAt(self.deadline, Navigation(None, last=False, running=True))
+        return Call("lt", (ColumnAt(self.time, Navigation(running=True)), first))
+
+
+@dataclass(frozen=True, slots=True)
 class Near:
     """A row-only condition that looks at rows which may lie outside of a frame, where they count as absent.
 
@@ -209,7 +224,8 @@ class RowPatternSpec:
     ``schema`` is the output as Spark's StructType JSON, in the order of ``outputs``. ``partition`` names input columns with the PARTITION BY values,
     if present (for error messages). ``text`` is the pattern as the user wrote it. ``frame``: with ``rows_per_match`` ``window``, where a row without
     a match has no rows (COUNT 0) and the MATCH_NUMBER 0. ``starts`` and ``sort``: as in ``AutomatonSpec``; then masks that are not sent have all
-    bits. ``adjacent``: what rows must satisfy in addition to their mask bits, which rows next to them in the partition tell.
+    bits. ``adjacent``: what rows must satisfy in addition to their mask bits, which rows next to them in the partition tell. ``within`` says no more
+    than ``defines`` do.
     """
 
     variables: tuple[str, ...]
@@ -227,6 +243,7 @@ class RowPatternSpec:
     starts: tuple[str, ...] = ()
     sort: tuple[OrderColumn, ...] = ()
     adjacent: tuple[Define, ...] = ()
+    within: Within | None = None
 
 
 def most_behind(spec: RowPatternSpec) -> int:

@@ -35,6 +35,7 @@ from sparkcep.spec.row import (
     Output,
     RowPatternSpec,
     Skip,
+    Within,
     sources,
 )
 from sparkcep.spec.stream import StreamSpec
@@ -44,7 +45,7 @@ from tests.corpus import RowCase
 from tests.draws import draws
 from tests.engines.row_match import test_against_oracle as match_dependent
 from tests.engines.row_match import test_slow_path as slow
-from tests.engines.row_match.conditions import call, current, first, total
+from tests.engines.row_match.conditions import call, current, total
 from tests.engines.row_pattern.helpers import A, B, D, alt, make_spec, make_table, plus, rep, seq
 from tests.properties.strategies import row_cases
 from tests.reference import rows as rows_reference
@@ -220,7 +221,7 @@ def _backwards(condition: Any) -> Any:
 
 
 WITHIN = 3
-INSIDE = call("lt", current("ts"), first("deadline"))
+INSIDE = Within("ts", "deadline")
 
 
 @st.composite
@@ -229,7 +230,8 @@ def dependent_cases(draw: st.DrawFn) -> tuple[StreamSpec, list[pa.Table]]:
     defines = {one.variable: _backwards(one.condition) for one in draw(match_dependent.defines)}
     within = draw(MOSTLY)
     if within:
-        defines = {name: call("and", INSIDE, defines[name]) if name in defines else INSIDE for name in "ABCD"}
+        inside = INSIDE.condition
+        defines = {name: call("and", inside, defines[name]) if name in defines else inside for name in "ABCD"}
     pattern = _anchorless(draw(match_dependent.patterns))
     pattern = draw(st.sampled_from([pattern, seq(plus(A), pattern), seq(pattern, plus(B))]))
     ways = rows_reference._Backtracker(lambda *_: True, 6).paths(pattern, 0, (), False)
@@ -242,6 +244,7 @@ def dependent_cases(draw: st.DrawFn) -> tuple[StreamSpec, list[pa.Table]]:
         skip=skip,
         defines=tuple(Define(name, condition) for name, condition in defines.items()),
         rows_per_match="all_with_unmatched" if unmatched and not _excludes(pattern) else "all_show_empty",
+        within=INSIDE if within else None,
     )
     labels = draw(match_dependent.partitions)
     rows = match_dependent._table(spec, labels)

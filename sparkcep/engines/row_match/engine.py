@@ -28,6 +28,7 @@ from sparkcep.engines.row_match.registers import Layout, Total, functions, lay_o
 from sparkcep.engines.row_match.search import MAX_STEPS, Plan, Slice, find_matches
 from sparkcep.engines.row_match.structures import Changes, Code
 from sparkcep.engines.row_match.values import Kind, Pool, is_wide, kind_of, load
+from sparkcep.engines.row_match.within import Rows, last_rows, limited, matches_without_search, unlimited
 from sparkcep.engines.row_pattern import engine as row_pattern
 from sparkcep.engines.row_pattern.analyze import counting
 from sparkcep.engines.row_pattern.columns import Columns, masks_of
@@ -71,16 +72,22 @@ class RowMatchEngine(RowPatternEngine):
     ) -> Iterator[Matches]:
         """The matches of a slice; ``asked``: see ``search.find_matches``."""
         plan = self._plan(columns)
+        data, within = load(columns, plan.pool, self.spec.variables), self.spec.within
+        masks, error = masks_of(columns.table, self.spec.masks), self._skip_error(columns)
+        rows = None if within is None else Rows(masks, starts, last_rows(within, starts, data, plan.pool))
+        if rows is not None and asked is None and not len(progress.begin):
+            found = matches_without_search(self.search, self.spec, rows, error)
+            if found is not None:
+                return found
         slow = plan.slow or plan.lists
         calls = Calls(plan.slow, plan.lists, self.layout, columns) if slow else None
         frames = None
         if self.spec.frame is not None:
             frames = compile_frames(self.spec), FrameRows.of(self.spec, columns, starts)
-        part = Slice(starts, load(columns, plan.pool, self.spec.variables), calls, frames)
-        viable = viable_nodes(self.search.program, masks_of(columns.table, self.spec.masks))
-        return find_matches(
-            self.search, plan, part, viable, progress, self.most_steps, self._skip_error(columns), asked
-        )
+        viable = viable_nodes(self.search.program, masks)
+        inside = unlimited() if rows is None else limited(rows, self.search.program, viable)
+        part = Slice(starts, data, inside, calls, frames)
+        return find_matches(self.search, plan, part, viable, progress, self.most_steps, error, asked)
 
     def _plan(self, columns: Columns) -> Plan:
         kinds = {name: kind_of(columns.type(name)) for name in _columns(self.spec)}

@@ -9,6 +9,7 @@ from sparkcep.engines.row_match.structures import (
     Changes,
     Code,
     Conditions,
+    Inside,
     KeyParts,
     Limits,
     Memory,
@@ -28,6 +29,7 @@ STACK = structure(Stack, I64, BOOL)
 CHANGES = structure(Changes, I32, I64X2, I32, I64X2)
 KEYS = structure(KeyParts, I32, I32, I32, I64X2)
 MEMORY = structure(Memory, I64X2, I64, I64)
+INSIDE = structure(Inside, I32, I32X2)
 LIMITS = structure(Limits, nb.int64, nb.int64, nb.boolean)
 CONDITIONS = structure(Conditions, CODE, CHANGES, KEYS)
 WORKSPACE = structure(Workspace, I32X2, TAKEN, STACK, MEMORY)

@@ -16,7 +16,17 @@ from numpy.typing import NDArray
 from sparkcep.engines.row_match import codes
 from sparkcep.engines.row_match.calls import Calls
 from sparkcep.engines.row_match.liveness import Keys
-from sparkcep.engines.row_match.structures import Changes, Code, Conditions, Limits, Memory, Stack, Taken, Workspace
+from sparkcep.engines.row_match.structures import (
+    Changes,
+    Code,
+    Conditions,
+    Inside,
+    Limits,
+    Memory,
+    Stack,
+    Taken,
+    Workspace,
+)
 from sparkcep.engines.row_match.values import Data, Pool
 from sparkcep.engines.row_pattern.find import LEAST_NODES, Search, SkipError
 from sparkcep.engines.row_pattern.frames import FrameProgram
@@ -66,10 +76,12 @@ class Plan:
 
 @dataclass(frozen=True, slots=True)
 class Slice:
-    """Whole partitions: their first rows (and the number of rows), words, callbacks if there are any, and in windows their frames."""
+    """Whole partitions: their first rows (and the number of rows), words, how far WITHIN lets matches go, callbacks if there are any, and in windows
+    their frames."""
 
     starts: NDArray[np.int64]
     data: Data
+    inside: Inside
     calls: Calls | None = None
     frames: tuple[FrameProgram, FrameRows] | None = None
 
@@ -105,7 +117,18 @@ def find_matches(
     while True:
         path, found = room(nodes, min(BATCH_MATCHES, nodes))
         begin = int(state[codes.C_ROW])
-        given = viable, program.targets, search.rules, conditions, part.data.words, limits, work, failures, state
+        given = (
+            viable,
+            part.inside,
+            program.targets,
+            search.rules,
+            conditions,
+            part.data.words,
+            limits,
+            work,
+            failures,
+            state,
+        )
         status = _searched(part, progress, frames, *given, path, found)
         del given
         if status == kernels.DONE:

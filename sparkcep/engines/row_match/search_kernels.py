@@ -37,7 +37,7 @@ from sparkcep.engines.row_match.codes import (
     UNDECIDED,
 )
 from sparkcep.engines.row_match.condition_kernels import holds
-from sparkcep.engines.row_match.kernel_types import CONDITIONS, LIMITS, START, WORDS, WORKSPACE
+from sparkcep.engines.row_match.kernel_types import CONDITIONS, INSIDE, LIMITS, START, WORDS, WORKSPACE
 from sparkcep.engines.row_match.memory_kernels import forget, known, remember, weigh, write_key
 from sparkcep.engines.row_match.register_kernels import count_in, fill_slots
 from sparkcep.engines.row_match.structures import Start, Tested
@@ -62,8 +62,8 @@ NO_MATCH = -1
 """What ``first_match`` returns, beside a length; below that: -2 - status."""
 
 
-@inner(nb.int64(START, SETS, TARGETS, CONDITIONS, WORDS, WORKSPACE, I64, I64))
-def first_match(start, viable, targets, conditions, words, work, failures, state):  # type: ignore[no-untyped-def]
+@inner(nb.int64(START, SETS, INSIDE, TARGETS, CONDITIONS, WORDS, WORKSPACE, I64, I64))
+def first_match(start, viable, inside, targets, conditions, words, work, failures, state):  # type: ignore[no-untyped-def]
     """The rows of the preferred match that begins at the row (0: an empty one); its codes are in the path.
 
     Without a memory (``weigh``), failures are remembered once every row could have been tried with every target.
@@ -80,6 +80,8 @@ def first_match(start, viable, targets, conditions, words, work, failures, state
     beyond = viable.shape[0] - 1
     variables, nodes = len(conditioned) - 1, len(targets.codes)
     root = nodes + (begin == low)
+    soonest = inside.soonest
+    last = nb.int64(inside.last[begin]) if len(soonest) > 0 else high
     counted_nodes = len(failures) > variables
     top, steps, depth = 0, 0, nb.int64(0)
     near = state[C_NEAR]
@@ -100,7 +102,8 @@ def first_match(start, viable, targets, conditions, words, work, failures, state
             continue
         frames[top, 1] = target + 1
         item = nb.int64(items[target])
-        if not has(viable, row if row < high else beyond, item):
+        at = row if row < high else beyond
+        if not has(viable, at, item) or (len(soonest) > 0 and soonest[at, item] > last):
             continue
         if item < 2:
             return depth
@@ -160,10 +163,10 @@ def may_begin(viable, row, root, targets):  # type: ignore[no-untyped-def]
 
 
 @kernel(
-    nb.int64(I64, PROGRESS, SETS, TARGETS, RULES, CONDITIONS, WORDS, LIMITS, WORKSPACE, I64, I64, PATH, FOUND),
+    nb.int64(I64, PROGRESS, SETS, INSIDE, TARGETS, RULES, CONDITIONS, WORDS, LIMITS, WORKSPACE, I64, I64, PATH, FOUND),
 )
 def search(  # type: ignore[no-untyped-def]
-    starts, progress, viable, targets, rules, conditions, words, limits, work, failures, state, path, found
+    starts, progress, viable, inside, targets, rules, conditions, words, limits, work, failures, state, path, found
 ):
     """Match after match, resumable, as ``row_pattern.kernels.walk``.
 
@@ -199,7 +202,7 @@ def search(  # type: ignore[no-untyped-def]
                     forget(state)  # what failed for want of rows that are too late may not fail here
                 stale = some_closed and not is_open
                 start = Start(row, low, high, number + 1, budget, is_open)
-                length = first_match(start, viable, targets, conditions, words, work, failures, state)
+                length = first_match(start, viable, inside, targets, conditions, words, work, failures, state)
                 weigh(hits, added, state)
             if length < NO_MATCH:
                 for n in range(counted):

@@ -122,6 +122,15 @@ class Start(NamedTuple):
     is_open: bool
 
 
+class Inside(NamedTuple):
+    """How far WITHIN lets matches go (both empty: there is no such limit). ``last`` [rows]: the last row that a match beginning at the row may take
+    (the one before it: none). ``soonest`` [rows + 1, nodes]: by mask bits alone, the least last row of a match that is completed from the node
+    before the row on (as sets of nodes, the last one beyond a partition's last row)."""
+
+    last: Ints
+    soonest: NDArray[np.int32]
+
+
 class Limits(NamedTuple):
     """A start row may take ``steps`` + ``row_steps`` * (rows of its partition). ``numbered``: some condition reads MATCH_NUMBER(), so that
     nothing is remembered from one match to the next."""

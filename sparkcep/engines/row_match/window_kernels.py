@@ -21,7 +21,7 @@ from sparkcep.engines.row_match.codes import (
     C_PARTITION,
     C_ROW,
 )
-from sparkcep.engines.row_match.kernel_types import CONDITIONS, LIMITS, WORDS, WORKSPACE
+from sparkcep.engines.row_match.kernel_types import CONDITIONS, INSIDE, LIMITS, WORDS, WORKSPACE
 from sparkcep.engines.row_match.memory_kernels import forget, weigh
 from sparkcep.engines.row_match.search_kernels import NO_MATCH, first_match, may_begin
 from sparkcep.engines.row_match.structures import Start
@@ -42,11 +42,11 @@ from sparkcep.engines.row_pattern.window_kernels import enter, next_begin
 
 @kernel(
     nb.int64(
-        I64, MASKS, FRAMES, SETS, TARGETS, RULES, CONDITIONS, WORDS, LIMITS, WORKSPACE, I64, I64, PATH, FOUND
+        I64, MASKS, FRAMES, SETS, INSIDE, TARGETS, RULES, CONDITIONS, WORDS, LIMITS, WORKSPACE, I64, I64, PATH, FOUND
     ),
 )  # fmt: skip
 def search_frames(  # type: ignore[no-untyped-def]
-    starts, masks, frames, viable, targets, rules, conditions, words, limits, work, failures, state, path, found
+    starts, masks, frames, viable, inside, targets, rules, conditions, words, limits, work, failures, state, path, found
 ):
     """Row after row, resumable, as ``row_pattern.window_kernels.walk_frames``; ``state[C_COVERED]``: the first row that is not skipped.
 
@@ -75,7 +75,7 @@ def search_frames(  # type: ignore[no-untyped-def]
                     if may_begin(viable, begin, root, targets):
                         hits, added = state[C_HITS], state[C_ADDED]
                         start = Start(begin, row, beyond, number + 1, budget, False)
-                        length = first_match(start, viable, targets, conditions, words, work, failures, state)
+                        length = first_match(start, viable, inside, targets, conditions, words, work, failures, state)
                         weigh(hits, added, state)
                     if length != NO_MATCH or not frames.seek:
                         break

@@ -45,13 +45,23 @@ def find_overlapping(
     search: Search, masks: NDArray[np.int64], starts: NDArray[np.int64], progress: Progress, error: SkipError
 ) -> Iterator[Matches]:
     """The matches of a slice in order, like ``find.find``, the fallback if the forest exceeds its limit."""
-    from sparkcep.engines.row_pattern import forest_kernels, kernels
-
     shared = grown(search, masks, starts, len(progress.begin) > 0)
     if shared is None:
-        yield from find(search, masks, starts, progress, error)
-        return
-    forest, start_node = shared
+        return find(search, masks, starts, progress, error)
+    return of_forest(search, *shared, starts, progress, error)
+
+
+def of_forest(
+    search: Search,
+    forest: Matches,
+    start_node: NDArray[np.int32],
+    starts: NDArray[np.int64],
+    progress: Progress,
+    error: SkipError,
+) -> Iterator[Matches]:
+    """The matches of a forest, which begin at ``start_node`` (see ``grown``), in order."""
+    from sparkcep.engines.row_pattern import forest_kernels, kernels
+
     target = targets(search, forest)
     state = np.zeros(forest_kernels.J_SIZE, np.int64)
     state[forest_kernels.J_ROW], state[forest_kernels.J_NUMBER], _ = progress.first()
