@@ -16,6 +16,7 @@ from sqlglot import exp
 from rewrites.dialect import span_of
 from rewrites.sql.builder import quoted, string
 from rewrites.sql.source import Source
+from sparkcep.spec.row import Moment
 
 _NAMES = (
     "any any_value approx_count_distinct approx_percentile array_agg avg bit_and bit_or bit_xor bool_and bool_or "
@@ -27,6 +28,14 @@ _NAMES = (
 )
 SPARK_AGGREGATES = frozenset(_NAMES.split())
 """Spark's aggregate functions; FIRST and LAST are navigation inside a pattern clause."""
+
+_MOMENTS: dict[type[exp.Expression], Moment] = {
+    exp.Stddev: "stddev_samp",
+    exp.StddevSamp: "stddev_samp",
+    exp.StddevPop: "stddev_pop",
+    exp.Variance: "var_samp",
+    exp.VariancePop: "var_pop",
+}
 
 _MARK = "aggregate"
 
@@ -90,6 +99,13 @@ def is_bare_count(call: exp.Expression) -> bool:
 def function_name(node: exp.Expression, source: Source) -> str:
     """The aggregate's name as the user wrote it, in lower case."""
     return source.text(span_of(node)).split("(")[0].strip().strip("`").lower()
+
+
+def moment_of(call: exp.Expression) -> Moment | None:
+    """The variance or deviation that the call is, which engines keep as rows come; None: it is another function."""
+    if isinstance(call, exp.Anonymous):
+        return "stddev_samp" if call.name.lower() == "std" else None
+    return _MOMENTS.get(type(call))
 
 
 @dataclass(slots=True)

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pyspark.sql.types import BooleanType, DataType, DecimalType, DoubleType, FloatType, LongType, StringType
 from sqlglot import exp
 
-from rewrites.bind.aggregates import filter_of, function_name, innermost_call, is_aggregate, is_bare_count
+from rewrites.bind.aggregates import filter_of, function_name, innermost_call, is_aggregate, is_bare_count, moment_of
 from rewrites.bind.conditions import Columns, refuse_navigation
 from rewrites.bind.engine_values import has_engine_value
 from rewrites.bind.literals import literal
@@ -117,6 +117,9 @@ class MatchLeaves(MatchPositions, OperandBuilder):
             return self._end_value(call, last=name == "last_value")
         if name in ("avg", "mean"):
             return self._average(node)
+        moment = moment_of(call)
+        if moment is not None:
+            return self._moment(node, moment)
         function = _AGGREGATES.get(name)
         if function is None:
             raise NotForTheEngine
@@ -188,6 +191,10 @@ class MatchLeaves(MatchPositions, OperandBuilder):
         total = self._total("sum", f"CAST({text} AS DOUBLE)", members, node, DoubleType())
         count = self._total("sum", f"CASE WHEN {text} IS NOT NULL THEN 1.0D END", members, node, DoubleType())
         return Operand(DoubleType(), operator="div", arguments=(total, count))
+
+    def _moment(self, node: exp.Expression, function: row.Moment) -> Operand:
+        members, text, _ = self.argument(argument_of(innermost_call(node)))
+        return self._total(function, f"CAST({text} AS DOUBLE)", members, node, DoubleType())
 
     def list_of(self, node: exp.Expression, argument: exp.Expression, cast: str | None = None) -> row.Aggregate:
         """ARRAY_AGG of an aggregate's argument (for CLASSIFIER(), of the rows' variables), with its FILTER."""

@@ -39,6 +39,7 @@ from rewrites.bind.aggregates import (
     is_bare_count,
     is_listed,
     is_marked,
+    moment_of,
     over_exploded,
 )
 from rewrites.bind.arguments import Arguments
@@ -216,7 +217,7 @@ class MeasureBinder:
 
     def _aggregate(self, node: exp.Expression, running: bool) -> str:
         call = node.this if isinstance(node, exp.Filter) else node
-        argument = exp.Star() if is_bare_count(call) else call.this
+        argument = _argument(call)
         distinct = isinstance(argument, exp.Distinct)
         if distinct and len(argument.expressions) == 1:
             argument = argument.expressions[0]
@@ -230,31 +231,42 @@ class MeasureBinder:
             return self._output(source, ArrayType(StringType()))
         if isinstance(call, exp.Avg):
             return self._average(argument, members, running, distinct, filtered)
+        moment = moment_of(call)
+        if moment is not None:
+            cast = None if isinstance(self.inputs.type_of(argument), DoubleType) else "DOUBLE"
+            return self._aggregate_output(moment, argument, members, running, False, filtered, cast)
         return self._aggregate_output(_FUNCTIONS[type(call)], argument, members, running, distinct, filtered)
 
     def _is_engine_aggregate(self, call: exp.Expression, argument: exp.Expression) -> bool:
         """Whether the engine computes the aggregate; otherwise it returns the rows, and Spark computes it."""
+        moment = moment_of(call)
         if (
             is_marked(call)
-            or type(call) not in (exp.Avg, *_FUNCTIONS)
-            or call.expressions
+            or (moment is None and type(call) not in (exp.Avg, *_FUNCTIONS))
+            or (call.expressions and call.expressions != [argument])
             or isinstance(argument, exp.Distinct)
             or (isinstance(call.parent, exp.Filter) and has_engine_value(call.parent.expression))
         ):
             return False
         if _is_star(argument):
-            return True
+            return moment is None
         if has_engine_value(argument):
             plain = not isinstance(call.this, exp.Distinct) and not isinstance(call.parent, exp.Filter)
             return isinstance(call, exp.ArrayAgg) and isinstance(argument, Classifier) and plain
-        compares = isinstance(call, exp.Min | exp.Max) or isinstance(call.this, exp.Distinct)
-        if not (compares or isinstance(call, exp.Sum | exp.Avg)) or _is_nested(argument):
-            return True
+        computes, distinct = (
+            moment is not None or isinstance(call, exp.Sum | exp.Avg),
+            isinstance(call.this, exp.Distinct),
+        )
+        compares = isinstance(call, exp.Min | exp.Max) or distinct
+        if not (compares or computes) or _is_nested(argument):
+            return moment is None
         self.inputs.members(argument)
         data_type = self.inputs.type_of(argument)
         if compares and ("collate" in data_type.simpleString() or isinstance(data_type, _NOT_COMPARED)):
             return False
-        return not isinstance(call, exp.Sum | exp.Avg) or isinstance(data_type, NumericType | NullType)
+        if moment is not None:
+            return isinstance(data_type, NumericType) and not distinct
+        return not computes or isinstance(data_type, NumericType | NullType)
 
     def _folded(self, node: exp.Expression, running: bool) -> str:
         """Any other Spark aggregate, over the rows that the engine returns as an array."""
@@ -370,6 +382,8 @@ def aggregate_type(function: row.AggregateFunction, argument: DataType, node: ex
     """Spark's result type of an aggregate over ``argument``."""
     if function == "count":
         return LongType()
+    if function in row.MOMENTS:
+        return DoubleType()
     if function == "array_agg":
         return ArrayType(argument)  # Arrow batches do not guarantee that elements are never NULL
     if function in ("min", "max"):
@@ -386,6 +400,14 @@ def aggregate_type(function: row.AggregateFunction, argument: DataType, node: ex
         span=span_of(node),
         hint="cast the argument to a number",
     )
+
+
+def _argument(call: exp.Expression) -> exp.Expression:
+    """The (first) argument of an aggregate, with DISTINCT."""
+    if isinstance(call, exp.Anonymous) and call.expressions:
+        found: exp.Expression = call.expressions[0]
+        return found
+    return exp.Star() if is_bare_count(call) else call.this
 
 
 def _has_one_value(call: exp.Expression) -> bool:

@@ -26,7 +26,7 @@ from pyspark.sql.types import (
 )
 from sqlglot import exp
 
-from rewrites.bind.aggregates import function_name, innermost_call, is_aggregate
+from rewrites.bind.aggregates import function_name, innermost_call, is_aggregate, moment_of
 from rewrites.bind.engine_values import FIRST_ROW, has_engine_value, over_row
 from rewrites.bind.match_leaves import MatchLeaves, argument_of, is_wide
 from rewrites.bind.match_positions import innermost
@@ -40,13 +40,6 @@ from rewrites.sql.builder import ROW_NUMBER
 from sparkcep.errors import CepUnsupportedError
 from sparkcep.spec import row
 from sparkcep.spec.expression import Constant, SparkFunction
-
-_MOMENTS = {
-    **dict.fromkeys(("stddev", "std", "stddev_samp"), "stddev_samp"),
-    **dict.fromkeys(("variance", "var_samp"), "var_samp"),
-    "stddev_pop": "stddev_pop",
-    "var_pop": "var_pop",
-}
 
 
 def slow_condition(node: exp.Expression, translator: MatchLeaves) -> Operand:
@@ -144,8 +137,9 @@ class _Pieces:
             "median": self._percentile,
             "percentile": self._percentile,
         }.get(name)
-        if name in _MOMENTS:
-            return self._fold(_MOMENTS[name], DoubleType(), self._doubles(node, argument, distinct))
+        moment = moment_of(call)
+        if moment is not None and (distinct or self._is_listed(node)):
+            return self._fold(moment, DoubleType(), self._doubles(node, argument, distinct))
         if maker is not None and not (distinct and name in ("max_by", "min_by", "listagg", "string_agg")):
             return maker(node, argument, distinct)
         if name in ("count", "sum", "avg", "mean") and (distinct or self._is_listed(node) or self._is_wide(name, node)):

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 from sparkcep.pattern.row import RowPattern
 from sparkcep.spec.expression import Call, Constant, SparkFunction
@@ -24,7 +24,10 @@ MAX_OFFSETS = 4096
 RowsPerMatch = Literal["one", "all_show_empty", "all_omit_empty", "all_with_unmatched", "window"]
 """``window``: a row for every input row, with the match that it has in its ``Frame``."""
 SkipTo = Literal["past_last_row", "next_row", "first", "last"]
-AggregateFunction = Literal["count", "sum", "min", "max", "array_agg"]
+Moment = Literal["var_samp", "var_pop", "stddev_samp", "stddev_pop"]
+MOMENTS = get_args(Moment)
+"""Variances and deviations, of a sample and of a population: by their place here in bytecode."""
+AggregateFunction = Literal["count", "sum", "min", "max", "array_agg"] | Moment
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,7 +107,7 @@ class Aggregate:
     """An aggregate over rows of the match mapped to ``variables`` (None: all rows), running or final.
 
     ``column`` None: COUNT of rows; with array_agg the variables that the rows are mapped to. ``filter`` is a BOOLEAN input column.
-    NULLs of ``column`` are skipped (for array_agg too, as in Spark).
+    NULLs of ``column`` are skipped (for array_agg too, as in Spark). MOMENTS are those of DOUBLE values, without ``distinct``.
     """
 
     function: AggregateFunction

@@ -279,7 +279,7 @@ REFUSED = [
         "CEP_UNSUPPORTED_STREAM",
     ),
     (
-        "SELECT * FROM moving «MATCH_RECOGNIZE» (ORDER BY ts MEASURES stddev(a.x) AS s PATTERN (a+ b) DEFINE b AS x > 1)",
+        "SELECT * FROM moving «MATCH_RECOGNIZE» (ORDER BY ts MEASURES median(a.x) AS s PATTERN (a+ b) DEFINE b AS x > 1)",
         "CEP_UNSUPPORTED_STREAM",
     ),
     (

@@ -21,7 +21,7 @@ from sparkcep.engines.row_match.registers import Layout, Place
 from sparkcep.engines.row_match.values import Kind, Pool
 from sparkcep.errors import CepInternalError, CepUnsupportedError
 from sparkcep.spec.expression import Call, Constant, SparkFunction
-from sparkcep.spec.row import Aggregate, ClassifierAt, ColumnAt, Condition, CurrentRow, Define, MatchNumber
+from sparkcep.spec.row import MOMENTS, Aggregate, ClassifierAt, ColumnAt, Condition, CurrentRow, Define, MatchNumber
 
 BOOLEAN = Kind("boolean")
 LONG = Kind("integer")
@@ -234,6 +234,8 @@ class _DefineWriter(Writer):
         word = self.layout.totals[self.layout.total(source)].word
         if source.function == "count":
             return self._write(LONG, codes.TOTAL, word, -1)
+        if source.function in MOMENTS:
+            return self._write(DOUBLE, codes.MOMENT, word, MOMENTS.index(source.function))
         kind = self.kinds[source.column or ""]
         if source.function in ("min", "max"):
             if kind.name == "opaque":

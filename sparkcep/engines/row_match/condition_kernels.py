@@ -6,6 +6,8 @@ function for each family of operations (``codes``); each leaves its value on the
 
 from __future__ import annotations
 
+import math
+
 import numba as nb
 
 from sparkcep.engines.inner_kernel import inner
@@ -31,6 +33,7 @@ from sparkcep.engines.row_match.codes import (
     IS_NULL,
     LE,
     LT,
+    MOMENT,
     MUL,
     NE,
     NOT,
@@ -110,6 +113,16 @@ def total(operation, a, b, top, tested, registers, stack):  # type: ignore[no-un
         stack.word[top] = float_key(float_of(registers[after, a]))
         stack.null[top] = registers[after, a + 2] == 0
     return TRUE
+
+
+@inner()
+def moment(word, which, top, tested, registers, stack):  # type: ignore[no-untyped-def]
+    """A variance or deviation of the rows so far; of a sample of one value there is none."""
+    after = tested.depth + 1
+    count = registers[after, word + 2] - (which % 2 == 0)
+    stack.null[top] = count <= 0
+    value = float_of(registers[after, word + 1]) / max(count, 1)
+    stack.word[top] = float_key(math.sqrt(value) if which >= 2 else value)
 
 
 @inner()
@@ -245,6 +258,9 @@ def holds(condition, code, tested, taken, words, stack):  # type: ignore[no-unty
             top += 1
             word[top] = a
             null[top] = b != 0
+        elif operation == MOMENT:
+            top += 1
+            moment(a, b, top, tested, taken.registers, stack)
         elif operation <= FLOAT_ABS:
             result = convert(operation, a, b, top, stack)
         elif operation == SKIP_IF:

@@ -39,7 +39,7 @@ from sparkcep.engines.row_pattern.matches import Matches
 from sparkcep.engines.row_pattern.structures import Progress, whole
 from sparkcep.engines.row_pattern.windows import FrameRows
 from sparkcep.errors import CepInternalError
-from sparkcep.spec.row import Aggregate, ColumnAt, CurrentRow, MatchNumber, RowPatternSpec, leaves
+from sparkcep.spec.row import MOMENTS, Aggregate, ColumnAt, CurrentRow, MatchNumber, RowPatternSpec, leaves
 
 _TOTALS = {"min": codes.LEAST_TOTAL, "max": codes.GREATEST_TOTAL, "count": codes.COUNT_TOTAL}
 
@@ -169,6 +169,8 @@ def _total(total: Total, layout: Layout, kinds: dict[str, Kind], pool: Pool) -> 
     if source.column is None or source.function == "count":
         return codes.COUNT_TOTAL, total.word, -1, use, 0, 0
     floating = kinds[source.column].name == "float"
+    if source.function in MOMENTS:
+        return codes.MOMENT_TOTAL, total.word, pool.column(source.column), use, 0, 0
     kind = _TOTALS.get(source.function, codes.FLOAT_TOTAL if floating else codes.INT_TOTAL)
     return kind, total.word, pool.column(source.column), use, 0, 0
 

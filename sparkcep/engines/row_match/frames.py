@@ -14,13 +14,14 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from sparkcep.engines.functions.aggregates import OF_MOMENTS, Moments
 from sparkcep.engines.functions.base import EXACT, Closure, failure
 from sparkcep.engines.functions.times import internal
 from sparkcep.engines.row_match.registers import Layout, Place
 from sparkcep.engines.row_match.values import Kind, kind_of
 from sparkcep.engines.row_pattern.columns import Columns
 from sparkcep.errors import CepInternalError, CepUnsupportedError
-from sparkcep.spec.row import Aggregate, ClassifierAt, ColumnAt, CurrentRow, MatchNumber
+from sparkcep.spec.row import MOMENTS, Aggregate, ClassifierAt, ColumnAt, CurrentRow, MatchNumber
 
 Reader = Callable[[int], Any]
 
@@ -150,11 +151,21 @@ def _aggregate(source: Aggregate, layout: Layout, readers: Readers) -> Closure:
     word = layout.totals[layout.total(source)].word
     if source.function == "count":
         return lambda frame: int(frame.registers[frame.depth + 1, word])
+    if source.function in MOMENTS:
+        return _moment(OF_MOMENTS[source.function], word)
     decode = decoder(source.function, readers.kind(source.column or ""))
 
     def closure(frame: Frame) -> Any:
         low, high, there = frame.registers[frame.depth + 1, word : word + 3].tolist()
         return decode(low, high) if there else None
+
+    return closure
+
+
+def _moment(finish: Callable[[Moments], float | None], word: int) -> Closure:
+    def closure(frame: Frame) -> Any:
+        mean, squares, count = frame.registers[frame.depth + 1, word : word + 3].tolist()
+        return finish((count, as_float(mean), as_float(squares)))
 
     return closure
 

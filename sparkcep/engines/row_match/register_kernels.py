@@ -1,6 +1,7 @@
 """Numba kernels: what mapping a row does to the registers.
 
-A total has three words: the number (of a SUM of integers the low word, of one of floats its bits), the high word, and whether there is one.
+A total has three words: the number (of a SUM of integers the low word, of one of floats its bits), the high word, and whether there is one. Of
+variances and deviations: the bits of the mean, of the sum of squared distances from it, and how many values there are.
 """
 
 from __future__ import annotations
@@ -9,7 +10,7 @@ import numba as nb
 
 from sparkcep.engines.inner_kernel import inner
 from sparkcep.engines.kernel_types import I64X2
-from sparkcep.engines.row_match.codes import COUNT_TOTAL, FLOAT_TOTAL, INT_TOTAL, LEAST_TOTAL, LIST_TOTAL
+from sparkcep.engines.row_match.codes import COUNT_TOTAL, FLOAT_TOTAL, INT_TOTAL, LEAST_TOTAL, LIST_TOTAL, MOMENT_TOTAL
 from sparkcep.engines.row_match.kernel_types import CHANGES, WORDS
 from sparkcep.engines.row_match.word_kernels import bits_of, call_python, float_of, keyed_float, sum_and_carry
 
@@ -26,6 +27,17 @@ def add_integer(registers, at, word, value):  # type: ignore[no-untyped-def]
 def add_float(registers, at, word, value):  # type: ignore[no-untyped-def]
     """Adds to a sum of floats."""
     registers[at, word] = bits_of(float_of(registers[at, word]) + value)
+
+
+@inner()
+def add_moment(registers, at, word, value):  # type: ignore[no-untyped-def]
+    """One more value, step by step as Spark's CentralMomentAgg (after Pébay 2008, formulas 2.1 and 2.2): results are equal to the last bit."""
+    mean = float_of(registers[at, word])
+    registers[at, word + 2] += 1
+    delta = value - mean
+    step = delta / registers[at, word + 2]
+    registers[at, word] = bits_of(mean + step)
+    registers[at, word + 1] = bits_of(float_of(registers[at, word + 1]) + delta * (delta - step))
 
 
 @inner()
@@ -55,6 +67,9 @@ def count_in(variable, row, depth, registers, changes, words):  # type: ignore[n
             registers[after, word] = call_python(totals[i, 5], totals[i, 4], held, row, variable, depth, 0, 0)
             continue
         value = words.values[column, row]
+        if kind == MOMENT_TOTAL:
+            add_moment(registers, after, word, keyed_float(value))
+            continue
         if kind == INT_TOTAL:
             add_integer(registers, after, word, value)
         elif kind == FLOAT_TOTAL:

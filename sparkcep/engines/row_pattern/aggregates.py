@@ -16,7 +16,7 @@ from sparkcep.engines.row_pattern.labels import Labels
 from sparkcep.engines.row_pattern.matches import Matches, OutputRows
 from sparkcep.engines.row_pattern.navigation import standing, used_nodes
 from sparkcep.errors import CepDataError
-from sparkcep.spec.row import Aggregate
+from sparkcep.spec.row import MOMENTS, Aggregate
 
 SUM_DIGITS = 10
 """Digits that SUM adds to a decimal's precision, as in Spark."""
@@ -34,6 +34,8 @@ def aggregate(matches: Matches, labels: Labels, rows: OutputRows, columns: Colum
         return pa.array(count, mask=_outside(matches, labels, rows))
     if source.function == "sum":
         return _sum(matches, labels, columns, source, base)
+    if source.function in MOMENTS:
+        return _moment(matches, labels, columns, source, base)
     return columns.take(_column(source), _extremes(matches, labels, columns, source)[base])
 
 
@@ -123,6 +125,28 @@ def _sum(matches: Matches, labels: Labels, columns: Columns, source: Aggregate, 
     if kind.precision + SUM_DIGITS > MAX_PRECISION:
         _check_digits(name, low, high, _float_sums(matches, labels, columns, source)[base])
     return _decimals(low, high, nothing, result)
+
+
+def _moment(matches: Matches, labels: Labels, columns: Columns, source: Aggregate, base: NDArray[np.int32]) -> pa.Array:
+    count = counts(matches, labels, columns, source)[base] - source.function.endswith("samp")
+    nothing = count < 1
+    values = _squares(matches, labels, columns, source)[base] / np.maximum(count, 1)
+    return pa.array(np.sqrt(values) if source.function.startswith("stddev") else values, mask=nothing)
+
+
+def _squares(matches: Matches, labels: Labels, columns: Columns, source: Aggregate) -> NDArray[np.float64]:
+    """[nodes]: the sum of the squared distances of values from their mean."""
+    from sparkcep.engines.row_pattern import path_kernels
+
+    key = ("squares", *_rows_key(source))
+    if key not in matches.cache:
+        values, used = columns.addends(_column(source)).floats, _used(matches, labels, columns, source)
+        assert values is not None, f"{source.function} is one of floats"
+        mean, squares = np.empty(len(matches.row)), np.empty(len(matches.row))
+        count = counts(matches, labels, columns, source)
+        path_kernels.moments(matches.back, matches.row, used, values, count, mean, squares)
+        matches.cache[key] = squares
+    return matches.cache[key]
 
 
 def _float_sums(matches: Matches, labels: Labels, columns: Columns, source: Aggregate) -> NDArray[np.float64]:

@@ -1,8 +1,8 @@
 """Overlapping matches with ONE ROW PER MATCH, in time linear in the rows: see ``forest_kernels``.
 
-In: what ``find.find`` takes. Out: batches of ``Matches`` with ``forest`` set, over one set of shared paths. Not for measures that list a match's rows
-(ARRAY_AGG), need its distinct values (DISTINCT), or step back to the previous row of the match (CLASSIFIER under PREV): for those, ``find.find``
-writes out each match row by row.
+In: what ``find.find`` takes. Out: batches of ``Matches`` with ``forest`` set, over one set of shared paths. Not for measures that
+list a match's rows (ARRAY_AGG), take their values in order (variances), need its distinct values (DISTINCT), or step back to the previous row of the
+match (CLASSIFIER under PREV): for those, ``find.find`` writes out each match row by row.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from sparkcep.engines.row_pattern.aggregates import tells_apart
 from sparkcep.engines.row_pattern.find import Search, SkipError, find, viable_nodes
 from sparkcep.engines.row_pattern.matches import BATCH_MATCHES, Matches
 from sparkcep.engines.row_pattern.structures import Forest, Found, Progress
-from sparkcep.spec.row import Aggregate, ClassifierAt, RowPatternSpec
+from sparkcep.spec.row import MOMENTS, Aggregate, ClassifierAt, RowPatternSpec
 
 GROWTH = 2
 """The initial room, in forest nodes per row; the arrays double when full."""
@@ -35,9 +35,9 @@ def suits(spec: RowPatternSpec) -> bool:
 
 
 def needs_rows(source: object) -> bool:
-    """True if an output lists a match's rows, tells its values apart, or steps back."""
+    """True if an output lists a match's rows or takes their values in order, tells them apart, or steps back."""
     if isinstance(source, Aggregate):
-        return source.function == "array_agg" or tells_apart(source)
+        return source.function in ("array_agg", *MOMENTS) or tells_apart(source)
     return isinstance(source, ClassifierAt) and source.at.physical < 0
 
 

@@ -80,6 +80,20 @@ def float_sums(back, row, use, values, out):  # type: ignore[no-untyped-def]
         out[i] = total + values[row[i]] if use[i] else total
 
 
+@kernel(nb.void(I32, I32, BOOL, FLOATS, I64, F64, F64))
+def moments(back, row, use, values, count, mean, squares):  # type: ignore[no-untyped-def]
+    """The mean of the used nodes' values up to node i (``count[i]`` of them), and the sum of their squared distances from it: step by step as Spark's
+    CentralMomentAgg (after Pébay 2008, formulas 2.1 and 2.2)."""
+    for i in range(len(back)):
+        before, distances = (mean[back[i]], squares[back[i]]) if back[i] >= 0 else (0.0, 0.0)
+        if use[i]:
+            delta = values[row[i]] - before
+            step = delta / count[i]
+            before += step
+            distances += delta * (delta - step)
+        mean[i], squares[i] = before, distances
+
+
 @kernel(nb.void(I32, I32, BOOL, KEYS, KEYS, I64, I64))
 def wide_sums(back, row, use, low, high, out_low, out_high):  # type: ignore[no-untyped-def]
     """The sum of the used nodes' 128-bit values up to node i, modulo 2^128, as two words (``high`` empty: 64-bit)."""

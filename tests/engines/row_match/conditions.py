@@ -5,11 +5,13 @@ The oracle shares no code with the engine: every value is computed anew from the
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import Any
 
 from sparkcep.spec.expression import Call
 from sparkcep.spec.row import (
+    MOMENTS,
     Aggregate,
     ClassifierAt,
     ColumnAt,
@@ -112,7 +114,22 @@ def _aggregate(source: Aggregate, rows: list[dict[str, Any]]) -> Any:
     values = [row[source.column] for row in rows if row[source.column] is not None]
     if source.function == "count":
         return len(values)
+    if source.function in MOMENTS:
+        return _moment(source.function, values)
     return {"sum": sum, "min": min, "max": max}[source.function](values) if values else None
+
+
+def _moment(function: str, values: list[float]) -> float | None:
+    """Spark's CentralMomentAgg, value by value."""
+    mean = squares = 0.0
+    for count, value in enumerate(values, 1):
+        delta = value - mean
+        mean += delta / count
+        squares += delta * (delta - delta / count)
+    divisor = len(values) - function.endswith("samp")
+    if divisor < 1:
+        return None
+    return squares / divisor if function.startswith("var") else math.sqrt(squares / divisor)
 
 
 def _operate(operator: str, values: list[Any]) -> Any:

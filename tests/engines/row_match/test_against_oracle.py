@@ -12,7 +12,17 @@ from hypothesis import strategies as st
 from sparkcep.engines.row_match import engine as row_match
 from sparkcep.errors import CepDataError
 from sparkcep.pattern.row import Alternate, Concat, Empty, Excluded, PartitionEnd, PartitionStart, Permute, Quantified
-from sparkcep.spec.row import Aggregate, ClassifierAt, ColumnAt, CurrentRow, MatchNumber, Navigation, Output, Skip
+from sparkcep.spec.row import (
+    MOMENTS,
+    Aggregate,
+    ClassifierAt,
+    ColumnAt,
+    CurrentRow,
+    MatchNumber,
+    Navigation,
+    Output,
+    Skip,
+)
 from tests.draws import draws
 from tests.engines.row_match import conditions as of
 from tests.engines.row_pattern.helpers import A, B, C, D, make_spec, make_table, rep
@@ -60,6 +70,10 @@ numbers = st.one_of(
 )
 comparisons = st.sampled_from(["lt", "le", "gt", "ge", "eq", "ne", "eq_null_safe"])
 classifiers = st.builds(ClassifierAt, navigations)
+moments = st.builds(
+    lambda o, function, names, condition, a: of.call(o, Aggregate(function, "double", names or None, True, False, condition), a),
+    comparisons, st.sampled_from(MOMENTS), variables, st.sampled_from([None, None, "flag"]), values,
+)  # fmt: skip
 averages = st.builds(lambda o, a, names: of.call(o, a, of.average("value", *names)), comparisons, values, variables)
 tests = st.one_of(
     st.builds(of.call, comparisons, numbers, numbers),
@@ -69,6 +83,7 @@ tests = st.one_of(
         lambda o, a, n: of.call(o, a, of.current(n)), comparisons, classifiers, st.sampled_from(["nameA", "nameB"])
     ),
     averages,
+    moments,
     st.builds(lambda a: of.call("is_null", a), numbers),
 )
 logic = st.one_of(
@@ -96,7 +111,8 @@ def _table(spec: Any, parts: list[list[str]]) -> pa.Table:
     data = [None if i % 5 == 3 else i * 7 % 4 - 1 for i in range(count)]
     flags = pa.array([None if i % 7 == 2 else i % 3 != 1 for i in range(count)], pa.bool_())
     names = {f"name{name}": pa.array([name] * count) for name in "AB"}
-    return make_table(spec, parts, value=pa.array(data, pa.int64()), flag=flags, **names)
+    double = pa.array([None if value is None else value * 1.7 for value in data], pa.float64())
+    return make_table(spec, parts, value=pa.array(data, pa.int64()), double=double, flag=flags, **names)
 
 
 def _expected(spec: Any, parts: list[list[str]], data: list[dict[str, Any]]) -> list[tuple[Any, ...]] | str:

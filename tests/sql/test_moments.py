@@ -1,0 +1,67 @@
+"""Variances and deviations in MATCH_RECOGNIZE are the engine's, value by value as Spark's own: equal to the last bit."""
+
+from __future__ import annotations
+
+import pytest
+from pyspark.sql import SparkSession
+
+import sparkcep
+
+ROWS = """(SELECT k, ts, CAST(v AS {type}) AS v FROM VALUES ('p', 1, 1.5), ('p', 2, 3.25), ('p', 3, NULL), ('p', 4, -0.7), ('p', 5, 12.1), ('q', 1, 2.2), ('r', 1, NULL),
+  ('r', 2, 7.1), ('r', 3, 7.1) AS t(k, ts, v))"""
+FUNCTIONS = ("stddev", "STD", "stddev_samp", "stddev_pop", "variance", "var_samp", "var_pop")
+TYPES = ("DOUBLE", "FLOAT", "DECIMAL(12, 3)", "INT", "BIGINT")
+
+
+def _calls(over: str = "", where: str = "", argument: str = "v") -> str:
+    return ", ".join(f"{name}({argument}){where}{over} AS {name}_" for name in FUNCTIONS)
+
+
+@pytest.mark.parametrize("type_", TYPES)
+@pytest.mark.parametrize("where", ["", " FILTER (WHERE ts <> 2)"])
+def test_running(spark: SparkSession, type_: str, where: str) -> None:
+    rows = ROWS.format(type=type_)
+    clause = (
+        f"MATCH_RECOGNIZE (PARTITION BY k ORDER BY ts MEASURES {_calls(where=where)} ALL ROWS PER MATCH PATTERN (a+))"
+    )
+    window = " OVER (PARTITION BY k ORDER BY ts ROWS BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW)"
+    found = spark.sql(f"SELECT * EXCEPT (v) FROM {rows} {clause}").collect()
+    assert sorted(found) == sorted(spark.sql(f"SELECT k, ts, {_calls(window, where)} FROM {rows}").collect())
+
+
+@pytest.mark.parametrize("skip", ["PAST LAST ROW", "TO NEXT ROW"])
+def test_of_matches(spark: SparkSession, skip: str) -> None:
+    """Of the last three rows at most, as in a frame; of one variable; NaN among them."""
+    rows = ROWS.format(type="DOUBLE").replace("3.25", "double('NaN')")
+    clause = f"""MATCH_RECOGNIZE (PARTITION BY k ORDER BY ts MEASURES FIRST(ts) AS ts, {_calls(argument="v * ts")}, std(b.v) AS of_b AFTER MATCH SKIP {skip}
+      PATTERN (a b{{0,2}}))"""
+    window = " OVER (PARTITION BY k ORDER BY ts ROWS BETWEEN CURRENT ROW AND 2 FOLLOWING)"
+    behind = "stddev(v) OVER (PARTITION BY k ORDER BY ts ROWS BETWEEN 1 FOLLOWING AND 2 FOLLOWING) AS of_b"
+    expected = f"SELECT k, ts, {_calls(window, argument='v * ts')}, {behind} FROM {rows}"
+    if skip == "PAST LAST ROW":
+        expected = f"SELECT * FROM ({expected}) WHERE ts IN (1, 4)"
+    found = spark.sql(f"SELECT * FROM {rows} {clause}").collect()
+    assert str(sorted(found, key=str)) == str(sorted(spark.sql(expected).collect(), key=str))
+
+
+def test_conditions(spark: SparkSession) -> None:
+    """A row that is further from the mean of those before it than three deviations: the engine's search needs no list of them."""
+    rows = "(SELECT id AS ts, id % 7 + IF(id % 50 = 49, 100, 0) AS v FROM range(200))"
+    query = f"""SELECT * FROM {rows} MATCH_RECOGNIZE (ORDER BY ts MEASURES FIRST(ts) AS since, far.ts AS at, stddev(x.v) AS s PATTERN (x{{5,}}? far)
+      DEFINE far AS v > AVG(x.v) + 3 * STDDEV(x.v) AND round(VAR_POP(x.v), 1) < 5)"""
+    near = "stddev(v) FILTER (WHERE ts % 50 < 49)"
+    expected = f"SELECT min(ts), max(ts), {near} FROM {rows} GROUP BY ts div 50"
+    assert sorted(spark.sql(query).collect()) == sorted(spark.sql(expected).collect())
+    assert "SLOW" not in str(sparkcep.explain(query.replace("round(VAR_POP(x.v), 1)", "VAR_POP(x.v)"), spark))
+
+
+def test_what_is_not_the_engines(spark: SparkSession) -> None:
+    rows = ROWS.format(type="DOUBLE")
+    clause = "MATCH_RECOGNIZE (PARTITION BY k ORDER BY ts MEASURES {} PATTERN (a+))"
+    for measures, expected in (
+        ("stddev(DISTINCT v) AS s", "stddev(DISTINCT v)"),
+        ("var_pop(v * MATCH_NUMBER()) AS s", "var_pop(v)"),
+        ("stddev(CAST(v AS STRING)) AS s", "stddev(CAST(v AS STRING))"),
+    ):
+        found = spark.sql(f"SELECT k, round(s, 9) FROM {rows} {clause.format(measures)}").collect()
+        assert sorted(found) == sorted(spark.sql(f"SELECT k, round({expected}, 9) FROM {rows} GROUP BY k").collect())
