@@ -132,7 +132,8 @@ class MatchLeaves(MatchPositions, OperandBuilder):
             named = starred(argument)
             members = None if named is None else self.variables.require(Name(named.name, span_of(argument)))
             members, filtered = self._ranging(members, node), self._filter(node)
-            return Operand(LongType(), source=row.Aggregate("count", None, members, running=True, filter=filtered))
+            source = row.Aggregate("count", None, members, running=True, filter=filtered)
+            return Operand(LongType(), source=source, carried=True)
         members, text, data_type = self.argument(argument)
         if function != "count" and is_wide(data_type):
             raise NotForTheEngine
@@ -151,7 +152,8 @@ class MatchLeaves(MatchPositions, OperandBuilder):
     ) -> Operand:
         members = self._ranging(members, node)
         column, filtered = self._column(text, members, result), self._filter(node)
-        return Operand(result, source=row.Aggregate(function, column, members, running=True, filter=filtered))
+        source = row.Aggregate(function, column, members, running=True, filter=filtered)
+        return Operand(result, source=source, carried=True)
 
     def _ranging(self, members: tuple[str, ...] | None, node: exp.Expression) -> tuple[str, ...] | None:
         """The variable whose rows an aggregate ranges over: its argument's ``members``, or, where that names no row, its FILTER's."""
@@ -184,10 +186,13 @@ class MatchLeaves(MatchPositions, OperandBuilder):
         return Operand(data_type, at, text)
 
     def _average(self, node: exp.Expression) -> Operand:
-        """AVG(x) as SUM(x) / SUM(1.0 where x is not NULL): NULL over no values, a double otherwise. Decimals take the slow path."""
+        """AVG(x) as SUM(x) / SUM(1.0 where x is not NULL): NULL over no values, a double otherwise. Of decimals of many digits: the slow path."""
         members, text, data_type = self.argument(argument_of(innermost_call(node)))
         if isinstance(data_type, DecimalType):
-            raise NotForTheEngine
+            mean = mean_type(data_type)
+            if mean.precision > EXACT_DIGITS:
+                raise NotForTheEngine
+            return self._total("avg", text, members, node, mean)
         total = self._total("sum", f"CAST({text} AS DOUBLE)", members, node, DoubleType())
         count = self._total("sum", f"CASE WHEN {text} IS NOT NULL THEN 1.0D END", members, node, DoubleType())
         return Operand(DoubleType(), operator="div", arguments=(total, count))
@@ -255,6 +260,11 @@ def is_wide(data_type: DataType) -> bool:
     """
     many = isinstance(data_type, DecimalType) and data_type.precision > EXACT_DIGITS
     return many and data_type.scale > EXACT_DIGITS // 2
+
+
+def mean_type(data_type: DecimalType) -> DecimalType:
+    """Spark's type of AVG of decimals."""
+    return DecimalType(min(data_type.precision + 4, 38), min(data_type.scale + 4, 38))
 
 
 def argument_of(call: exp.Expression) -> exp.Expression:

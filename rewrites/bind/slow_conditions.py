@@ -28,10 +28,10 @@ from sqlglot import exp
 
 from rewrites.bind.aggregates import function_name, innermost_call, is_aggregate, moment_of
 from rewrites.bind.engine_values import FIRST_ROW, has_engine_value, over_row
-from rewrites.bind.match_leaves import MatchLeaves, argument_of, is_wide
+from rewrites.bind.match_leaves import MatchLeaves, argument_of, is_wide, mean_type
 from rewrites.bind.match_positions import innermost
 from rewrites.bind.operand_builder import OPERATORS
-from rewrites.bind.operands import NotForTheEngine, Operand
+from rewrites.bind.operands import EXACT_DIGITS, NotForTheEngine, Operand
 from rewrites.bind.slow_lists import list_of_values
 from rewrites.bind.stand_in import Refusal, StandIn, is_constant, is_name, is_value
 from rewrites.dialect import span_of
@@ -153,7 +153,8 @@ class _Pieces:
         derived from others."""
         if name in ("min", "max") and self._has_no_words(node, argument):
             return f"array_{name}({self._list(node, argument, False)})"
-        if name in ("avg", "mean") and isinstance(data_type := self._type(node, argument), DecimalType):
+        data_type = self._type(node, argument) if name in ("avg", "mean") else None
+        if isinstance(data_type, DecimalType) and mean_type(data_type).precision > EXACT_DIGITS:
             total, count = (self._column(self.translator.aggregate(node, function)) for function in ("sum", "count"))
             return _quotient(total, count, data_type)
         return self._column(self.translator.leaf(node))
@@ -283,5 +284,4 @@ def _distinct_of(values: SparkFunction) -> SparkFunction:
 
 def _quotient(total: str, count: str, data_type: DecimalType) -> str:
     """Spark's AVG of decimals."""
-    precision, scale = min(data_type.precision + 4, 38), min(data_type.scale + 4, 38)
-    return f"CAST({total} / NULLIF({count}, 0L) AS DECIMAL({precision}, {scale}))"
+    return f"CAST({total} / NULLIF({count}, 0L) AS {mean_type(data_type).simpleString()})"

@@ -27,7 +27,7 @@ SkipTo = Literal["past_last_row", "next_row", "first", "last"]
 Moment = Literal["var_samp", "var_pop", "stddev_samp", "stddev_pop"]
 MOMENTS = get_args(Moment)
 """Variances and deviations, of a sample and of a population: by their place here in bytecode."""
-AggregateFunction = Literal["count", "sum", "min", "max", "array_agg"] | Moment
+AggregateFunction = Literal["count", "sum", "avg", "min", "max", "array_agg"] | Moment
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,7 +107,8 @@ class Aggregate:
     """An aggregate over rows of the match mapped to ``variables`` (None: all rows), running or final.
 
     ``column`` None: COUNT of rows; with array_agg the variables that the rows are mapped to. ``filter`` is a BOOLEAN input column.
-    NULLs of ``column`` are skipped (for array_agg too, as in Spark). MOMENTS are those of DOUBLE values, without ``distinct``.
+    NULLs of ``column`` are skipped (for array_agg too, as in Spark). MOMENTS are those of DOUBLE values, without ``distinct``;
+    avg, in conditions, is one of DECIMAL(p, s) with 4 digits more: a DECIMAL(p + 4, s + 4) of at most 18.
     """
 
     function: AggregateFunction

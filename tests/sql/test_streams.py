@@ -84,7 +84,7 @@ def in_order(rows: list[dict[str, Any]]) -> list[str]:
 
 QUERIES = {
     "rows": """SELECT * FROM {} MATCH_RECOGNIZE (PARTITION BY k ORDER BY ts, x DESC
-        MEASURES MATCH_NUMBER() AS n, CLASSIFIER() AS c, b.x - a.x AS d ALL ROWS PER MATCH WITH UNMATCHED ROWS AFTER MATCH SKIP TO LAST b
+        MEASURES MATCH_NUMBER() AS n, CLASSIFIER() AS c, b.x - a.x AS d, var_pop(x) AS v ALL ROWS PER MATCH WITH UNMATCHED ROWS AFTER MATCH SKIP TO LAST b
         PATTERN (a b+ c) WITHIN INTERVAL 30 SECONDS DEFINE a AS type = 'A', b AS b.x > a.x OR b.x > PREV(b.x), c AS c.x < LAST(b.x)) AS m
         WHERE k <> 'end'""",
     "events": """SELECT m.k, a.x AS ax, size(b) AS bs, c.ts, s.label FROM {} MATCH PATTERN (SEQ(A a, B+ b[], NOT D d, C c)

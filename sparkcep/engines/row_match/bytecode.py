@@ -237,6 +237,8 @@ class _DefineWriter(Writer):
         if source.function in MOMENTS:
             return self._write(DOUBLE, codes.MOMENT, word, MOMENTS.index(source.function))
         kind = self.kinds[source.column or ""]
+        if source.function == "avg":
+            return self._write(Kind("decimal", scale=kind.scale + codes.MEAN_DIGITS), codes.MEAN, word)
         if source.function in ("min", "max"):
             if kind.name == "opaque":
                 raise self._unsupported(f"{source.function.upper()}({source.column})")

@@ -21,10 +21,22 @@ ADD, SUB, MUL, FLOAT_ADD, FLOAT_SUB, FLOAT_MUL, FLOAT_DIV = 23, 24, 25, 26, 27, 
 
 The evaluator tells families of operations apart by their last ones: CLASSIFIER, NUMBER, FLOAT_ABS, GE, OR, MUL."""
 
-CONSTANT, MOMENT = 30, 31
-"""Push a constant: (word, 1 if it is NULL); a variance or deviation: (word, its place in ``spec.row.MOMENTS``)."""
+CONSTANT, MOMENT, MEAN = 30, 31, 32
+"""Push a constant: (word, 1 if it is NULL); a variance or deviation: (word, its place in ``spec.row.MOMENTS``); a mean of decimals: (word)."""
 
-COUNT_TOTAL, INT_TOTAL, FLOAT_TOTAL, LEAST_TOTAL, GREATEST_TOTAL, LIST_TOTAL, MOMENT_TOTAL = 0, 1, 2, 3, 4, 5, 6
+MEAN_DIGITS = 4
+"""That a mean of decimals has more than its values."""
+
+COUNT_TOTAL, INT_TOTAL, FLOAT_TOTAL, LEAST_TOTAL, GREATEST_TOTAL, LIST_TOTAL, MOMENT_TOTAL, MEAN_TOTAL = (
+    0,
+    1,
+    2,
+    3,
+    4,
+    5,
+    6,
+    7,
+)
 """Kinds of totals. LIST_TOTAL: the number of a list that Python keeps."""
 
 RAW, VALUE, FILLED, LABEL = 0, 1, 2, 3

@@ -33,6 +33,8 @@ from sparkcep.engines.row_match.codes import (
     IS_NULL,
     LE,
     LT,
+    MEAN,
+    MEAN_DIGITS,
     MOMENT,
     MUL,
     NE,
@@ -60,6 +62,8 @@ from sparkcep.engines.row_match.word_kernels import (
     product_of,
     sum_of,
 )
+
+MEAN_UNITS = 10**MEAN_DIGITS
 
 
 @inner()
@@ -123,6 +127,20 @@ def moment(word, which, top, tested, registers, stack):  # type: ignore[no-untyp
     stack.null[top] = count <= 0
     value = float_of(registers[after, word + 1]) / max(count, 1)
     stack.word[top] = float_key(math.sqrt(value) if which >= 2 else value)
+
+
+@inner()
+def mean(word, top, tested, registers, stack):  # type: ignore[no-untyped-def]
+    """A mean of integers with MEAN_DIGITS more, rounded half up, as Spark's of decimals."""
+    after = tested.depth + 1
+    low, high, count = registers[after, word], registers[after, word + 1], max(registers[after, word + 2], 1)
+    stack.null[top] = registers[after, word + 2] == 0
+    if high != low >> 63 or low == nb.int64(-1) << 63:
+        return OVERFLOW
+    whole, rest = abs(low) // count, abs(low) % count
+    value = whole * MEAN_UNITS + (2 * MEAN_UNITS * rest + count) // (2 * count)
+    stack.word[top] = -value if low < 0 else value
+    return TRUE
 
 
 @inner()
@@ -261,6 +279,9 @@ def holds(condition, code, tested, taken, words, stack):  # type: ignore[no-unty
         elif operation == MOMENT:
             top += 1
             moment(a, b, top, tested, taken.registers, stack)
+        elif operation == MEAN:
+            top += 1
+            result = mean(a, top, tested, taken.registers, stack)
         elif operation <= FLOAT_ABS:
             result = convert(operation, a, b, top, stack)
         elif operation == SKIP_IF:

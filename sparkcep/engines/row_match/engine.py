@@ -171,6 +171,8 @@ def _total(total: Total, layout: Layout, kinds: dict[str, Kind], pool: Pool) -> 
     floating = kinds[source.column].name == "float"
     if source.function in MOMENTS:
         return codes.MOMENT_TOTAL, total.word, pool.column(source.column), use, 0, 0
+    if source.function == "avg":
+        return codes.MEAN_TOTAL, total.word, pool.column(source.column), use, 0, 0
     kind = _TOTALS.get(source.function, codes.FLOAT_TOTAL if floating else codes.INT_TOTAL)
     return kind, total.word, pool.column(source.column), use, 0, 0
 

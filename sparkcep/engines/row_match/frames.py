@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Callable
-from decimal import Decimal
+from decimal import ROUND_HALF_UP, Decimal
 from typing import Any
 
 import numpy as np
@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from sparkcep.engines.functions.aggregates import OF_MOMENTS, Moments
 from sparkcep.engines.functions.base import EXACT, Closure, failure
 from sparkcep.engines.functions.times import internal
+from sparkcep.engines.row_match import codes
 from sparkcep.engines.row_match.registers import Layout, Place
 from sparkcep.engines.row_match.values import Kind, kind_of
 from sparkcep.engines.row_pattern.columns import Columns
@@ -153,6 +154,8 @@ def _aggregate(source: Aggregate, layout: Layout, readers: Readers) -> Closure:
         return lambda frame: int(frame.registers[frame.depth + 1, word])
     if source.function in MOMENTS:
         return _moment(OF_MOMENTS[source.function], word)
+    if source.function == "avg":
+        return _mean(readers.kind(source.column or "").scale, word)
     decode = decoder(source.function, readers.kind(source.column or ""))
 
     def closure(frame: Frame) -> Any:
@@ -166,6 +169,17 @@ def _moment(finish: Callable[[Moments], float | None], word: int) -> Closure:
     def closure(frame: Frame) -> Any:
         mean, squares, count = frame.registers[frame.depth + 1, word : word + 3].tolist()
         return finish((count, as_float(mean), as_float(squares)))
+
+    return closure
+
+
+def _mean(scale: int, word: int) -> Closure:
+    unit = Decimal(1).scaleb(-scale - codes.MEAN_DIGITS)
+
+    def closure(frame: Frame) -> Any:
+        low, high, count = frame.registers[frame.depth + 1, word : word + 3].tolist()
+        total = Decimal((high << 64) + (low & (1 << 64) - 1)).scaleb(-scale, EXACT)
+        return EXACT.divide(total, Decimal(count)).quantize(unit, ROUND_HALF_UP, EXACT) if count else None
 
     return closure
 

@@ -1,7 +1,8 @@
 """Numba kernels: what mapping a row does to the registers.
 
-A total has three words: the number (of a SUM of integers the low word, of one of floats its bits), the high word, and whether there is one. Of
-variances and deviations: the bits of the mean, of the sum of squared distances from it, and how many values there are.
+A total has three words: the number (of a SUM of integers the low word, of one of floats its bits), the high word, and whether there is one; of
+a mean of integers how many there are. Of variances and deviations: the bits of the mean, of the sum of squared distances from it, and how many values
+there are.
 """
 
 from __future__ import annotations
@@ -10,7 +11,15 @@ import numba as nb
 
 from sparkcep.engines.inner_kernel import inner
 from sparkcep.engines.kernel_types import I64X2
-from sparkcep.engines.row_match.codes import COUNT_TOTAL, FLOAT_TOTAL, INT_TOTAL, LEAST_TOTAL, LIST_TOTAL, MOMENT_TOTAL
+from sparkcep.engines.row_match.codes import (
+    COUNT_TOTAL,
+    FLOAT_TOTAL,
+    INT_TOTAL,
+    LEAST_TOTAL,
+    LIST_TOTAL,
+    MEAN_TOTAL,
+    MOMENT_TOTAL,
+)
 from sparkcep.engines.row_match.kernel_types import CHANGES, WORDS
 from sparkcep.engines.row_match.word_kernels import bits_of, call_python, float_of, keyed_float, sum_and_carry
 
@@ -69,6 +78,10 @@ def count_in(variable, row, depth, registers, changes, words):  # type: ignore[n
         value = words.values[column, row]
         if kind == MOMENT_TOTAL:
             add_moment(registers, after, word, keyed_float(value))
+            continue
+        if kind == MEAN_TOTAL:
+            add_integer(registers, after, word, value)
+            registers[after, word + 2] += 1
             continue
         if kind == INT_TOTAL:
             add_integer(registers, after, word, value)

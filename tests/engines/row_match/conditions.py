@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from decimal import ROUND_HALF_UP, Decimal
 from typing import Any
 
 from sparkcep.spec.expression import Call
@@ -116,6 +117,8 @@ def _aggregate(source: Aggregate, rows: list[dict[str, Any]]) -> Any:
         return len(values)
     if source.function in MOMENTS:
         return _moment(source.function, values)
+    if source.function == "avg":
+        return (sum(values) / len(values)).quantize(Decimal("0.000001"), ROUND_HALF_UP) if values else None
     return {"sum": sum, "min": min, "max": max}[source.function](values) if values else None
 
 

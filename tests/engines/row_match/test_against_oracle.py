@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from decimal import Decimal
 from itertools import islice
 from typing import Any
 
@@ -74,6 +75,10 @@ moments = st.builds(
     lambda o, function, names, condition, a: of.call(o, Aggregate(function, "double", names or None, True, False, condition), a),
     comparisons, st.sampled_from(MOMENTS), variables, st.sampled_from([None, None, "flag"]), values,
 )  # fmt: skip
+means = st.builds(
+    lambda o, names, condition, n, a: of.call(o, of.call("sub", Aggregate("avg", "money", names or None, True, False, condition), n), a),
+    comparisons, variables, st.sampled_from([None, None, "flag"]), values, values,
+)  # fmt: skip
 averages = st.builds(lambda o, a, names: of.call(o, a, of.average("value", *names)), comparisons, values, variables)
 tests = st.one_of(
     st.builds(of.call, comparisons, numbers, numbers),
@@ -84,6 +89,7 @@ tests = st.one_of(
     ),
     averages,
     moments,
+    means,
     st.builds(lambda a: of.call("is_null", a), numbers),
 )
 logic = st.one_of(
@@ -112,6 +118,10 @@ def _table(spec: Any, parts: list[list[str]]) -> pa.Table:
     flags = pa.array([None if i % 7 == 2 else i % 3 != 1 for i in range(count)], pa.bool_())
     names = {f"name{name}": pa.array([name] * count) for name in "AB"}
     double = pa.array([None if value is None else value * 1.7 for value in data], pa.float64())
+    money = pa.array(
+        [None if value is None else Decimal(value) + Decimal("0.37") for value in data], pa.decimal128(9, 2)
+    )
+    names["money"] = money
     return make_table(spec, parts, value=pa.array(data, pa.int64()), double=double, flag=flags, **names)
 
 
