@@ -146,7 +146,7 @@ def test_search_answers_as_the_reference(
     frame = Frame(None if following is None else "following", seek)
     spec = make_spec(pattern, outputs, defines=kept, skip=skip, rows_per_match="window", frame=frame)
     columns = {
-        "value": pa.array(values, pa.int64()), "flag": pa.array(flags, pa.bool_()),
+        "value": pa.array(values, pa.int64()), "double": pa.array(values, pa.float64()), "money": pa.array(values, pa.int64()).cast(pa.decimal128(21, 2)).cast(pa.decimal128(9, 2)), "flag": pa.array(flags, pa.bool_()),
         "nameA": pa.array(["A"] * count), "nameB": pa.array(["B"] * count), "following": pa.array([following or 0] * count),
     }  # fmt: skip
     table = make_table(spec, parts, **columns)

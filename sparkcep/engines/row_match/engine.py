@@ -72,7 +72,8 @@ class RowMatchEngine(RowPatternEngine):
     ) -> Iterator[Matches]:
         """The matches of a slice; ``asked``: see ``search.find_matches``."""
         plan = self._plan(columns)
-        data, within = load(columns, plan.pool, self.spec.variables), self.spec.within
+        data = load(columns, plan.pool, self.spec.variables)
+        within = self.spec.within if self.spec.frame is None else None  # a frame's bounds change what mask bits say
         masks, error = masks_of(columns.table, self.spec.masks), self._skip_error(columns)
         rows = None if within is None else Rows(masks, starts, last_rows(within, starts, data, plan.pool))
         if rows is not None and asked is None and not len(progress.begin):

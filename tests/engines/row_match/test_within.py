@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from sparkcep.engines.row_match import engine as row_match
 from sparkcep.engines.row_match import within as row_match_within
 from sparkcep.pattern.row import Concat, Excluded, walk
-from sparkcep.spec.row import Define, RowPatternSpec, Skip, Within
+from sparkcep.spec.row import Define, Frame, RowPatternSpec, Skip, Within
 from tests.draws import draws
 from tests.engines.row_match import conditions as of
 from tests.engines.row_match import test_against_oracle as match_dependent
@@ -38,21 +38,23 @@ def cases(draw: st.DrawFn) -> tuple[RowPatternSpec, pa.Table]:
     others = {one.variable: one.condition for one in draw(st.one_of(st.just(()), match_dependent.defines))}
     defines = [of.define(name, of.call("and", inside, others[name]) if name in others else inside) for name in "ABCD"]
     excludes = any(isinstance(part, Excluded) for part in walk(pattern))
+    frame = draw(st.sampled_from([None, None, None, Frame(), Frame(seek=True), Frame("two"), Frame("two", seek=True)]))
     shown = st.sampled_from(["one", "one", "all_show_empty", "all_show_empty" if excludes else "all_with_unmatched"])
     spec = make_spec(
         pattern,
         match_dependent.OUTPUTS,
         skip=draw(match_dependent.skips),
-        initial=draw(st.booleans()),
+        initial=frame is None and draw(st.booleans()),
         defines=tuple(defines),
-        rows_per_match=draw(shown),
+        rows_per_match=draw(shown) if frame is None else "window",
+        frame=frame,
         within=WITHIN,
     )
     nulls_first, length = draw(st.booleans()), draw(st.sampled_from([1, 2, 3, 9]))
     times = [time for part in labels for time in _times(draw, len(part), nulls_first)]
     kind = draw(st.sampled_from([pa.int64(), pa.float64()]))
     deadlines = [None if time is None else time + length for time in times]
-    columns = {"ts": pa.array(times, kind), "deadline": pa.array(deadlines, kind)}
+    columns = {"ts": pa.array(times, kind), "deadline": pa.array(deadlines, kind), "two": pa.array([2] * len(times))}
     table = match_dependent._table(spec, labels)
     for name, values in columns.items():
         table = table.append_column(name, values)
