@@ -65,7 +65,7 @@ def connect_function(spark: Any, spec_json: str) -> str:
     name = f"{FUNCTION_NAME}_{hashlib.sha256(spec_json.encode()).hexdigest()[:16]}"
     spec: Any = from_json(spec_json)
     schema = StructType.fromJson(json.loads(spec.schema))
-    spark.udtf.register(name, arrow_udtf(table_function(spec_json), returnType=schema))
+    spark.udtf.register(name, arrow_udtf(table_function(spec_json), returnType=schema).asDeterministic())
     return name
 
 

@@ -30,6 +30,10 @@ CACHED_STATEMENTS = 16
 
 _CLOSING = {"(": ")", "[": "]", "{": "}"}
 _STRINGS = {TokenType.STRING, TokenType.RAW_STRING, TokenType.HEX_STRING, TokenType.NATIONAL_STRING}
+_COMMENT = re.compile(
+    r"""[rR]'[^']*'|[rR]"[^"]*"|'(?:\\.|[^'\\])*'|"(?:\\.|[^"\\])*"|`[^`]*`|/\*.*?\*/|--(?:\\\n|[^\r\n])*""", re.DOTALL
+)
+"""Comments to the end of a line, and what is none though it may have dashes."""
 _PIECE = re.compile(r"\w+|[^\w\s]")
 
 
@@ -106,13 +110,20 @@ class Tokens:
 def tokenize(sql: str) -> Tokens:
     """The tokens of ``sql``; CepSyntaxError for an unterminated string, comment or identifier."""
     try:
-        raw = tuple(token for token in SparkTokenizer().tokenize(sql) if token.token_type is not TokenType.HINT)
+        tokens = SparkTokenizer().tokenize(_COMMENT.sub(_on_one_line, sql) if "\\\n" in sql else sql)
+        raw = tuple(token for token in tokens if token.token_type is not TokenType.HINT)
     except TokenError as error:
         raise CepSyntaxError(
             f"the statement cannot be read: {_reason(error)}", code="TOKEN", sql=sql, span=_place(error, sql)
         ) from error
     items = tuple(_items(sql, raw))
     return Tokens(sql, raw, items, *_brackets(items))
+
+
+def _on_one_line(found: re.Match[str]) -> str:
+    """A comment whose line ends in a backslash goes on in the next one, for Spark."""
+    text = found.group()
+    return text.replace("\\\n", "  ") if text.startswith("--") else text
 
 
 def split_commas(tokens: tuple[Token, ...]) -> list[tuple[Token, ...]]:

@@ -55,6 +55,7 @@ OTHER_DIALECTS = {
     "spark.sql.parser.escapedStringLiterals": "strings in clauses have escapes, or write r'…'",
     "spark.sql.ansi.doubleQuotedIdentifiers": "what stands in double quotes is a string; write names in `backticks`",
     "spark.sql.parser.quotedRegexColumnNames": "what stands in backticks is a name",
+    "spark.sql.ansi.enforceReservedKeywords": "user is the column of that name",
 }
 """Settings of Spark's own with which its parser reads text as other than what it is read as here, and is written for Spark; and what holds here."""
 

@@ -18,7 +18,7 @@ from sparkcep.session.config import options
 from sparkcep.session.patterns import SessionPatterns
 from sparkcep.session.server_packages import require_packages
 from sparkcep.session.statement import analysed as analysed_statement
-from sparkcep.session.statement import concerns, lasting_view, runs_no_pattern, spark_sql
+from sparkcep.session.statement import concerns, immediate, lasting_view, runs_no_pattern, spark_sql
 from sparkcep.streaming.function import FUNCTION_NAME as STREAM_NAME
 from sql_functions.catalog import connect_describe
 from sql_functions.register import connect_expand, connect_function
@@ -34,6 +34,7 @@ def install(spark: Any) -> None:
 
     def sql(text: str, args: Any = None, **values: Any) -> Any:
         formatted, frames = _formatted(spark, text, values)
+        _refuse_immediate(formatted)
         if not concerns(formatted):
             return original(text, args, **values)
         run = _over(frames, original)
@@ -108,6 +109,19 @@ def _refuse_lasting_view(text: str) -> None:
             sql=text,
             span=span,
             hint="write CREATE TEMPORARY VIEW or CREATE TABLE … AS here; make the view through sparkcep thriftserver or a classic session",
+        )
+
+
+def _refuse_immediate(text: str) -> None:
+    """Refuse text that the server reads, which knows of no patterns."""
+    span = immediate(text)
+    if span is not None:
+        raise CepUnsupportedError(
+            "EXECUTE IMMEDIATE of a pattern, over Spark Connect",
+            code="CONNECT_IMMEDIATE",
+            sql=text,
+            span=span,
+            hint="run the statement itself, with parameters: spark.sql(text, args)",
         )
 
 

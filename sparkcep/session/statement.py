@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import re
 from dataclasses import replace
-from itertools import chain
+from itertools import chain, pairwise
 
 from rewrites import Options, Rewritten, analyse, guarded, has_clause, has_function
 from rewrites.bind.relation import Describe
@@ -47,6 +47,15 @@ def lasting_view(text: str) -> Span | None:
         return None
     words = {token.key for token in tokens}
     return None if words & {"TEMP", "TEMPORARY"} and "GLOBAL" not in words else tokens[0].span
+
+
+def immediate(text: str) -> Span | None:
+    """The text of a pattern that EXECUTE IMMEDIATE of the statement runs."""
+    items = tokenize(text).items if "IMMEDIATE" in text.upper() else ()
+    for (one, two), said in zip(pairwise(items), items[2:], strict=False):
+        if (one.key, two.key) == ("EXECUTE", "IMMEDIATE") and said.kind == "string" and concerns(said.text):
+            return said.span
+    return None
 
 
 def _view(text: str) -> list[Token] | None:

@@ -380,3 +380,12 @@ def test_intervals_of_months_are_compared(spark: SparkSession, condition: str) -
         AFTER MATCH SKIP TO NEXT ROW PATTERN (a b) DEFINE b AS {condition})"""
     assert sorted(spark.sql(any_of).collect()) == wanted == sorted(spark.sql(each).collect())
     assert sorted(spark.sql(next_of).collect()) == near == sorted(spark.sql(rows).collect())
+
+
+def test_a_comment_that_goes_on_in_the_next_line(spark: SparkSession) -> None:
+    r"""To Spark a backslash at its end continues it."""
+    clause = "MATCH_RECOGNIZE (PARTITION BY sym ORDER BY ts MEASURES COUNT(*) AS n PATTERN (a b+) DEFINE b AS price > PREV(price){})"
+    found, plain = (
+        spark.sql(f"SELECT n FROM ticks {clause.format(more)}") for more in (" -- x \\\n AND price > 10\n", "")
+    )
+    assert sorted(found.collect()) == sorted(plain.collect()) != []

@@ -19,6 +19,7 @@ TEXTS = [
     ("SHOW TABLES; CACHE TABLE x", ["SHOW", "TABLES", ";", "CACHE", "TABLE", "x"]),
     ("SELECT /*+ HINT(a) */ é", ["SELECT", "é"]),
     ("a -- b\nc /* d /* e */ f */ g", ["a", "c", "g"]),
+    ("a -- b \\\nc \\\n d\ne '-- \\\n' f r'\\' -- \n g", ["a", "e", "'-- \\\n'", "f", "r'\\'", "g"]),
     ("EXPLAIN SELECT 1", ["EXPLAIN", "SELECT", "1"]),
 ]
 

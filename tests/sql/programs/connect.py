@@ -51,6 +51,8 @@ assert rows(f"SELECT a.ts, b.ts FROM t {NEXT.format('ALL')}") == every
 assert rows(f"SELECT x.a.ts, x.b.ts FROM t {NEXT.format('COMPRESSED')}, LATERAL cep_expand(m.buffer) AS x") == every
 LOOP = "MATCH PATTERN (SEQ(A a, B b)+ r ORDER BY ts WHERE b.x > a.x)"
 assert rows(f"SELECT match_start, size(r) FROM t {LOOP}") == [(1, 1), (1, 1), (1, 2), (3, 1)]
+outer = f"(SELECT 'B' AS type) AS o, LATERAL (SELECT * FROM t {ROW.format(0)} AS r WHERE o.type = 'B')"
+assert rows(f"SELECT * FROM {outer}") == [("B", 2), ("B", 4)]
 spark.sql(f"CREATE OR REPLACE TEMP VIEW found AS SELECT * FROM t {ROW.format(0)}").collect()
 assert rows("SELECT t FROM found WHERE t > 2") == [(4,)]
 assert rows("SELECT 1") == [(1,)]
@@ -187,6 +189,7 @@ for sql, kind in (
     (f"SELECT * FROM t {SLOW}", CepUnsupportedError),
     ("SELECT * FROM rates MATCH_RECOGNIZE (ORDER BY timestamp PATTERN (a b))", CepAnalysisError),
     (f"CREATE VIEW lasting AS {MATCHES.format('moving')}", CepUnsupportedError),
+    (f"EXECUTE IMMEDIATE 'SELECT * FROM t {ROW.format(0)}'", CepUnsupportedError),
     (f"CREATE OR REPLACE VIEW lasting AS SELECT * FROM t {ROW.format(0)}", CepUnsupportedError),
     (f"CREATE GLOBAL TEMPORARY VIEW lasting AS SELECT * FROM t {ROW.format(0)}", CepUnsupportedError),
     (f"CREATE VIEW lasting AS SELECT {COUNT.format(9)} AS n FROM t", CepUnsupportedError),
