@@ -201,9 +201,11 @@ class Relation:
         return [self._type(text, span, source or self.text) for text, span in wanted]
 
     def _known_type(self, text: str) -> DataType | None:
-        """The type of what needs no analysis: a column, or an integer."""
-        column = self.column(text)
-        return IntegerType() if _INTEGER.fullmatch(text) else None if column is None else self.schema[column].dataType
+        """The type of what needs no analysis: a column, the only one of its name, or an integer."""
+        if _INTEGER.fullmatch(text):
+            return IntegerType()
+        named = [one for one in self.schema.fields if one.name.lower() == text.lower()]
+        return named[0].dataType if len(named) == 1 else None
 
     def _type(self, text: str, span: Span, source: str) -> DataType:
         try:
