@@ -104,7 +104,7 @@ def function_name(node: exp.Expression, source: Source) -> str:
 def moment_of(call: exp.Expression) -> Moment | None:
     """The variance or deviation that the call is, which engines keep as rows come; None: it is another function."""
     if isinstance(call, exp.Anonymous):
-        return "stddev_samp" if call.name.lower() == "std" else None
+        return "stddev_samp" if call.name.lower() == "std" and len(call.expressions) == 1 else None
     return _MOMENTS.get(type(call))
 
 

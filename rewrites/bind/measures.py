@@ -217,7 +217,10 @@ class MeasureBinder:
 
     def _aggregate(self, node: exp.Expression, running: bool) -> str:
         call = node.this if isinstance(node, exp.Filter) else node
-        argument = _argument(call)
+        moment = moment_of(call)
+        if moment is not None:
+            return self._moment(moment, node, call, running)
+        argument = exp.Star() if is_bare_count(call) else call.this
         distinct = isinstance(argument, exp.Distinct)
         if distinct and len(argument.expressions) == 1:
             argument = argument.expressions[0]
@@ -231,42 +234,45 @@ class MeasureBinder:
             return self._output(source, ArrayType(StringType()))
         if isinstance(call, exp.Avg):
             return self._average(argument, members, running, distinct, filtered)
-        moment = moment_of(call)
-        if moment is not None:
-            cast = None if isinstance(self.inputs.type_of(argument), DoubleType) else "DOUBLE"
-            return self._aggregate_output(moment, argument, members, running, False, filtered, cast)
         return self._aggregate_output(_FUNCTIONS[type(call)], argument, members, running, distinct, filtered)
 
     def _is_engine_aggregate(self, call: exp.Expression, argument: exp.Expression) -> bool:
         """Whether the engine computes the aggregate; otherwise it returns the rows, and Spark computes it."""
-        moment = moment_of(call)
         if (
             is_marked(call)
-            or (moment is None and type(call) not in (exp.Avg, *_FUNCTIONS))
-            or (call.expressions and call.expressions != [argument])
+            or type(call) not in (exp.Avg, *_FUNCTIONS)
+            or call.expressions
             or isinstance(argument, exp.Distinct)
             or (isinstance(call.parent, exp.Filter) and has_engine_value(call.parent.expression))
         ):
             return False
         if _is_star(argument):
-            return moment is None
+            return True
         if has_engine_value(argument):
             plain = not isinstance(call.this, exp.Distinct) and not isinstance(call.parent, exp.Filter)
             return isinstance(call, exp.ArrayAgg) and isinstance(argument, Classifier) and plain
-        computes, distinct = (
-            moment is not None or isinstance(call, exp.Sum | exp.Avg),
-            isinstance(call.this, exp.Distinct),
-        )
-        compares = isinstance(call, exp.Min | exp.Max) or distinct
-        if not (compares or computes) or _is_nested(argument):
-            return moment is None
+        compares = isinstance(call, exp.Min | exp.Max) or isinstance(call.this, exp.Distinct)
+        if not (compares or isinstance(call, exp.Sum | exp.Avg)) or _is_nested(argument):
+            return True
         self.inputs.members(argument)
         data_type = self.inputs.type_of(argument)
         if compares and ("collate" in data_type.simpleString() or isinstance(data_type, _NOT_COMPARED)):
             return False
-        if moment is not None:
-            return isinstance(data_type, NumericType) and not distinct
-        return not computes or isinstance(data_type, NumericType | NullType)
+        return not isinstance(call, exp.Sum | exp.Avg) or isinstance(data_type, NumericType | NullType)
+
+    def _moment(self, function: row.Moment, node: exp.Expression, call: exp.Expression, running: bool) -> str:
+        """A variance or deviation: the engine's of one number a row, else Spark's."""
+        argument = call.expressions[0] if isinstance(call, exp.Anonymous) else call.this
+        if is_marked(call) or isinstance(argument, exp.Distinct) or has_engine_value(node) or _is_nested(argument):
+            return self._folded(node, running)
+        self.inputs.members(argument)
+        data_type = self.inputs.type_of(argument)
+        if not isinstance(data_type, NumericType):
+            return self._folded(node, running)
+        cast = None if isinstance(data_type, DoubleType) else "DOUBLE"
+        members, where = self.inputs.members(node, aggregate=True), filter_of(node)
+        filtered = None if where is None else self.inputs.column_of(where, self.inputs.members(where))[0]
+        return self._aggregate_output(function, argument, members, running, False, filtered, cast)
 
     def _folded(self, node: exp.Expression, running: bool) -> str:
         """Any other Spark aggregate, over the rows that the engine returns as an array."""
@@ -400,14 +406,6 @@ def aggregate_type(function: row.AggregateFunction, argument: DataType, node: ex
         span=span_of(node),
         hint="cast the argument to a number",
     )
-
-
-def _argument(call: exp.Expression) -> exp.Expression:
-    """The (first) argument of an aggregate, with DISTINCT."""
-    if isinstance(call, exp.Anonymous) and call.expressions:
-        found: exp.Expression = call.expressions[0]
-        return found
-    return exp.Star() if is_bare_count(call) else call.this
 
 
 def _has_one_value(call: exp.Expression) -> bool:

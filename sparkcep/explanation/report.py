@@ -101,9 +101,8 @@ def _clause_lines(text: str, part: RewrittenClause) -> Iterator[str]:
 
 def _without_rounds(text: str, clause: MatchPatternClause, lines: Iterable[str]) -> Iterator[str]:
     """The lines with the user's names of what the input with rounds has in columns of its own."""
-    said = [(key_column(i), _said(text, key.expr.span)) for i, key in enumerate(clause.partition_by)][
-        ::-1
-    ]  # 10 before 1
+    keys = [(key_column(i), _said(text, key.expr.span)) for i, key in enumerate(clause.partition_by)]
+    said = keys[::-1]  # 10 before 1
     said += [(UNTIL, _said(text, clause.order_by[0].expr.span)), (ROUND, "round_")]
     for line in lines:
         yield reduce(lambda known, name: known.replace(*name), said, line)

@@ -47,7 +47,7 @@ OF_MOMENTS: dict[str, Callable[[Moments], float | None]] = {
     "stddev_samp": lambda found: _deviation(found, True),
     "stddev_pop": lambda found: _deviation(found, False),
 }
-"""Results that an engine may keep incrementally: fold with ``moments`` from ``NONE``."""
+"""What they are of moments, which engines fold by themselves, too."""
 
 
 def _over_list(finish: Callable[[Moments], float | None]) -> Callable[[list[float]], float | None]:

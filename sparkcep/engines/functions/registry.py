@@ -6,7 +6,6 @@ microseconds), floats, Decimals, strings, bytes, lists (arrays), tuples (structs
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from decimal import Decimal
 from typing import Any
 
@@ -27,11 +26,8 @@ def check(node: Any) -> None:
     compile_function(node, lambda leaf: lambda frame: None)
 
 
-def compile_function(node: Any, leaf: Leaf, kept: Callable[[SparkFunction], Closure | None] | None = None) -> Closure:
-    """The closure of a tree; ``leaf`` compiles nodes other than SparkFunction and Constant. Raises CepUnsupportedError.
-
-    ``kept`` may supply an incremental closure for a function: one that continues from an earlier value.
-    """
+def compile_function(node: Any, leaf: Leaf) -> Closure:
+    """The closure of a tree; ``leaf`` compiles nodes other than SparkFunction and Constant. Raises CepUnsupportedError."""
     if isinstance(node, Constant):
         value = Decimal(node.value) if isinstance(node.value, str) and kind(node.type) == "decimal" else node.value
         return lambda frame: value
@@ -39,15 +35,12 @@ def compile_function(node: Any, leaf: Leaf, kept: Callable[[SparkFunction], Clos
         raise _refused(node, f"{_named(node)} of the type {node.type}")
     if not isinstance(node, SparkFunction) or node.name == "AttributeReference":
         return leaf(node)
-    better = kept(node) if kept is not None else None
-    if better is not None:
-        return better
     if node.name == "NamedLambdaVariable":
         name = node.settings[0]
         return lambda frame: frame.lambdas[name]
     if node.name in ("LambdaFunction", "Source"):
-        return compile_function(node.arguments[0], leaf, kept)
-    arguments = [compile_function(argument, leaf, kept) for argument in node.arguments]
+        return compile_function(node.arguments[0], leaf)
+    arguments = [compile_function(argument, leaf) for argument in node.arguments]
     try:
         if node.name in LAZY:
             return LAZY[node.name](node, arguments)

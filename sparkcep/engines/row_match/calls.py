@@ -10,14 +10,13 @@ from __future__ import annotations
 import ctypes
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from sparkcep.engines.functions import compile_function
-from sparkcep.engines.functions.aggregates import NONE, OF_MOMENTS, moments
-from sparkcep.engines.functions.base import Closure
 from sparkcep.engines.row_match import codes, frames
 from sparkcep.engines.row_match.registers import Layout
 from sparkcep.engines.row_match.structures import Code, Taken
@@ -45,7 +44,6 @@ class Lists:
     parents: list[int] = field(default_factory=list)
     values: list[Any] = field(default_factory=list)
     numbers: dict[tuple[int, int, Any], int] = field(default_factory=dict)
-    folded: dict[int, Any] = field(default_factory=dict)
 
     def extended(self, total: int, parent: int, value: Any) -> int:
         """The number of the list ``parent`` of the aggregate ``total`` with ``value`` behind it."""
@@ -72,21 +70,10 @@ class Lists:
             number = self.parents[number - self.first]
         return found[::-1]
 
-    def moments(self, number: int) -> Any:
-        """Count, mean and squares of a list of floats; each list goes on from the one before."""
-        ahead = []
-        while number and number not in self.folded:
-            ahead.append(number)
-            number = self.parents[number - self.first]
-        found = self.folded[number] if number else NONE
-        for number in reversed(ahead):
-            found = self.folded[number] = moments(found, self.values[number - self.first])
-        return found
-
     def forget(self) -> None:
         """Empties the memory, where no list of the search at hand is in it."""
         self.first += len(self.values)
-        for held in (self.parents, self.values, self.numbers, self.folded):
+        for held in (self.parents, self.values, self.numbers):
             held.clear()
 
 
@@ -105,7 +92,10 @@ class Calls:
         self.frame = frames.Frame(self.lists)
         self._begin = -1
         readers = frames.Readers(columns)
-        self._atoms = [self._compiled(tree, variable, layout, readers) for variable, tree in atoms]
+        self._atoms = [
+            compile_function(tree, partial(frames.leaf, variable=variable, layout=layout, readers=readers))
+            for variable, tree in atoms
+        ]
         names = layout.variables
         self._elements: list[Callable[[int, int], Any]] = [
             (lambda row, variable: names[variable]) if source.column is None else _of_row(readers.reader(source.column))
@@ -113,21 +103,6 @@ class Calls:
         ]
         self._pointers = (_Pointer(self._evaluate), _Pointer(self._extend))
         self.addresses = tuple(ctypes.cast(pointer, ctypes.c_void_p).value or 0 for pointer in self._pointers)
-
-    def _compiled(self, tree: SparkFunction, variable: str, layout: Layout, readers: frames.Readers) -> Closure:
-        """Deviations and variances of a list that grows are kept, not computed anew."""
-
-        def leaf(source: Any) -> Closure:
-            return frames.leaf(source, variable, layout, readers)
-
-        def kept(node: SparkFunction) -> Closure | None:
-            source = node.arguments[0].arguments[0] if node.name in OF_MOMENTS else None
-            if not isinstance(source, Aggregate):
-                return None
-            finish, number = OF_MOMENTS[node.name], frames.list_number(source, layout)
-            return lambda frame: finish(frame.lists.moments(number(frame)))
-
-        return compile_function(tree, leaf, kept)
 
     def look_at(self, taken: Taken) -> None:
         """The search's path and registers are there from now on."""
