@@ -12,10 +12,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Literal
 
 from sparkcep.spec import AggregateSpec, AutomatonSpec, EventPatternSpec, MatchSpec, RowPatternSpec
-from sparkcep.spec.automaton import slow_arcs
 from sparkcep.spec.event import Engine
 from sparkcep.spec.row import slow_functions
 
@@ -65,8 +64,21 @@ def choose(spec: MatchSpec) -> Choice:
 
 def _automaton(spec: AutomatonSpec) -> str:
     reason = "automaton with registers: equal runs are merged, ignorable events cost nothing per run"
-    slow = slow_arcs(spec)
+    arcs = (
+        (str(arc), [*asked(arc.condition), *(n for one in arc.sets for n in slow_functions(one.value))])
+        for arc in spec.arcs
+    )
+    slow = [(arc, tuple(dict.fromkeys(names))) for arc, names in arcs if names]
     return f"{reason}. {_slow_path(slow)}" if slow else reason
+
+
+def asked(condition: Any, wide: bool = False) -> tuple[str, ...]:
+    """The functions in a condition that Python evaluates; ``wide``: where the engine computes with 128 bits, else with 64."""
+    if not slow_functions(condition):
+        return ()
+    from sparkcep.engines.functions import words  # 149 functions, which few clauses need
+
+    return words.asked(condition, words.WIDE_DIGITS if wide else words.DIGITS)
 
 
 def _slow_path(slow: list[tuple[str, tuple[str, ...]]]) -> str:
@@ -77,7 +89,7 @@ def _slow_path(slow: list[tuple[str, tuple[str, ...]]]) -> str:
 def _search(spec: RowPatternSpec) -> str:
     names = ", ".join(define.variable for define in spec.defines)
     reason = f"search with memory: the conditions of {names} look at other rows of the match"
-    slow = [(define.variable, found) for define in spec.defines if (found := slow_functions(define.condition))]
+    slow = [(define.variable, found) for define in spec.defines if (found := asked(define.condition))]
     if not slow:
         return reason
     return f"{reason}. {_slow_path(slow)}"

@@ -16,7 +16,7 @@ from rewrites.bind.row_pattern import BoundRowPattern
 from rewrites.dialect.clause import MatchPatternClause, MatchRecognizeClause
 from rewrites.rules.keys_in_order import sorted_by_workers
 from rewrites.rules.time_shards import Shards
-from sparkcep.engines.choice import choose
+from sparkcep.engines.choice import asked, choose
 from sparkcep.engines.event_pattern.planner.plan import predicate_class
 from sparkcep.errors import Span
 from sparkcep.explanation.automaton import edges, formulas, mermaid, text_lines
@@ -163,7 +163,7 @@ def _row_conditions(bound: BoundRowPattern, spec: RowPatternSpec) -> Iterator[st
         if variable in adjacent:
             yield f"{variable}: workers, on each row and rows next to it: {adjacent[variable]}"
         if variable in defines:
-            where = "slow path (Python), " if slow_functions(defines[variable].condition) else ""
+            where = "slow path (Python), " if asked(defines[variable].condition) else ""
             yield f"{variable}: engine, {where}on the match so far: {defines[variable].text}"
     yield from (f"{name} = {call} over the partition" for call, name in bound.neighbours.items())
 
@@ -210,7 +210,7 @@ def _event_lines(
         for text, names in _induced(bound)
     ]
     tests += [
-        f"engine, as soon as its variables are bound ({_class(predicate)}): {predicate.text}"
+        f"engine, as soon as its variables are bound ({_class(predicate, spec)}): {predicate.text}"
         for predicate in spec.predicates
     ]
     tests += [f"Spark, on the matches: {_said(text, one.span)}" for one in bound.residual]
@@ -253,7 +253,7 @@ def _arc_lines(arc: Arc, bound: BoundAutomaton) -> Iterator[str]:
     if arc.bit is not None:
         yield f"{name}: Spark, on each event: {bound.tests[arc.bit]}"
     if arc.condition is not None:
-        where = "slow path (Python), " if slow_functions(arc.condition) else ""
+        where = "slow path (Python), " if asked(arc.condition) else ""
         yield f"{name}: engine, {where}on the registers: {arc.condition}"
     for one in arc.sets:
         yield f"{name}: engine, {'slow path (Python), ' if slow_functions(one.value) else ''}SET {one.text}"
@@ -261,8 +261,8 @@ def _arc_lines(arc: Arc, bound: BoundAutomaton) -> Iterator[str]:
         yield f"{name}: ignorable, costs nothing per run"
 
 
-def _class(predicate: Predicate) -> str:
-    slow = slow_functions(predicate.condition)
+def _class(predicate: Predicate, spec: EventPatternSpec) -> str:
+    slow = asked(predicate.condition, wide=spec.strategy == "any")
     return f"slow path (Python: {', '.join(slow)})" if slow else predicate_class(predicate)
 
 

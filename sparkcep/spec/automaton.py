@@ -13,7 +13,6 @@ from typing import Any, Literal
 from sparkcep.spec.event import FirstEvent, LastEvent, WithinTime
 from sparkcep.spec.expression import Call, Constant, SparkFunction
 from sparkcep.spec.order import OrderColumn
-from sparkcep.spec.row import slow_functions
 
 ArcKind = Literal["event", "epsilon", "window_end"]
 
@@ -155,12 +154,6 @@ class AutomatonSpec:
 def waits(spec: AutomatonSpec) -> bool:
     """Whether some matches are known only when the window of their first event has passed."""
     return any(arc.kind == "window_end" for arc in spec.arcs)
-
-
-def slow_arcs(spec: AutomatonSpec) -> list[tuple[str, tuple[str, ...]]]:
-    """The arcs that ask for functions of the slow path, with the functions."""
-    found = ((str(arc), tuple(name for value in values(arc) for name in slow_functions(value))) for arc in spec.arcs)
-    return [(arc, tuple(dict.fromkeys(names))) for arc, names in found if names]
 
 
 def leaves(value: Any) -> tuple[Any, ...]:

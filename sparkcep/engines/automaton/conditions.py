@@ -16,10 +16,10 @@ from sparkcep.engines.automaton import codes
 from sparkcep.engines.automaton.comparisons import Comparisons, Fence
 from sparkcep.engines.automaton.registers import Held, Inputs, reads_handle
 from sparkcep.engines.row_match import codes as operations
-from sparkcep.engines.row_match.bytecode import BOOLEAN, DOUBLE, LONG, Operation, Writer
 from sparkcep.engines.row_match.constants import kind_of_constant, word_of
 from sparkcep.engines.row_match.structures import Code
 from sparkcep.engines.row_match.values import Kind, Pool
+from sparkcep.engines.row_match.writer import BOOLEAN, DOUBLE, LONG, Operation, Writer
 from sparkcep.errors import CepInternalError
 from sparkcep.spec.automaton import Arc, Assignment, AutomatonSpec, EventValue, RegisterValue, Value
 from sparkcep.spec.expression import Call, Constant, SparkFunction
@@ -153,20 +153,16 @@ class _ArcWriter(Writer):
             case RegisterValue(register=name):
                 found = self.held[name]
                 return self._write(found.kind, operations.TOTAL, found.word, found.flag)
-            case Constant():
-                return self._constant(leaf)
             case SparkFunction():
-                return self._apply(leaf)
+                return self._apply(leaf) if self._reads_handle(leaf) else self.attempt(leaf, lambda: self._apply(leaf))
         raise CepInternalError(f"unknown source {type(leaf).__name__} in {self._text()}")
 
     def _constant(self, constant: Constant) -> Kind:
         kind = kind_of_constant(constant)
-        if kind.name == "null":
-            return self._write(kind, operations.CONSTANT, 0, 1)
         if kind.name == "string":
             label = self.strings.setdefault(constant.value, len(self.strings))
             return self._write(kind, operations.CONSTANT, label, 0, LABEL)
-        return self._write(kind, operations.CONSTANT, word_of(constant), 0)
+        return Writer._constant(self, constant)
 
     def _apply(self, value: Value) -> Kind:
         self.leaves += 1

@@ -64,6 +64,11 @@ def kind(type_text: str) -> str:
     return type_text.split("(")[0].split("<")[0].split(" ")[0]
 
 
+def is_day_time(type_text: str) -> bool:
+    """Whether a type is an interval of microseconds."""
+    return kind(type_text) == "interval" and bool({"day", "hour", "minute", "second"} & set(type_text.split()))
+
+
 def element(type_text: str) -> str:
     """``array<decimal(10,2)>`` → ``decimal(10,2)``."""
     return type_text[type_text.index("<") + 1 : -1]

@@ -14,7 +14,7 @@ from typing import Any
 
 import polars as pl
 
-from sparkcep.engines.functions.base import BITS, Refused, kind
+from sparkcep.engines.functions.base import BITS, Refused, is_day_time, kind
 from sparkcep.engines.functions.conditional import COMPARISONS
 from sparkcep.engines.functions.times import DAY, is_utc
 from sparkcep.spec.expression import Constant, SparkFunction
@@ -81,11 +81,7 @@ def vector(node: Any) -> Vector | None:
 
 
 def _dtype(type_text: str) -> Any:
-    return pl.Int64 if _is_day_time(type_text) else _TYPES.get(type_text)
-
-
-def _is_day_time(type_text: str) -> bool:
-    return kind(type_text) == "interval" and bool({"day", "hour", "minute", "second"} & set(type_text.split()))
+    return pl.Int64 if is_day_time(type_text) else _TYPES.get(type_text)
 
 
 def _range(type_text: str) -> Bounds | None:
@@ -98,14 +94,30 @@ def _either(faults: Iterable[pl.Expr | None]) -> pl.Expr | None:
     return reduce(operator.or_, found) if found else None
 
 
+_MIRRORED: dict[Any, Callable[..., Any]] = {
+    operator.lt: operator.gt,
+    operator.gt: operator.lt,
+    operator.le: operator.ge,
+    operator.ge: operator.le,
+}
+
+
+def compared(compare: Callable[..., pl.Expr], left: pl.Expr, right: pl.Expr) -> pl.Expr:
+    """A comparison. Polars (2.1) fails where a constant stands before what happens to be the same in all rows, such as a CASE."""
+    if left.meta.root_names():
+        return compare(left, right)
+    mirrored: Callable[..., pl.Expr] = _MIRRORED.get(compare, compare)
+    return mirrored(right, left)
+
+
 def _comparison(node: SparkFunction, sides: list[Vector]) -> Vector:
     left, right = sides
-    return Vector(COMPARISONS[node.name](left.value, right.value), _either([left.fault, right.fault]))
+    return Vector(compared(COMPARISONS[node.name], left.value, right.value), _either([left.fault, right.fault]))
 
 
 def _null_safe(node: SparkFunction, sides: list[Vector]) -> Vector:
     left, right = sides
-    return Vector(left.value.eq_missing(right.value), _either([left.fault, right.fault]))
+    return Vector(compared(pl.Expr.eq_missing, left.value, right.value), _either([left.fault, right.fault]))
 
 
 def _logic(node: SparkFunction, sides: list[Vector]) -> Vector:
@@ -125,7 +137,7 @@ def _null(node: SparkFunction, sides: list[Vector]) -> Vector:
 
 def _in(node: SparkFunction, sides: list[Vector]) -> Vector:
     wanted, *others = sides
-    value = reduce(operator.or_, (wanted.value == other.value for other in others))
+    value = reduce(operator.or_, (compared(operator.eq, wanted.value, other.value) for other in others))
     return Vector(value, _either(side.fault for side in sides))
 
 
@@ -205,7 +217,7 @@ def _micros(node: SparkFunction, sides: list[Vector]) -> Vector:
 def _moved(node: SparkFunction, sides: list[Vector]) -> Vector:
     """A timestamp and an interval, where days are 24 hours, or there are none."""
     amount = node.arguments[1]
-    if not isinstance(amount, Constant) or amount.value is None or not _is_day_time(amount.type):
+    if not isinstance(amount, Constant) or amount.value is None or not is_day_time(amount.type):
         raise Refused("an interval that is no constant")
     by_clock = kind(node.arguments[0].type) == "timestamp" and not is_utc(node.settings[0])
     if by_clock and abs(amount.value) >= DAY:

@@ -29,8 +29,8 @@ from sparkcep.engines.nfa_b.conjuncts import Conjunct
 from sparkcep.engines.nfa_b.slow import ROW, Atom, Held
 from sparkcep.engines.nfa_b.spelling import spelled
 from sparkcep.engines.row_match import codes as machine
-from sparkcep.engines.row_match.bytecode import Writer
 from sparkcep.engines.row_match.values import Kind, Pool
+from sparkcep.engines.row_match.writer import Writer
 from sparkcep.errors import CepUnsupportedError
 from sparkcep.spec.expression import AggregateOf, ColumnOf, ElementOf, SparkFunction, Term, looks_back, moves, terms
 
@@ -122,7 +122,7 @@ class _Writer(Writer):
 
     def _leaf(self, leaf: Term | SparkFunction) -> Kind:
         if isinstance(leaf, SparkFunction):
-            return self._apply(leaf)
+            return self.attempt(leaf, lambda: self._apply(leaf))
         if not isinstance(leaf, AggregateOf):
             kind = self.kinds[leaf.column]
             if self._is_current(leaf):

@@ -15,6 +15,7 @@ from sparkcep.engines.row_match.codes import (
     ABS,
     ADD,
     APPLY,
+    BRANCH,
     CALL_FAILED,
     CLASSIFIER,
     COLUMN,
@@ -26,12 +27,16 @@ from sparkcep.engines.row_match.codes import (
     FLOAT_ABS,
     FLOAT_ADD,
     FLOAT_DIV,
+    FLOAT_SQRT,
     FLOAT_SUB,
     GE,
     GT,
+    INT_DIV,
     INT_SUM,
     IS_NULL,
+    JUMP,
     LE,
+    LEAST,
     LT,
     MEAN,
     MEAN_DIGITS,
@@ -42,6 +47,8 @@ from sparkcep.engines.row_match.codes import (
     NUMBER,
     OR,
     OVERFLOW,
+    PMOD,
+    QUOTIENT,
     RESCALE,
     SKIP_IF,
     SLOT,
@@ -49,6 +56,7 @@ from sparkcep.engines.row_match.codes import (
     TO_FLOAT,
     TOTAL,
     TRUE,
+    TRY,
     ZERO_DIVISION,
 )
 from sparkcep.engines.row_match.kernel_types import CODE, STACK, TAKEN, TESTED, WORDS
@@ -64,6 +72,8 @@ from sparkcep.engines.row_match.word_kernels import (
 )
 
 MEAN_UNITS = 10**MEAN_DIGITS
+HIGHEST = (1 << 63) - 1
+LOWEST = -(1 << 63)
 
 
 @inner()
@@ -176,7 +186,8 @@ def convert(operation, a, b, top, stack):  # type: ignore[no-untyped-def]
                 return OVERFLOW
             word[top] = -word[top]
     else:
-        word[top] = float_key(abs(keyed_float(word[top])))
+        value = keyed_float(word[top])
+        word[top] = float_key(abs(value) if operation == FLOAT_ABS else math.sqrt(value) if value >= 0 else math.nan)
     return TRUE
 
 
@@ -254,12 +265,73 @@ def compute_float(operation, bits, top, stack):  # type: ignore[no-untyped-def]
     return TRUE
 
 
+@inner()
+def divide(operation, digits, top, stack):  # type: ignore[no-untyped-def]
+    """Divisions of integers, and of decimals: there ``digits`` more places of the quotient, rounded half up."""
+    word, null = stack.word, stack.null
+    left, right = word[top], word[top + 1]
+    null[top] |= null[top + 1]
+    if null[top]:
+        return TRUE
+    if right == 0:
+        return ZERO_DIVISION
+    if left == LOWEST or right == LOWEST:
+        return OVERFLOW
+    by = abs(right)
+    whole, rest = abs(left) // by, abs(left) % by
+    if operation == QUOTIENT:
+        whole, rest, fits = more_places(whole, rest, by, digits)
+        if not fits:
+            return OVERFLOW
+        whole += rest >= by - rest
+    if operation <= INT_DIV:
+        word[top] = whole if (left < 0) == (right < 0) else -whole
+    elif operation == PMOD and left < 0 and right > 0 and rest > 0:
+        word[top] = by - rest
+    else:
+        word[top] = rest if left >= 0 else -rest
+    return TRUE
+
+
+@inner()
+def more_places(whole, rest, by, digits):  # type: ignore[no-untyped-def]
+    """A quotient and its rest with so many more decimal places; whether they fit a word."""
+    step, unit = 0, 1
+    while step < digits and unit <= HIGHEST // by // 10:
+        step, unit = step + 1, unit * 10
+    if step == 0 and digits > 0:
+        return whole, rest, False
+    while digits > 0:
+        while step > digits:
+            step, unit = step - 1, unit // 10
+        rest *= unit
+        whole, wrapped = product_of(whole, unit)
+        if wrapped or whole > HIGHEST - unit:
+            return whole, rest, False
+        whole += rest // by
+        rest %= by
+        digits -= step
+    return whole, rest, True
+
+
+@inner()
+def extreme(operation, top, stack):  # type: ignore[no-untyped-def]
+    """The lesser or the greater of two values, of which one may be NULL."""
+    word, null = stack.word, stack.null
+    if null[top + 1]:
+        return
+    if null[top] or (word[top + 1] < word[top]) == (operation == LEAST):
+        word[top] = word[top + 1]
+        null[top] = False
+
+
 @inner(nb.int64(nb.int64, CODE, TESTED, TAKEN, WORDS, STACK))
 def holds(condition, code, tested, taken, words, stack):  # type: ignore[no-untyped-def]
     """The condition of that number for the row under test: TRUE, FALSE (or NULL), or a fault."""
     operations = code.operations
     word, null = stack.word, stack.null
     at, end, top = nb.int64(code.start[condition]), nb.int64(code.start[condition + 1]), -1
+    python, below = -1, -1
     while at < end:
         operation, a, b = operations[at, 0], operations[at, 1], operations[at, 2]
         result = TRUE
@@ -282,11 +354,22 @@ def holds(condition, code, tested, taken, words, stack):  # type: ignore[no-unty
         elif operation == MEAN:
             top += 1
             result = mean(a, top, tested, taken.registers, stack)
-        elif operation <= FLOAT_ABS:
+        elif operation <= FLOAT_SQRT:
             result = convert(operation, a, b, top, stack)
         elif operation == SKIP_IF:
             if not null[top] and word[top] == a:
                 at = b - 1
+        elif operation == TRY:
+            python, below = a, top
+        elif operation == JUMP:
+            at = a - 1
+        elif operation > JUMP:
+            if operation == BRANCH:
+                there = null[top] or word[top] == 0
+            else:
+                there = not null[top]
+            top -= operation == BRANCH or not there
+            at = a - 1 if there else at
         else:
             top -= 1
             if operation <= GE:
@@ -295,9 +378,15 @@ def holds(condition, code, tested, taken, words, stack):  # type: ignore[no-unty
                 decide(operation, top, stack)
             elif operation <= MUL:
                 result = compute(operation, a, top, stack)
-            else:
+            elif operation <= FLOAT_DIV:
                 result = compute_float(operation, a, top, stack)
+            elif operation <= PMOD:
+                result = divide(operation, a, top, stack)
+            else:
+                extreme(operation, top, stack)
         if result != TRUE:
-            return result
+            if at >= python:
+                return result
+            top, at = below, python - 1
         at += 1
     return TRUE if not null[0] and word[0] != 0 else FALSE

@@ -6,11 +6,10 @@ import struct
 from decimal import Decimal
 from typing import Any
 
-from sparkcep.engines.row_match.values import Kind
+from sparkcep.engines.arrow_types import arrow_type
+from sparkcep.engines.row_match.values import Kind, kind_of
 from sparkcep.errors import CepInternalError
 from sparkcep.spec.expression import Constant
-
-_BITS = {"tinyint": 8, "smallint": 16, "int": 32, "bigint": 64}
 
 
 def word_of(constant: Constant) -> int:
@@ -32,14 +31,12 @@ def float_word(value: float) -> int:
 
 def kind_of_constant(constant: Constant) -> Kind:
     """The kind of a constant's value."""
-    if constant.value is None:
-        return Kind("null")
-    if constant.type in _BITS:
-        return Kind("integer", _BITS[constant.type])
-    if constant.type in ("float", "double"):
-        return Kind("float", 32 if constant.type == "float" else 64)
-    if constant.type.startswith("decimal"):
-        return Kind("decimal", scale=int(constant.type[:-1].split(",")[1]))
-    if constant.type in ("string", "boolean"):
-        return Kind(constant.type)
-    raise CepInternalError(f"a constant of the type {constant.type} in a condition")
+    return Kind("null") if constant.value is None else kind_of_type(constant.type)
+
+
+def kind_of_type(type_text: str) -> Kind:
+    """The kind of the values of a type in SQL."""
+    data_type = arrow_type(type_text)
+    if data_type is None:
+        raise CepInternalError(f"a value of the type {type_text} in a condition")
+    return kind_of(data_type)

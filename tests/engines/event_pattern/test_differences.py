@@ -20,7 +20,7 @@ from sparkcep.engines.event_pattern.engine import compile
 from sparkcep.engines.event_pattern.negation import negation
 from sparkcep.engines.event_pattern.planner.plan import predicate_class
 from sparkcep.engines.event_pattern.search import chain
-from sparkcep.engines.event_pattern.values import predicates
+from sparkcep.engines.event_pattern.values import lowering
 from sparkcep.errors import CepDataError
 from sparkcep.pattern.event import And, Element, Not, Seq
 from sparkcep.spec.expression import Call
@@ -102,7 +102,7 @@ def _fits(condition: Call, kind: pa.DataType) -> bool:
 @pytest.mark.parametrize("name", TYPES)
 def test_searching_finds_what_evaluating_finds(name: str) -> None:
     for at, (clause, rows, types) in enumerate(cases(name, 14)):
-        with patch.object(differences, "moved", _nothing), patch.object(predicates, "column_span", _nothing):
+        with patch.object(differences, "moved", _nothing), patch.object(lowering, "column_span", _nothing):
             expected = _answer(clause, rows, types)
         with patch.multiple(ranges, **KERNELS) if at % 2 else nullcontext():
             assert _answer(clause, rows, types) == expected, clause.predicates

@@ -7,28 +7,25 @@ as in Spark; integers never wrap; decimals are exact or refused.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import polars as pl
 
 from sparkcep.engines.event_pattern.events import BoolArray, IntArray
-from sparkcep.engines.event_pattern.values.arithmetic import OVERFLOW, Lowered, absolute, arithmetic, either
 from sparkcep.engines.event_pattern.values.closures import Closures, Column, first_of, last_of, length
+from sparkcep.engines.event_pattern.values.lowering import lower, lower_words, name_of, slow_name
 from sparkcep.engines.event_pattern.values.slow import FAILED, SlowFunction, opaque, plain, slow_function
-from sparkcep.engines.event_pattern.values.spans import column_span
 from sparkcep.engines.event_pattern.values.totals import total_kind, totals
-from sparkcep.engines.event_pattern.values.values import Kind, Payload
+from sparkcep.engines.event_pattern.values.values import Payload
 from sparkcep.errors import CepDataError, CepUnsupportedError
 from sparkcep.spec.event import Predicate
 from sparkcep.spec.expression import (
     AggregateOf,
-    Call,
     ColumnOf,
     ElementOf,
-    Expression,
-    SparkFunction,
     Term,
     looks_back,
     moves,
@@ -38,7 +35,6 @@ from sparkcep.spec.expression import (
 )
 
 FAULTS = {1: ("ARITHMETIC_OVERFLOW", "overflows"), 2: ("DIVIDE_BY_ZERO", "divides by zero")}
-BOOLEAN = Kind("boolean", 8)
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +42,7 @@ class Condition:
     """A predicate ready to run. ``fault`` is None if no value can be an error, else a code of ``FAULTS`` or 0 per row.
 
     ``walked``: the closure for whose every element i it must hold; ``looks_back``: for every element but the first. ``slow``: the parts that Python
-    evaluates.
+    evaluates, or is asked where words do not say it.
     """
 
     predicate: Predicate
@@ -70,7 +66,7 @@ def condition(predicate: Predicate, payload: Payload) -> Condition:
     """``predicate`` over the columns of ``payload``. Raises CepUnsupportedError for types or decimals it cannot
     compute."""
     functions = slow_parts(predicate.condition)
-    lowered = _lower(predicate.condition, payload, functions)
+    lowered = lower(predicate.condition, payload, functions)
     if lowered.kind.name != "boolean":
         raise CepUnsupportedError(f"The predicate is no condition: {predicate.text}.", code="PREDICATE")
     columns = terms(predicate.condition)
@@ -81,7 +77,7 @@ def condition(predicate: Predicate, payload: Payload) -> Condition:
         lowered.fault,
         next(iter(walked(predicate.condition)), None),
         any(looks_back(term) for term in columns),
-        tuple(map(slow_function, functions)),
+        tuple(slow_function(function, lower_words(function, payload)) for function in functions),
     )
 
 
@@ -91,7 +87,7 @@ def conditions(predicates: Iterable[Predicate], payload: Payload) -> tuple[Condi
 
 
 def _is_slow(wanted: Condition) -> bool:
-    return bool(wanted.slow)
+    return any(function.words is None for function in wanted.slow)
 
 
 def evaluate(
@@ -103,8 +99,8 @@ def evaluate(
     """
     frame = _values(wanted.columns, payload, rows, prefix)
     for number, function in enumerate(wanted.slow):
-        answers, failed = _answers(function, payload, rows, prefix)
-        frame = frame.with_columns(answers.alias(_slow_name(number)), pl.Series(f"{_slow_name(number)}!", failed))
+        answers, failed = _answers(function, frame, payload, rows, prefix)
+        frame = frame.with_columns(answers.alias(slow_name(number)), pl.Series(f"{slow_name(number)}!", failed))
     value = wanted.value.fill_null(False).alias("value")
     if wanted.fault is None:
         return Outcome(frame.select(value).to_series().to_numpy(), None)
@@ -152,13 +148,13 @@ def _values(
     parts = []
     for term in columns:
         if isinstance(term, AggregateOf):
-            parts.append(_total(term, payload, rows, prefix).alias(_name(term)).to_frame())
+            parts.append(_total(term, payload, rows, prefix).alias(name_of(term)).to_frame())
         else:
             place = term.place if isinstance(term, ElementOf) else ""
             events.setdefault((term.variable, place), []).append(term)
     for alike in events.values():
         part = payload.frame(tuple(term.column for term in alike))[_events(alike[0], rows, prefix)]
-        part.columns = [_name(term) for term in alike]
+        part.columns = [name_of(term) for term in alike]
         parts.append(part)
     return pl.concat(parts, how="horizontal") if parts else pl.DataFrame()
 
@@ -185,101 +181,32 @@ def _events(term: ColumnOf | ElementOf, rows: Mapping[str, Column], prefix: Clos
 
 
 def _answers(
-    function: SlowFunction, payload: Payload, rows: Mapping[str, Column], prefix: Closures | None
+    function: SlowFunction, frame: pl.DataFrame, payload: Payload, rows: Mapping[str, Column], prefix: Closures | None
 ) -> tuple[pl.Series, IntArray]:
-    """(value, fault) of a slow function, per pair."""
-    columns = []
-    for term in function.terms:
-        kind = total_kind(term, payload) if isinstance(term, AggregateOf) else payload.kind(term.column)
-        if kind.name == "opaque" and not isinstance(term, AggregateOf):
-            columns.append(opaque(payload, term.column, _events(term, rows, prefix)))
-        else:
-            columns.append(plain(_values([term], payload, rows, prefix).to_series(), kind))
-    return function.answers(columns, len(columns[0]))
+    """(value, fault) of a slow function, per pair: Python is asked where words do not say it. ``frame``: the values of its terms."""
+    if function.words is None:
+        return function.answers([_plain(term, frame, payload, rows, prefix) for term in function.terms], frame.height)
+    value, fault = function.words.value, function.words.fault
+    said = frame.select(value.alias("value"), (pl.lit(0) if fault is None else fault).alias("fault"))
+    unknown = said["fault"].to_numpy().nonzero()[0]
+    faults = np.zeros(frame.height, np.int64)
+    if not len(unknown):
+        return said["value"], faults
+    some = frame[unknown]
+    asked, faults[unknown] = function.answers([_plain(term, some, payload) for term in function.terms], len(unknown))
+    return said["value"].scatter(unknown, asked), faults
 
 
-def _name(term: Term) -> str:
-    return f"{len(term.variable)}:{term}"
-
-
-def _slow_name(number: int) -> str:
-    return f"0:{number}"
-
-
-def _lower(node: Expression, payload: Payload, slow: Sequence[SparkFunction] = (), is_inside: bool = False) -> Lowered:
-    """``slow``: the condition's slow functions, in the order of their answer columns. ``is_inside``: whether ``node`` is an operand of arithmetic."""
-    if isinstance(node, AggregateOf):
-        return _lower_total(node, payload)
-    if isinstance(node, SparkFunction):
-        name = _slow_name(slow.index(node))
-        return Lowered(pl.col(name), BOOLEAN, pl.col(f"{name}!"))
-    if not isinstance(node, Call):
-        kind = payload.kind(node.column)
-        return Lowered(pl.col(_name(node)), kind, span=column_span(node.column, payload) if is_inside else None)
-    computes = node.operator in ("add", "sub", "mul", "abs")
-    parts = [_lower(argument, payload, slow, computes) for argument in node.arguments]
-    if node.operator in ("add", "sub", "mul", "div"):
-        return arithmetic(node.operator, parts[0], parts[1], node)
-    if node.operator == "abs":
-        return absolute(parts[0], node)
-    if node.operator in ("and", "or"):
-        return _connect(node, parts)
-    if node.operator == "not":
-        return Lowered(~_boolean(node, parts[0]).value, BOOLEAN, parts[0].fault)
-    if node.operator == "is_null":
-        return Lowered(parts[0].value.is_null(), BOOLEAN, parts[0].fault)
-    return _compare(node, parts[0], parts[1])
-
-
-def _lower_total(term: AggregateOf, payload: Payload) -> Lowered:
-    """An integer sum that overflows BIGINT is an error, as in Spark."""
-    kind = total_kind(term, payload)
-    column = pl.col(_name(term))
-    if term.function != "sum" or kind.name not in ("integer", "duration"):
-        return Lowered(column, kind)
-    limit = 1 << (kind.bits - 1)
-    inside = column.is_between(pl.lit(-limit, dtype=pl.Int128), pl.lit(limit - 1, dtype=pl.Int128))
-    fault = pl.when(inside.fill_null(True)).then(0).otherwise(OVERFLOW)
-    return Lowered(pl.when(inside).then(column).otherwise(None).cast(pl.Int64), kind, fault)
-
-
-def _boolean(node: Call, part: Lowered) -> Lowered:
-    if part.kind.name != "boolean":
-        raise CepUnsupportedError(f"{node.operator.upper()} of a value that is no condition: {node}.", code="PREDICATE")
-    return part
-
-
-def _connect(node: Call, parts: list[Lowered]) -> Lowered:
-    """AND/OR short-circuit from left to right: the right side's fault counts only where the left side has not decided the result, as in Spark."""
-    result = _boolean(node, parts[0])
-    for part in parts[1:]:
-        right = _boolean(node, part)
-        decided = result.value.fill_null(False) if node.operator == "or" else ~result.value.fill_null(True)
-        reached = None if right.fault is None else pl.when(decided).then(0).otherwise(right.fault)
-        value = result.value | right.value if node.operator == "or" else result.value & right.value
-        result = Lowered(value, BOOLEAN, either(result.fault, reached))
-    return result
-
-
-COMPARISONS: Mapping[str, Callable[[pl.Expr, pl.Expr], pl.Expr]] = {
-    "eq": pl.Expr.eq,
-    "ne": pl.Expr.ne,
-    "lt": pl.Expr.lt,
-    "le": pl.Expr.le,
-    "gt": pl.Expr.gt,
-    "ge": pl.Expr.ge,
-    "eq_null_safe": pl.Expr.eq_missing,
-}
-
-
-def _compare(node: Call, left: Lowered, right: Lowered) -> Lowered:
-    """Polars compares as Spark does: strings by UTF-8 bytes, NaN equal to itself and above every number, -0.0 equal to 0.0."""
-    if left.kind.name != right.kind.name or left.kind.name == "opaque" or left.kind.scale != right.kind.scale:
-        raise CepUnsupportedError(
-            f"{node} compares {left.kind.name} with {right.kind.name} values.",
-            code="COMPARISON",
-            hint="Compare single fields, or cast both sides to one type.",
-        )
-    sides = [part.value.cast(pl.Int8) if part.kind.name == "boolean" else part.value for part in (left, right)]
-    value = COMPARISONS[node.operator](sides[0], sides[1])
-    return Lowered(value, BOOLEAN, either(left.fault, right.fault))
+def _plain(
+    term: Term,
+    frame: pl.DataFrame,
+    payload: Payload,
+    rows: Mapping[str, Column] | None = None,
+    prefix: Closures | None = None,
+) -> list[Any]:
+    """A term's values for Python."""
+    kind = total_kind(term, payload) if isinstance(term, AggregateOf) else payload.kind(term.column)
+    if kind.name == "opaque" and not isinstance(term, AggregateOf):
+        assert rows is not None
+        return opaque(payload, term.column, _events(term, rows, prefix))
+    return plain(frame[name_of(term)], kind)

@@ -15,6 +15,7 @@ import numpy as np
 import polars as pl
 
 from sparkcep.engines.event_pattern.events import IntArray
+from sparkcep.engines.event_pattern.values.arithmetic import Lowered
 from sparkcep.engines.event_pattern.values.values import Kind, Payload
 from sparkcep.engines.functions import compile_function
 from sparkcep.engines.functions.base import EXACT, Closure
@@ -39,10 +40,11 @@ class Values:
 
 @dataclass(slots=True)
 class SlowFunction:
-    """A function over its ``terms``; ``error``: the first error among its values."""
+    """A function over its ``terms``; ``words``: what computes it where it has no fault; ``error``: the first error among its values."""
 
     terms: tuple[Term, ...]
     closure: Closure
+    words: Lowered | None = None
     error: CepDataError | None = None
     known: dict[Any, tuple[bool | None, int]] = field(default_factory=dict)
 
@@ -71,7 +73,7 @@ class SlowFunction:
             return None, FAILED
 
 
-def slow_function(tree: SparkFunction) -> SlowFunction:
+def slow_function(tree: SparkFunction, words: Lowered | None) -> SlowFunction:
     """``tree`` ready to run. Raises CepUnsupportedError for a function that is not implemented."""
     places = {term: at for at, term in enumerate(terms(tree))}
 
@@ -79,7 +81,7 @@ def slow_function(tree: SparkFunction) -> SlowFunction:
         at = places[term]
         return lambda values: values.row[at]
 
-    return SlowFunction(tuple(places), compile_function(tree, leaf))
+    return SlowFunction(tuple(places), compile_function(tree, leaf), words)
 
 
 def plain(series: pl.Series, kind: Kind) -> list[Any]:

@@ -16,6 +16,7 @@ import polars as pl
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from sparkcep.engines.arrow_types import arrow_type
 from sparkcep.engines.event_pattern.events import BoolArray, IntArray
 from sparkcep.errors import CepUnsupportedError
 from sparkcep.spec.expression import Operator, decimal_digits
@@ -130,6 +131,11 @@ def result_kind(operator: Operator, one: Kind, two: Kind) -> Kind | None:
     if operator in ("add", "sub") and names in (("timestamp", "duration"), ("duration", "duration")):
         return Kind(one.name)
     return None
+
+
+def kind_of_type(type_text: str) -> Kind:
+    """The kind of the values of a type in SQL."""
+    return _kind(arrow_type(type_text) or pa.null())
 
 
 def _extent(series: pl.Series, kind: Kind) -> tuple[float, float] | None:

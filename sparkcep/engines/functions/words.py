@@ -1,0 +1,290 @@
+"""SparkFunction trees for machines of words, which compute as Spark does wherever all values have room in a word.
+
+In: a tree. Out: the same of ``Call`` and ``Word`` nodes over the tree's leaves, or None if a part needs Python. Where a value has no room (a sum that
+overflows, a quotient by zero) a machine says nothing of the tree: then Python is to be asked, which knows what Spark does.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from decimal import Decimal
+from functools import reduce
+from typing import Any, Literal
+
+from sparkcep.engines.functions.base import BITS, EXACT, Refused, digits, is_day_time, kind
+from sparkcep.spec import expression as ir
+from sparkcep.spec.expression import Call, Constant, SparkFunction
+from sparkcep.spec.row import slow_functions
+
+DIGITS = 18
+"""The unscaled value of a decimal with this many digits fits a word of 64 bits."""
+WIDE_DIGITS = 38
+"""Of 128 bits."""
+
+_INTEGER_DIGITS = {"tinyint": 3, "smallint": 5, "int": 10, "bigint": 19}
+_MICROS_PER_DAY = 86_400_000_000
+_FLOATS = ("float", "double")
+_OTHERS = ("boolean", "date", "timestamp", "timestamp_ntz")
+_TOTALS = ("sum", "avg", "count")
+
+
+@dataclass(frozen=True, slots=True)
+class Word:
+    """What ``Call`` lacks.
+
+    ``as``: the argument as a value of ``type``, without loss. ``quotient``: of decimals, rounded half up, the dividend with ``digits`` more places.
+    ``int_div``, ``remainder``, ``pmod``: of integers. ``least``, ``greatest``: of two, NULL only if both are. ``if``: (condition, value, value).
+    ``coalesce``: of two. ``sqrt``: of a double.
+    """
+
+    operator: Literal["as", "quotient", "int_div", "remainder", "pmod", "least", "greatest", "if", "coalesce", "sqrt"]
+    arguments: tuple[Any, ...]
+    type: str
+    digits: int = 0
+
+
+def in_words(tree: SparkFunction, most: int = DIGITS) -> Any | None:
+    """The tree for a machine whose words hold so many digits; None: it computes it otherwise than Spark, or not at all."""
+    try:
+        return _node(tree) if _has_room(tree, most) else None
+    except Refused:
+        return None
+
+
+def asked(condition: Any, most: int = DIGITS) -> tuple[str, ...]:
+    """Spark's names of the functions in a condition that Python evaluates, each once; empty if there are none."""
+    if isinstance(condition, Call):
+        return tuple(dict.fromkeys(name for part in condition.arguments for name in asked(part, most)))
+    if isinstance(condition, SparkFunction) and in_words(condition, most) is None:
+        return slow_functions(condition)
+    return ()
+
+
+def _has_room(tree: Any, most: int) -> bool:
+    """Whether columns and constants have words, and quotients may have them. Sums are kept in two words."""
+    if kind(tree.type) == "decimal":
+        precision, scale = digits(tree.type)
+        if isinstance(tree, Constant):
+            return tree.value is None or abs(Decimal(tree.value).scaleb(scale, EXACT)) < 10**most
+        leaf = tree.arguments[0] if tree.name == "Source" else None
+        read = leaf is not None and getattr(leaf, "function", None) not in _TOTALS
+        places = scale if tree.name == "Divide" else _more_places(tree) if tree.name == "Cast" else 0
+        if (read and precision > most) or places > most:
+            return False
+    arguments = () if isinstance(tree, Constant) else tree.arguments
+    return all(_has_room(one, most) for one in arguments if isinstance(one, Constant | SparkFunction))
+
+
+def _more_places(cast: SparkFunction) -> int:
+    """How many decimal places a cast to a decimal adds."""
+    (source,) = cast.arguments
+    return digits(cast.type)[1] - (digits(source.type)[1] if kind(source.type) == "decimal" else 0)
+
+
+def _node(node: Any) -> Any:
+    if not _is_plain(node.type):
+        raise Refused(node.type)
+    if isinstance(node, Constant):
+        return _constant(node.value, node.type)
+    if node.name == "Source":
+        leaf = node.arguments[0]
+        return _node(leaf) if isinstance(leaf, SparkFunction) else leaf
+    make = _MAKERS.get(node.name)
+    if make is None:
+        raise Refused(node.name)
+    return make(node, [_node(argument) for argument in node.arguments])
+
+
+def _is_plain(type_text: str) -> bool:
+    known = type_text in BITS or type_text in _FLOATS or type_text in _OTHERS
+    return known or kind(type_text) == "decimal" or is_day_time(type_text)
+
+
+def _constant(value: Any, type_text: str) -> Constant:
+    if value is not None and kind(type_text) == "decimal":
+        word = Decimal(value).scaleb(digits(type_text)[1], EXACT)
+        if word != int(word):
+            raise Refused("a constant of more places")
+    return Constant(value, type_text)
+
+
+def _comparison(node: SparkFunction, sides: list[Any]) -> Call:
+    return Call(_COMPARISONS[node.name], tuple(sides))
+
+
+def _logic(node: SparkFunction, sides: list[Any]) -> Call:
+    return Call("and" if node.name == "And" else "or", tuple(sides))
+
+
+def _not(node: SparkFunction, sides: list[Any]) -> Call:
+    return Call("not", tuple(sides))
+
+
+def _null(node: SparkFunction, sides: list[Any]) -> Call:
+    found = Call("is_null", tuple(sides))
+    return found if node.name == "IsNull" else Call("not", (found,))
+
+
+def _in(node: SparkFunction, sides: list[Any]) -> Call:
+    parts = tuple(Call("eq", (sides[0], other)) for other in sides[1:])
+    return Call("or", parts) if len(parts) > 1 else parts[0]
+
+
+def _arithmetic(node: SparkFunction, sides: list[Any]) -> Call:
+    if kind(node.type) == "decimal":
+        left, right = (digits(argument.type)[1] for argument in node.arguments)
+        if digits(node.type)[1] != (left + right if node.name == "Multiply" else max(left, right)):
+            raise Refused("a result that Spark rounds")
+    return Call(_ARITHMETIC[node.name], tuple(sides))
+
+
+def _divide(node: SparkFunction, sides: list[Any]) -> Call | Word:
+    if node.type == "double":
+        return Call("div", tuple(sides))
+    if kind(node.type) != "decimal":
+        raise Refused(node.type)
+    (precision, left), (divisor, right) = (digits(argument.type) for argument in node.arguments)
+    scale = digits(node.type)[1]
+    more = scale - left + right
+    if more < 0 or precision + more > WIDE_DIGITS or scale + divisor >= WIDE_DIGITS:  # Spark first rounds to 38 places
+        raise Refused("a quotient of so many digits")
+    return Word("quotient", tuple(sides), node.type, more)
+
+
+def _integers(node: SparkFunction, sides: list[Any]) -> Word:
+    if any(argument.type not in BITS for argument in node.arguments):
+        raise Refused(node.type)
+    return Word(_DIVISIONS[node.name], tuple(sides), node.type)
+
+
+def _negative(node: SparkFunction, sides: list[Any]) -> Call:
+    return Call("sub", (_zero(node.type), sides[0]))
+
+
+def _zero(type_text: str) -> Constant:
+    return Constant("0" if kind(type_text) == "decimal" else 0.0 if type_text in _FLOATS else 0, type_text)
+
+
+def _absolute(node: SparkFunction, sides: list[Any]) -> Call:
+    return Call("abs", tuple(sides))
+
+
+def _extreme(node: SparkFunction, sides: list[Any]) -> Any:
+    operator: Any = node.name.lower()
+    return reduce(lambda left, right: Word(operator, (left, right), node.type), sides)
+
+
+def _case(node: SparkFunction, sides: list[Any]) -> Any:
+    pairs = list(zip(sides[0::2], sides[1::2], strict=False))
+    last = sides[-1] if len(sides) % 2 else Constant(None, node.type)
+    return reduce(lambda other, pair: Word("if", (*pair, other), node.type), reversed(pairs), last)
+
+
+def _coalesce(node: SparkFunction, sides: list[Any]) -> Any:
+    return reduce(lambda right, left: Word("coalesce", (left, right), node.type), reversed(sides))
+
+
+def _null_if(node: SparkFunction, sides: list[Any]) -> Word:
+    return Word("if", (sides[0], Constant(None, node.type), sides[1]), node.type)
+
+
+def _sqrt(node: SparkFunction, sides: list[Any]) -> Word:
+    return Word("sqrt", tuple(sides), node.type)
+
+
+def _round(node: SparkFunction, sides: list[Any]) -> Any:
+    """ROUND of decimals: a quotient by a power of ten."""
+    places = node.arguments[1]
+    if kind(node.type) != "decimal" or not isinstance(places, Constant) or not isinstance(places.value, int):
+        raise Refused(node.type)
+    own, scale = digits(node.arguments[0].type)[1], digits(node.type)[1]
+    if scale != min(own, places.value) or own - scale > DIGITS:
+        raise Refused("places before the point")
+    power = Constant(10 ** (own - scale), "bigint")
+    return Word("quotient", (sides[0], power), node.type) if own > scale else sides[0]
+
+
+def _date_diff(node: SparkFunction, sides: list[Any]) -> Call:
+    end, start = (Word("as", (side,), "int") for side in sides)
+    return Call("sub", (end, start))
+
+
+def _between_dates(node: SparkFunction, sides: list[Any]) -> Word:
+    end, start = (Word("as", (side,), "bigint") for side in sides)
+    return Word("as", (Call("mul", (Call("sub", (end, start)), Constant(_MICROS_PER_DAY, "bigint"))),), node.type)
+
+
+def _cast(node: SparkFunction, sides: list[Any]) -> Any:
+    (side,), source, target = sides, node.arguments[0].type, node.type
+    if isinstance(side, Constant) and side.value is not None and kind(target) == "decimal":
+        return _decimal_constant(side, target)
+    if source == target or (isinstance(side, Constant) and side.value is None):
+        return Word("as", (side,), target)
+    if not _widens(source, target):
+        raise Refused(f"{source} to {target}")
+    return Word("as", (side,), target)
+
+
+def _decimal_constant(constant: Constant, target: str) -> Constant:
+    precision, scale = digits(target)
+    if constant.type not in BITS and kind(constant.type) != "decimal":
+        raise Refused(constant.type)
+    if abs(Decimal(constant.value)) >= Decimal(10) ** (precision - scale):
+        raise Refused("a constant without room")
+    return _constant(str(constant.value), target)
+
+
+def _widens(source: str, target: str) -> bool:
+    """Whether a type has all values of another one, in words."""
+    if target in BITS:
+        return source == "boolean" or (source in BITS and BITS[source] <= BITS[target])
+    if target == "double":
+        return source == "float" or source in BITS
+    if kind(target) != "decimal":
+        return False
+    precision, scale = digits(target)
+    if source in BITS:
+        return precision - scale >= _INTEGER_DIGITS[source]
+    if kind(source) != "decimal":
+        return False
+    own_precision, own_scale = digits(source)
+    return scale >= own_scale and precision - scale >= own_precision - own_scale
+
+
+def _itself(node: SparkFunction, sides: list[Any]) -> Any:
+    return sides[0]
+
+
+_COMPARISONS: dict[str, ir.Operator] = {
+    "EqualTo": "eq",
+    "LessThan": "lt",
+    "LessThanOrEqual": "le",
+    "GreaterThan": "gt",
+    "GreaterThanOrEqual": "ge",
+    "EqualNullSafe": "eq_null_safe",
+}
+_ARITHMETIC: dict[str, ir.Operator] = {"Add": "add", "Subtract": "sub", "Multiply": "mul"}
+_DIVISIONS: dict[str, Any] = {"IntegralDivide": "int_div", "Remainder": "remainder", "Pmod": "pmod"}
+_MAKERS: dict[str, Callable[[SparkFunction, list[Any]], Any]] = {
+    **dict.fromkeys(_COMPARISONS, _comparison),
+    **dict.fromkeys(_ARITHMETIC, _arithmetic),
+    **dict.fromkeys(_DIVISIONS, _integers),
+    **dict.fromkeys(("And", "Or"), _logic),
+    **dict.fromkeys(("IsNull", "IsNotNull"), _null),
+    **dict.fromkeys(("Least", "Greatest"), _extreme),
+    **dict.fromkeys(("CaseWhen", "If"), _case),
+    **dict.fromkeys(("KnownNotNull", "KnownNullable", "UnaryPositive"), _itself),
+    "Not": _not,
+    "In": _in,
+    "Divide": _divide,
+    "UnaryMinus": _negative,
+    "Abs": _absolute,
+    "Coalesce": _coalesce,
+    "NullIfResult": _null_if,
+    "Sqrt": _sqrt,
+    "Round": _round,
+    "DateDiff": _date_diff,
+    "SubtractDates": _between_dates,
+    "Cast": _cast,
+}
