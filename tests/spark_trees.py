@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from sparkcep.engines.arrow_types import arrow_type
 from sparkcep.engines.functions import compile_function
-from sparkcep.engines.functions.base import BITS, digits
+from sparkcep.engines.functions.base import BITS, EXACT, digits
 from sparkcep.errors import CepDataError
 from sparkcep.spec.expression import Constant, SparkFunction
 
@@ -26,6 +26,7 @@ COLUMNS = {
     "price": "decimal(10,2)",
     "rate": "decimal(18,9)",
     "whole": "decimal(18,0)",
+    "wide": "decimal(30,4)",
 }
 
 
@@ -99,7 +100,7 @@ def arithmetic(name: str, left: Any, right: Any, mode: str) -> SparkFunction | N
         scale = max(s1, s2)
         precision = max(p1 - s1, p2 - s2) + scale + 1
     if precision > 38:
-        return None
+        scale, precision = max(38 - precision + scale, min(scale, 6)), 38
     sides = (cast(side, f"decimal({p},{s})") for side, p, s in ((left, p1, s1), (right, p2, s2)))
     return apply(name, f"decimal({precision},{scale})", *sides, settings=(mode,))
 
@@ -183,7 +184,7 @@ def numbers(kind: str) -> st.SearchStrategy[Any]:
     precision, scale = digits(kind)
     most = 10**precision - 1
     unscaled = st.one_of(st.integers(-3, 3), st.integers(-100_000, 100_000), st.integers(-most, most), st.just(most))
-    return st.one_of(st.none(), unscaled.map(lambda value: Decimal(value).scaleb(-scale)))
+    return st.one_of(st.none(), unscaled.map(lambda value: Decimal(value).scaleb(-scale, EXACT)))
 
 
 constants = st.one_of(
@@ -203,8 +204,12 @@ def table(rows: list[Row]) -> dict[str, pa.Array]:
     found = {}
     for name, kind in COLUMNS.items():
         values = [value for row in rows for value in row[name]]
-        days = pa.array(values, pa.int32()).view(pa.date32()) if kind == "date" else None
-        found[name] = pa.array(values, arrow_type(kind)) if days is None else days
+        if kind == "date":
+            found[name] = pa.array(values, pa.int32()).view(pa.date32())
+        elif is_decimal(kind):
+            found[name] = pa.array(values, pa.decimal256(76, digits(kind)[1])).cast(arrow_type(kind))
+        else:
+            found[name] = pa.array(values, arrow_type(kind))
     return found
 
 

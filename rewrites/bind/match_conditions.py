@@ -8,11 +8,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from pyspark.sql.types import DecimalType
 from sqlglot import exp
 
-from rewrites.bind.match_leaves import MatchLeaves, is_wide
+from rewrites.bind.match_leaves import MatchLeaves
 from rewrites.bind.operand_builder import OperandBuilder
-from rewrites.bind.operands import NotForTheEngine, Operand
+from rewrites.bind.operands import EXACT_DIGITS, NotForTheEngine, Operand
 from rewrites.bind.slow_conditions import slow_condition
 from sparkcep.spec import row
 
@@ -29,13 +30,14 @@ class MatchConditionTranslator(MatchLeaves):
         """A condition; parts without an engine operator take the slow path."""
         try:
             found = OperandBuilder.boolean(self, node)
-            return slow_condition(node, self) if _reads_wide(found) else found
+            return slow_condition(node, self) if self.relation.expression is not None and _reads_wide(found) else found
         except NotForTheEngine:
             return slow_condition(node, self)
 
 
 def _reads_wide(operand: Operand) -> bool:
-    """Whether a condition reads a decimal of more digits than the engine's words have."""
+    """Whether a condition reads a decimal that may have more digits than the engine's words. Of Spark's functions it asks Python where one does."""
     if operand.operator is not None:
         return any(map(_reads_wide, operand.arguments))
-    return operand.source is None and is_wide(operand.data_type)
+    kind = operand.data_type
+    return operand.source is None and isinstance(kind, DecimalType) and kind.precision > EXACT_DIGITS

@@ -72,13 +72,14 @@ def _automaton(spec: AutomatonSpec) -> str:
     return f"{reason}. {_slow_path(slow)}" if slow else reason
 
 
-def asked(condition: Any, wide: bool = False) -> tuple[str, ...]:
-    """The functions in a condition that Python evaluates; ``wide``: where the engine computes with 128 bits, else with 64."""
+def asked(condition: Any, *, wide: bool = False, checked: bool = False) -> tuple[str, ...]:
+    """The functions in a condition that Python evaluates; ``wide``: where the engine computes with 128 bits, else with 64; ``checked``: and tells
+    decimals of a column that have no room."""
     if not slow_functions(condition):
         return ()
     from sparkcep.engines.functions import words  # 149 functions, which few clauses need
 
-    return words.asked(condition, words.WIDE_DIGITS if wide else words.DIGITS)
+    return words.asked(condition, words.WIDE_DIGITS if wide else words.DIGITS, checked=checked)
 
 
 def _slow_path(slow: list[tuple[str, tuple[str, ...]]]) -> str:
@@ -89,7 +90,7 @@ def _slow_path(slow: list[tuple[str, tuple[str, ...]]]) -> str:
 def _search(spec: RowPatternSpec) -> str:
     names = ", ".join(define.variable for define in spec.defines)
     reason = f"search with memory: the conditions of {names} look at other rows of the match"
-    slow = [(define.variable, found) for define in spec.defines if (found := asked(define.condition))]
+    slow = [(define.variable, found) for define in spec.defines if (found := asked(define.condition, checked=True))]
     if not slow:
         return reason
     return f"{reason}. {_slow_path(slow)}"

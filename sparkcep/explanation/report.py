@@ -163,7 +163,7 @@ def _row_conditions(bound: BoundRowPattern, spec: RowPatternSpec) -> Iterator[st
         if variable in adjacent:
             yield f"{variable}: workers, on each row and rows next to it: {adjacent[variable]}"
         if variable in defines:
-            where = "slow path (Python), " if asked(defines[variable].condition) else ""
+            where = "slow path (Python), " if asked(defines[variable].condition, checked=True) else ""
             yield f"{variable}: engine, {where}on the match so far: {defines[variable].text}"
     yield from (f"{name} = {call} over the partition" for call, name in bound.neighbours.items())
 

@@ -46,7 +46,8 @@ try_cast(s AS DOUBLE); try_cast(' 12 ' || i AS BIGINT); CAST(flag AS STRING); CA
 try_cast(concat(i, '.5') AS DECIMAL(10, 1)); try_cast(d AS TINYINT); try_cast(concat(i, '.5') AS INT); coalesce(i, l, 0); nullif(i, 5); ifnull(i, 0); nvl(d, 0);
 if(i > 0, 'p', 'n'); CASE WHEN i > 3 THEN 'a' WHEN flag THEN 'b' END; CASE i WHEN 5 THEN d ELSE 0 END; i IS NULL; i IS NOT NULL; i <=> NULL; NOT flag;
 flag AND i > 0; flag OR i > 0; i BETWEEN -7 AND 3; i IN (1, 5, NULL); flag IS TRUE; i <> 5; zeroifnull(i); nullifzero(i); ln(f); log10(f); log2(f); exp(f);
-log(2, f); pow(f, 2); log1p(f); CAST(f AS FLOAT) + CAST(1 AS FLOAT); CAST(i % 100 AS SMALLINT) > 0; +i
+log(2, f); pow(f, 2); log1p(f); CAST(f AS FLOAT) + CAST(1 AS FLOAT); CAST(i % 100 AS SMALLINT) > 0; +i; -(d * 12345678901234567890BD); abs(d * 12345678901234567890BD); pmod(d * 12345678901234567890BD, 7.5BD); pmod(-(d * 12345678901234567890BD), 99999999999999999999999999999.5BD);
+CAST(d * 12345678901234567890BD AS DECIMAL(33, 4)); d * 12345678901234567890BD % 7.7BD
 """
 TIMES = """
 year(day); month(day); day(day); quarter(day); dayofweek(day); weekday(day); dayofyear(day); weekofyear(day); last_day(day); date_add(day, -3);

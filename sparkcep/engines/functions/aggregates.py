@@ -8,10 +8,20 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from decimal import Decimal
 from typing import Any
 
-from sparkcep.engines.functions.base import Refused, element, fitted, key_of, kind, simple, strict, type_of, whole
+from sparkcep.engines.functions.base import (
+    Refused,
+    element,
+    exact_sum,
+    fitted,
+    key_of,
+    kind,
+    simple,
+    strict,
+    type_of,
+    whole,
+)
 from sparkcep.spec.expression import SparkFunction
 
 Moments = tuple[int, float, float]
@@ -68,7 +78,7 @@ for _name, _finish in OF_MOMENTS.items():
 def _sum(node: SparkFunction) -> Callable[[list[Any]], Any]:
     result = type_of(node)
     if kind(result) == "decimal":
-        return lambda values: fitted(sum(values, Decimal(0)), result, "ANSI") if values else None
+        return lambda values: fitted(exact_sum(values), result, "ANSI") if values else None
     if kind(result) == "bigint":
         return lambda values: whole(sum(values), result, "ANSI") if values else None
     return lambda values: _float_sum(values) if values else None

@@ -90,7 +90,8 @@ def _division_of(node: SparkFunction) -> Callable[[Any, Any], Any]:
     remainder = {"decimal": EXACT.remainder, "double": _float_remainder, "float": _single_remainder}.get(
         name, _remainder
     )
-    return remainder if node.name == "Remainder" else lambda left, right: _positive(remainder, left, right)
+    add = EXACT.add if name == "decimal" else operator.add
+    return remainder if node.name == "Remainder" else lambda left, right: _positive(remainder, add, left, right)
 
 
 def _float_divide(left: float, right: float) -> float:
@@ -116,9 +117,9 @@ def _remainder(left: int, right: int) -> int:
     return left - right * _truncated(left, right)
 
 
-def _positive(remainder: Callable[[Any, Any], Any], left: Any, right: Any) -> Any:
+def _positive(remainder: Callable[[Any, Any], Any], add: Callable[[Any, Any], Any], left: Any, right: Any) -> Any:
     rest = remainder(left, right)
-    return remainder(rest + right, right) if rest < 0 else rest
+    return remainder(add(rest, right), right) if rest < 0 else rest
 
 
 @strict("UnaryMinus", "Abs")
@@ -127,7 +128,9 @@ def _sign(node: SparkFunction) -> Callable[[Any], Any]:
     change = operator.neg if node.name == "UnaryMinus" else abs
     if kind(result) in BITS or kind(result) == "interval":
         return lambda value: whole(change(value), result, how)
-    if kind(result) in ("double", "float", "decimal"):
+    if kind(result) == "decimal":
+        return EXACT.minus if node.name == "UnaryMinus" else EXACT.abs
+    if kind(result) in ("double", "float"):
         return lambda value: change(value)
     raise Refused(f"{node.text} of the type {result}")
 

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from decimal import ROUND_HALF_UP, Context, Decimal
+from functools import reduce
 from typing import Any
 
 from sparkcep.errors import CepDataError
@@ -22,7 +23,7 @@ LAZY: dict[str, Callable[[SparkFunction, list[Closure]], Closure]] = {}
 
 BITS = {"tinyint": 8, "smallint": 16, "int": 32, "bigint": 64}
 EXACT = Context(prec=160, rounding=ROUND_HALF_UP)
-"""Decimal arithmetic with enough precision never to round."""
+"""Decimal arithmetic with enough precision never to round; Python's operators round to 28 digits."""
 
 
 class Refused(Exception):
@@ -114,13 +115,18 @@ def fitted(value: Decimal, type_text: str, how: str) -> Decimal | None:
     """A decimal rounded to a type's scale; if it has too many digits, an error (ANSI) or NULL."""
     precision, scale = digits(type_text)
     limit = Decimal(10) ** (precision - scale)
-    if abs(value) < limit:
+    if value.copy_abs() < limit:
         rounded = value.quantize(Decimal(1).scaleb(-scale), context=EXACT)
-        if abs(rounded) < limit:
+        if rounded.copy_abs() < limit:
             return rounded
     if how == "ANSI":
         raise failure(f"{value} does not fit {type_text}", "OVERFLOW")
     return None
+
+
+def exact_sum(values: Iterable[Decimal]) -> Decimal:
+    """The sum of decimals."""
+    return reduce(EXACT.add, values, Decimal(0))
 
 
 def whole(value: int, type_text: str, how: str) -> int | None:

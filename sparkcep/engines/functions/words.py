@@ -33,67 +33,92 @@ _TOTALS = ("sum", "avg", "count")
 class Word:
     """What ``Call`` lacks.
 
-    ``as``: the argument as a value of ``type``, without loss. ``quotient``: of decimals, rounded half up, the dividend with ``digits`` more places.
-    ``int_div``, ``remainder``, ``pmod``: of integers. ``least``, ``greatest``: of two, NULL only if both are. ``if``: (condition, value, value).
-    ``coalesce``: of two. ``sqrt``: of a double.
+    ``room``: a value that may have none. ``as``: the argument as a value of ``type``, without loss. ``quotient``: of decimals, rounded half up, the
+    dividend with ``digits`` more places. ``int_div``, ``remainder``, ``pmod``: of integers. ``least``, ``greatest``: of two, NULL only if both are.
+    ``if``: (condition, value, value). ``coalesce``: of two. ``sqrt``: of a double.
     """
 
-    operator: Literal["as", "quotient", "int_div", "remainder", "pmod", "least", "greatest", "if", "coalesce", "sqrt"]
+    operator: Literal[
+        "room", "as", "quotient", "int_div", "remainder", "pmod", "least", "greatest", "if", "coalesce", "sqrt"
+    ]
     arguments: tuple[Any, ...]
     type: str
     digits: int = 0
 
 
-def in_words(tree: SparkFunction, most: int = DIGITS) -> Any | None:
-    """The tree for a machine whose words hold so many digits; None: it computes it otherwise than Spark, or not at all."""
+def in_words(tree: SparkFunction, most: int = DIGITS, *, checked: bool = False) -> Any | None:
+    """The tree for a machine whose words hold so many digits; None: it computes it otherwise than Spark, or not at all.
+
+    ``checked``: the machine tells values of columns that have no room."""
     try:
-        return _node(tree) if _has_room(tree, most) else None
+        return _node(tree, most) if _has_room(tree, most, checked) else None
     except Refused:
         return None
 
 
-def asked(condition: Any, most: int = DIGITS) -> tuple[str, ...]:
+def asked(condition: Any, most: int = DIGITS, *, checked: bool = False) -> tuple[str, ...]:
     """Spark's names of the functions in a condition that Python evaluates, each once; empty if there are none."""
     if isinstance(condition, Call):
-        return tuple(dict.fromkeys(name for part in condition.arguments for name in asked(part, most)))
-    if isinstance(condition, SparkFunction) and in_words(condition, most) is None:
+        return tuple(dict.fromkeys(name for part in condition.arguments for name in asked(part, most, checked=checked)))
+    if isinstance(condition, SparkFunction) and in_words(condition, most, checked=checked) is None:
         return slow_functions(condition)
     return ()
 
 
-def _has_room(tree: Any, most: int) -> bool:
+def _has_room(tree: Any, most: int, checked: bool) -> bool:
     """Whether columns and constants have words, and quotients may have them. Sums are kept in two words."""
     if kind(tree.type) == "decimal":
         precision, scale = digits(tree.type)
         if isinstance(tree, Constant):
-            return tree.value is None or abs(Decimal(tree.value).scaleb(scale, EXACT)) < 10**most
-        leaf = tree.arguments[0] if tree.name == "Source" else None
-        read = leaf is not None and getattr(leaf, "function", None) not in _TOTALS
-        places = scale if tree.name == "Divide" else _more_places(tree) if tree.name == "Cast" else 0
-        if (read and precision > most) or places > most:
+            return tree.value is None or Decimal(tree.value).scaleb(scale, EXACT).copy_abs() < 10**most
+        if tree.name in ("Divide", "Cast") and not _has_places(tree, most):
+            return False
+        if precision > most and _is_read(tree) and not (checked and _function(tree) is None):
             return False
     arguments = () if isinstance(tree, Constant) else tree.arguments
-    return all(_has_room(one, most) for one in arguments if isinstance(one, Constant | SparkFunction))
+    return all(_has_room(one, most, checked) for one in arguments if isinstance(one, Constant | SparkFunction))
 
 
-def _more_places(cast: SparkFunction) -> int:
-    """How many decimal places a cast to a decimal adds."""
-    (source,) = cast.arguments
-    return digits(cast.type)[1] - (digits(source.type)[1] if kind(source.type) == "decimal" else 0)
+def _is_read(tree: SparkFunction) -> bool:
+    """Whether a value is one of a column, or the least or the greatest of them."""
+    return tree.name == "Source" and not isinstance(tree.arguments[0], SparkFunction) and _function(tree) not in _TOTALS
 
 
-def _node(node: Any) -> Any:
+def _function(source: SparkFunction) -> str | None:
+    return getattr(source.arguments[0], "function", None)
+
+
+def _has_places(tree: SparkFunction, most: int) -> bool:
+    """Whether a cast to a decimal, or a quotient of decimals, has room for its places. Of a quotient Spark first rounds 38, which must not show."""
+    if tree.name == "Cast":
+        return _more_places(tree) <= most
+    dividend, divisor = (digits(argument.type)[0] for argument in tree.arguments)
+    scale = digits(tree.type)[1]
+    fits = most < WIDE_DIGITS or dividend + _more_places(tree) <= WIDE_DIGITS
+    return fits and scale <= most and scale + min(divisor, most + 1) < WIDE_DIGITS
+
+
+def _more_places(tree: SparkFunction) -> int:
+    """How many decimal places a cast adds, or a quotient needs of its dividend."""
+    first, *others = (digits(one.type)[1] if kind(one.type) == "decimal" else 0 for one in tree.arguments)
+    return digits(tree.type)[1] - first + sum(others)
+
+
+def _node(node: Any, most: int) -> Any:
     if not _is_plain(node.type):
         raise Refused(node.type)
     if isinstance(node, Constant):
         return _constant(node.value, node.type)
     if node.name == "Source":
         leaf = node.arguments[0]
-        return _node(leaf) if isinstance(leaf, SparkFunction) else leaf
+        if isinstance(leaf, SparkFunction):
+            return _node(leaf, most)
+        wide = kind(node.type) == "decimal" and digits(node.type)[0] > most and _is_read(node)
+        return Word("room", (leaf,), node.type) if wide else leaf
     make = _MAKERS.get(node.name)
     if make is None:
         raise Refused(node.name)
-    return make(node, [_node(argument) for argument in node.arguments])
+    return make(node, [_node(argument, most) for argument in node.arguments])
 
 
 def _is_plain(type_text: str) -> bool:
@@ -131,12 +156,20 @@ def _in(node: SparkFunction, sides: list[Any]) -> Call:
     return Call("or", parts) if len(parts) > 1 else parts[0]
 
 
-def _arithmetic(node: SparkFunction, sides: list[Any]) -> Call:
-    if kind(node.type) == "decimal":
-        left, right = (digits(argument.type)[1] for argument in node.arguments)
-        if digits(node.type)[1] != (left + right if node.name == "Multiply" else max(left, right)):
-            raise Refused("a result that Spark rounds")
-    return Call(_ARITHMETIC[node.name], tuple(sides))
+def _arithmetic(node: SparkFunction, sides: list[Any]) -> Call | Word:
+    found = Call(_ARITHMETIC[node.name], tuple(sides))
+    if kind(node.type) != "decimal":
+        return found
+    left, right = (digits(argument.type)[1] for argument in node.arguments)
+    return _rounded(found, left + right if node.name == "Multiply" else max(left, right), node.type)
+
+
+def _rounded(node: Any, places: int, type_text: str) -> Any:
+    """A decimal of so many places, rounded half up to those of a type."""
+    less = places - digits(type_text)[1]
+    if not 0 <= less <= DIGITS:
+        raise Refused("places")
+    return Word("quotient", (node, Constant(10**less, "bigint")), type_text) if less else node
 
 
 def _divide(node: SparkFunction, sides: list[Any]) -> Call | Word:
@@ -144,11 +177,9 @@ def _divide(node: SparkFunction, sides: list[Any]) -> Call | Word:
         return Call("div", tuple(sides))
     if kind(node.type) != "decimal":
         raise Refused(node.type)
-    (precision, left), (divisor, right) = (digits(argument.type) for argument in node.arguments)
-    scale = digits(node.type)[1]
-    more = scale - left + right
-    if more < 0 or precision + more > WIDE_DIGITS or scale + divisor >= WIDE_DIGITS:  # Spark first rounds to 38 places
-        raise Refused("a quotient of so many digits")
+    more = _more_places(node)
+    if more < 0:
+        raise Refused("a quotient of so few places")
     return Word("quotient", tuple(sides), node.type, more)
 
 
@@ -198,11 +229,10 @@ def _round(node: SparkFunction, sides: list[Any]) -> Any:
     places = node.arguments[1]
     if kind(node.type) != "decimal" or not isinstance(places, Constant) or not isinstance(places.value, int):
         raise Refused(node.type)
-    own, scale = digits(node.arguments[0].type)[1], digits(node.type)[1]
-    if scale != min(own, places.value) or own - scale > DIGITS:
+    own = digits(node.arguments[0].type)[1]
+    if digits(node.type)[1] != min(own, places.value):
         raise Refused("places before the point")
-    power = Constant(10 ** (own - scale), "bigint")
-    return Word("quotient", (sides[0], power), node.type) if own > scale else sides[0]
+    return _rounded(sides[0], own, node.type)
 
 
 def _date_diff(node: SparkFunction, sides: list[Any]) -> Call:
@@ -230,7 +260,7 @@ def _decimal_constant(constant: Constant, target: str) -> Constant:
     precision, scale = digits(target)
     if constant.type not in BITS and kind(constant.type) != "decimal":
         raise Refused(constant.type)
-    if abs(Decimal(constant.value)) >= Decimal(10) ** (precision - scale):
+    if Decimal(constant.value).copy_abs() >= Decimal(10) ** (precision - scale):
         raise Refused("a constant without room")
     return _constant(str(constant.value), target)
 

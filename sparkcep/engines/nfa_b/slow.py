@@ -16,7 +16,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from sparkcep.engines.functions import compile_function
-from sparkcep.engines.functions.base import Closure, failure, key_of
+from sparkcep.engines.functions.base import Closure, exact_sum, failure, key_of
 from sparkcep.engines.nfa_b.spelling import type_name
 from sparkcep.engines.row_match import codes
 from sparkcep.engines.row_match.frames import Readers, as_float, decoder
@@ -176,7 +176,7 @@ def _fold(function: Function, kind: Kind) -> Callable[[list[Any]], Any]:
     if function == "avg":
         return lambda values: sum(map(float, values)) / len(values)
     if function == "sum":
-        return _long_sum if kind.name == "integer" else sum
+        return _long_sum if kind.name == "integer" else exact_sum if kind.name == "decimal" else sum
     key = key_of(type_name(kind))
     return lambda values: (min if function == "min" else max)(values, key=key)
 

@@ -52,6 +52,8 @@ def assemble(defines: tuple[Define, ...], layout: Layout, kinds: Mapping[str, Ki
 
 @dataclass(slots=True)
 class _DefineWriter(Writer):
+    CHECKED = True
+
     layout: Layout = field(kw_only=True)
     kinds: Mapping[str, Kind] = field(kw_only=True)
     pool: Pool = field(kw_only=True)

@@ -27,7 +27,6 @@ from sparkcep.engines.row_match.codes import (
     FLOAT_ABS,
     FLOAT_ADD,
     FLOAT_DIV,
-    FLOAT_SQRT,
     FLOAT_SUB,
     GE,
     GT,
@@ -43,6 +42,7 @@ from sparkcep.engines.row_match.codes import (
     MOMENT,
     MUL,
     NE,
+    NO_ROOM,
     NOT,
     NUMBER,
     OR,
@@ -50,6 +50,7 @@ from sparkcep.engines.row_match.codes import (
     PMOD,
     QUOTIENT,
     RESCALE,
+    ROOM,
     SKIP_IF,
     SLOT,
     SUB,
@@ -73,7 +74,6 @@ from sparkcep.engines.row_match.word_kernels import (
 
 MEAN_UNITS = 10**MEAN_DIGITS
 HIGHEST = (1 << 63) - 1
-LOWEST = -(1 << 63)
 
 
 @inner()
@@ -185,6 +185,9 @@ def convert(operation, a, b, top, stack):  # type: ignore[no-untyped-def]
             if word[top] == nb.int64(-1) << (a - 1):
                 return OVERFLOW
             word[top] = -word[top]
+    elif operation == ROOM:
+        if word[top] == NO_ROOM and not null[top]:
+            return OVERFLOW
     else:
         value = keyed_float(word[top])
         word[top] = float_key(abs(value) if operation == FLOAT_ABS else math.sqrt(value) if value >= 0 else math.nan)
@@ -275,7 +278,7 @@ def divide(operation, digits, top, stack):  # type: ignore[no-untyped-def]
         return TRUE
     if right == 0:
         return ZERO_DIVISION
-    if left == LOWEST or right == LOWEST:
+    if left == NO_ROOM or right == NO_ROOM:
         return OVERFLOW
     by = abs(right)
     whole, rest = abs(left) // by, abs(left) % by
@@ -354,7 +357,7 @@ def holds(condition, code, tested, taken, words, stack):  # type: ignore[no-unty
         elif operation == MEAN:
             top += 1
             result = mean(a, top, tested, taken.registers, stack)
-        elif operation <= FLOAT_SQRT:
+        elif operation <= ROOM:
             result = convert(operation, a, b, top, stack)
         elif operation == SKIP_IF:
             if not null[top] and word[top] == a:

@@ -39,7 +39,8 @@ from sparkcep.engines.row_pattern.matches import Matches
 from sparkcep.engines.row_pattern.structures import Progress, whole
 from sparkcep.engines.row_pattern.windows import FrameRows
 from sparkcep.errors import CepInternalError
-from sparkcep.spec.row import MOMENTS, Aggregate, ColumnAt, CurrentRow, MatchNumber, RowPatternSpec, leaves
+from sparkcep.spec.expression import Call, SparkFunction
+from sparkcep.spec.row import MOMENTS, Aggregate, ColumnAt, Condition, CurrentRow, MatchNumber, RowPatternSpec, leaves
 
 _TOTALS = {"min": codes.LEAST_TOTAL, "max": codes.GREATEST_TOTAL, "count": codes.COUNT_TOTAL}
 
@@ -72,7 +73,7 @@ class RowMatchEngine(RowPatternEngine):
     ) -> Iterator[Matches]:
         """The matches of a slice; ``asked``: see ``search.find_matches``."""
         plan = self._plan(columns)
-        data = load(columns, plan.pool, self.spec.variables)
+        data = load(columns, plan.pool, self.spec.variables, checked=_only_in_functions(self.spec))
         within = self.spec.within if self.spec.frame is None else None  # a frame's bounds change what mask bits say
         masks, error = masks_of(columns.table, self.spec.masks), self._skip_error(columns)
         rows = None if within is None else Rows(masks, starts, last_rows(within, starts, data, plan.pool))
@@ -122,6 +123,20 @@ def _columns(spec: RowPatternSpec) -> list[str]:
             if isinstance(leaf, CurrentRow | ColumnAt | Aggregate) and leaf.column is not None:
                 found[leaf.column] = None
     return list(found)
+
+
+def _only_in_functions(spec: RowPatternSpec) -> set[str]:
+    """The columns that are read by Spark's functions alone, which Python can be asked."""
+    return _slow_columns(spec).difference(*(_read_directly(define.condition) for define in spec.defines))
+
+
+def _read_directly(condition: Condition, inside: bool = False) -> set[str]:
+    """The columns that a condition reads itself; ``inside`` a function of Spark's aggregates do."""
+    if isinstance(condition, Call | SparkFunction):
+        within = inside or isinstance(condition, SparkFunction)
+        return {column for argument in condition.arguments for column in _read_directly(argument, within)}
+    column = getattr(condition, "column", None)
+    return set() if column is None or (inside and isinstance(condition, ColumnAt)) else {column}
 
 
 def _slow_columns(spec: RowPatternSpec) -> set[str]:

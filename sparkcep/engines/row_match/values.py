@@ -7,7 +7,7 @@ variables' names) become their ranks among all strings of the slice, in the orde
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -15,6 +15,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
+from sparkcep.engines.row_match import codes
 from sparkcep.engines.row_match.structures import Words
 from sparkcep.engines.row_pattern.columns import MAX_NARROW_DECIMAL, Columns
 from sparkcep.errors import CepLimitError
@@ -94,10 +95,17 @@ def is_wide(data_type: pa.DataType) -> bool:
     return bool(pa.types.is_decimal(data_type)) and data_type.precision > MAX_NARROW_DECIMAL
 
 
-def load(columns: Columns, pool: Pool, variables: Sequence[str], beside: Sequence[pa.ChunkedArray] = ()) -> Data:
-    """The words of a slice. Strings and binaries ``beside`` those of the columns have ranks, too.
+def load(
+    columns: Columns,
+    pool: Pool,
+    variables: Sequence[str],
+    beside: Sequence[pa.ChunkedArray] = (),
+    checked: Collection[str] = (),
+) -> Data:
+    """The words of a slice. Strings and binaries ``beside`` those of the columns have ranks, too. A decimal of more digits than a word has is
+    ``codes.NO_ROOM`` in a column that is ``checked``.
 
-    Raises CepLimitError for a decimal of more than 18 digits."""
+    Raises CepLimitError for one of another column."""
     rows = columns.table.num_rows
     kinds = {name: kind_of(columns.type(name)) for name in pool.columns}
     words = np.zeros((len(pool.columns), rows), np.int64)
@@ -107,7 +115,7 @@ def load(columns: Columns, pool: Pool, variables: Sequence[str], beside: Sequenc
     _, bytes_ = _rank(columns, pool, binaries, words, pa.array([], pa.large_binary()), others["binary"])
     for name, number in pool.columns.items():
         if kinds[name].name not in RANKED:
-            words[number] = words_of(columns, name, kinds[name])
+            words[number] = words_of(columns, name, kinds[name], checked=name in checked)
     nullable, nulls = _nulls(columns, pool, rows)
     counted, always = _counted(columns, pool, rows)
     sets = np.array([[name in members for name in variables] for members in pool.sets], np.bool_)
@@ -115,19 +123,21 @@ def load(columns: Columns, pool: Pool, variables: Sequence[str], beside: Sequenc
     return Data(found, always, {"string": texts, "binary": bytes_})
 
 
-def words_of(columns: Columns, name: str, kind: Kind) -> NDArray[np.int64]:
-    """The words of a column that is not RANKED."""
+def words_of(columns: Columns, name: str, kind: Kind, *, checked: bool = False) -> NDArray[np.int64]:
+    """The words of a column that is not RANKED; see ``load``."""
     if kind.name in ("opaque", "null"):
         return np.zeros(columns.table.num_rows, np.int64)
     if is_wide(columns.type(name)):
-        return _wide_decimal(columns, name)
+        return _wide_decimal(columns, name, checked)
     return columns.ascending(name)
 
 
-def _wide_decimal(columns: Columns, name: str) -> NDArray[np.int64]:
+def _wide_decimal(columns: Columns, name: str, checked: bool) -> NDArray[np.int64]:
     addends = columns.addends(name)
     valid = columns.counted(name, None)
     beyond = addends.high != addends.low >> 63
+    if checked:
+        return np.where(beyond, codes.NO_ROOM, addends.low)
     if (beyond if valid is None else beyond & valid).any():
         raise CepLimitError(
             f"a match-dependent condition reads the column {name}, of type {columns.type(name)}, with more than "

@@ -10,7 +10,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, ClassVar
 
 from sparkcep.engines.functions.words import Word, in_words
 from sparkcep.engines.row_match import codes
@@ -39,6 +39,9 @@ Operation = tuple[int, ...]
 @dataclass(slots=True)
 class Writer(ABC):
     """Writes the operations of conditions one after another; subclasses say what a leaf is, and name the condition."""
+
+    CHECKED: ClassVar[bool] = False
+    """Whether columns of decimals without room are ``NO_ROOM``."""
 
     operations: list[Operation] = field(default_factory=list)
     leaves: int = 0
@@ -76,7 +79,7 @@ class Writer(ABC):
 
     def attempt(self, tree: SparkFunction, ask: Callable[[], Kind]) -> Kind:
         """Writes a condition of Spark's functions. ``ask`` writes what Python says of it: it is asked where words do not say it."""
-        node = in_words(tree)
+        node = in_words(tree, checked=self.CHECKED)
         if node is None:
             return ask()
         start = self._jump()
@@ -107,6 +110,8 @@ class Writer(ABC):
             self._land(end, codes.KEEP)
             return kind
         kinds = [self.condition(argument) for argument in node.arguments]
+        if node.operator == "room":
+            return self._write(kind, codes.ROOM)
         if node.operator == "as":
             return self._as(kinds[0], kind)
         if node.operator == "quotient":

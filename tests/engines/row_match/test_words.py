@@ -114,6 +114,23 @@ def test_python_is_asked_where_a_value_has_no_room(monkeypatch: pytest.MonkeyPat
     assert asked == [0]
 
 
+def test_wide_decimals(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Python is asked of a value of more than 18 digits, not of others in its column."""
+    asked: list[int] = []
+    evaluate = calls.Calls._evaluate
+
+    def counted(self: calls.Calls, *arguments: int) -> int:
+        asked.append(arguments[2])
+        return evaluate(self, *arguments)
+
+    monkeypatch.setattr(calls.Calls, "_evaluate", counted)
+    rising = apply("GreaterThan", "boolean", leaf("wide", "B"), leaf("wide", "A"))
+    for pair, holds, times in (("1.0", "2.5"), True, 0), (("1.0", "9" * 20), True, 1), (("9" * 20, "9" * 21), True, 1):
+        asked.clear()
+        row = dict.fromkeys(COLUMNS, (None, None)) | {"wide": (Decimal(pair[0]), Decimal(pair[1]))}
+        assert by_engine(rising, row) is holds and len(asked) == times
+
+
 def test_what_has_no_words_is_python_s() -> None:
     joined = apply("Concat", "string", SparkFunction("Source", "string", (of.last("s", "A"),)), Constant("x", "string"))
     assert in_words(apply("EqualTo", "boolean", joined, Constant("xx", "string"))) is None
