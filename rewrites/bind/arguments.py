@@ -23,6 +23,7 @@ from rewrites.bind.names import (
     row_text,
     starred,
 )
+from rewrites.bind.reached import may_fail, where_filtered
 from rewrites.bind.relation import Relation
 from rewrites.dialect import column_path, span_of
 from rewrites.dialect.clause import Name
@@ -35,7 +36,8 @@ from sparkcep.errors import CepAnalysisError
 class Arguments:
     """``added``: expressions over one row that become input columns; ``early``: those that contain a subquery.
 
-    ``outer``: names of enclosing queries, whose columns measures may name.
+    ``outer``: names of enclosing queries, whose columns measures may name. ``all_variables``: those of the pattern, which a function over a window
+    does not name.
     """
 
     variables: Variables
@@ -45,6 +47,7 @@ class Arguments:
     added: Columns
     early: Columns
     outer: frozenset[str] = frozenset()
+    all_variables: tuple[str, ...] = ()
 
     def members(self, node: exp.Expression, *, aggregate: bool = False) -> tuple[str, ...] | None:
         """The variable that all references in an argument (or in a whole ``aggregate``) share; None for all rows. Raises CepAnalysisError if they
@@ -93,7 +96,7 @@ class Arguments:
     def column_of(
         self, node: exp.Expression, members: tuple[str, ...] | None, cast: str | None = None
     ) -> tuple[str, DataType]:
-        """The input column that holds an argument (the column itself, or an added one) and its type."""
+        """The input column that holds an argument (the column itself, or an added one) and its type. ``members``: whose rows are read; empty: any."""
         column = self._plain_column(node)
         if column is not None and cast is None:
             return self.input(column)
@@ -103,7 +106,10 @@ class Arguments:
         data_type = self.relation.types_of([(text, span_of(node))])[0]
         if is_early(node):
             return self.early.name(text, data_type), data_type
-        return self.added.name(self._guarded(text, members), data_type), data_type
+        text = where_filtered(text, node, lambda where: row_text(where, self.variables, self.source))
+        if members is None and may_fail(node):
+            members = self.all_variables
+        return self.added.name(self._guarded(text, members or ()), data_type), data_type
 
     def _plain_column(self, node: exp.Expression) -> str | None:
         """The input column that ``node`` names, with or without a variable before it; None for any other expression."""
@@ -123,9 +129,9 @@ class Arguments:
         """A column of the input and its type."""
         return column, self.relation.schema[column].dataType
 
-    def _guarded(self, text: str, members: tuple[str, ...] | None) -> str:
+    def _guarded(self, text: str, members: tuple[str, ...]) -> str:
         """``text``, evaluated only on rows that the variable can take: on others an ANSI cast could fail."""
-        conditions = [self.conditions[member] for member in members or () if member in self.conditions]
+        conditions = [self.conditions[member] for member in members if member in self.conditions]
         tests = [condition.guard for condition in conditions if condition.guard is not None]
         if not members or len(tests) < len(members):
             return text

@@ -20,7 +20,7 @@ from rewrites.bind.measures import aggregate_type
 from rewrites.bind.names import is_early, outside_queries, row_text, starred
 from rewrites.bind.operand_builder import OperandBuilder
 from rewrites.bind.operands import EXACT_DIGITS, NotForTheEngine, Operand
-from rewrites.bind.reached import where_reached
+from rewrites.bind.reached import decided, may_fail, where_filtered, where_reached
 from rewrites.dialect import span_of
 from rewrites.dialect.clause import Name
 from rewrites.dialect.nodes import Classifier, MatchNumber, MatchSequenceNumber, Navigation, Semantics
@@ -62,9 +62,9 @@ class MatchLeaves(MatchPositions, OperandBuilder):
         if isinstance(node, Semantics):
             return self.leaf(node.this)
         if isinstance(node, MatchNumber):
-            return Operand(LongType(), source=row.MatchNumber())
+            return Operand(LongType(), source=row.MatchNumber(), carried=True)
         if isinstance(node, MatchSequenceNumber):
-            return Operand(LongType(), source=row.Aggregate("count", running=True))
+            return Operand(LongType(), source=row.Aggregate("count", running=True), carried=True)
         if isinstance(node, Classifier):
             return Operand(StringType(), source=row.ClassifierAt(row.Navigation(self.members_of(node), running=True)))
         if isinstance(node, Navigation) and isinstance(innermost(node), Classifier):
@@ -78,13 +78,22 @@ class MatchLeaves(MatchPositions, OperandBuilder):
             refuse_navigation(query)
         positions = self.positions(node)
         at = positions[0] if positions else None
-        if not self.is_safe(node, positions):
+        if not self.is_hoisted(node):
             raise NotForTheEngine
         text = self.over_row(node)
         data_type = self.relation.types_of([(text, span_of(node))])[0]
         if is_early(node):
             return Operand(data_type, at, quoted(self.early.name(text)))
         return Operand(data_type, at, where_reached(text, node, lambda other: self._over_row_at(at, other)))
+
+    def is_hoisted(self, node: exp.Expression) -> bool:
+        """As in ``MatchPositions``; what may fail is not where a condition about the match decides whether it is reached: Python sees that."""
+        if not MatchPositions.is_hoisted(self, node):
+            return False
+        if self.relation.expression is None or not may_fail(node):
+            return True
+        at = next(iter(self.positions(node)), None)
+        return all(self._over_row_at(at, condition) is not None for condition, _ in decided(node))
 
     def _over_row_at(self, at: row.Navigation | None, node: exp.Expression) -> str | None:
         """A condition over the row at ``at`` alone, as SQL over it."""
@@ -225,7 +234,11 @@ class MatchLeaves(MatchPositions, OperandBuilder):
     def argument(self, node: exp.Expression) -> tuple[tuple[str, ...] | None, str, DataType]:
         """An aggregate's argument: the variable whose rows it ranges over, its SQL over one row, its type."""
         members, _ = self.label(node)
-        text = row_text(node, self.variables, self.source)
+        text = where_filtered(
+            row_text(node, self.variables, self.source),
+            node,
+            lambda where: row_text(where, self.variables, self.source),
+        )
         return members, text, self.relation.types_of([(text, span_of(node))])[0]
 
     def emit(self, operand: Operand) -> row.Condition:

@@ -48,6 +48,7 @@ from rewrites.bind.engine_values import FIRST_ROW, has_engine_value, over_row
 from rewrites.bind.measure_queries import query_edits
 from rewrites.bind.names import (
     input_text,
+    is_early,
     outside_queries,
     reference,
     require_known,
@@ -55,6 +56,7 @@ from rewrites.bind.names import (
     starred,
 )
 from rewrites.bind.outer_references import is_outer
+from rewrites.bind.reached import may_fail
 from rewrites.dialect import column_path, span_of
 from rewrites.dialect.clause import Measure, Name
 from rewrites.dialect.nodes import Classifier, MatchNumber, MatchSequenceNumber, Navigation, Semantics
@@ -191,7 +193,9 @@ class MeasureBinder:
             members = self.inputs.members(argument, aggregate=True)
             return self._over_row_at(argument, row.Navigation(members, last, running, logical, physical))
         members = self.inputs.members(argument)
-        column, data_type = self.inputs.column_of(argument, members if physical == 0 else None)
+        if physical and may_fail(argument) and not is_early(argument):
+            return self._over_row_at(argument, row.Navigation(members, last, running, logical, physical))
+        column, data_type = self.inputs.column_of(argument, () if physical else members)
         return self._at(column, data_type, row.Navigation(members, last, running, logical, physical))
 
     def _over_row_at(self, argument: exp.Expression, at: row.Navigation) -> str:

@@ -41,12 +41,21 @@ def where_reached(text: str, node: exp.Expression, over_same_row: Callable[[exp.
     """
     if not may_fail(node):
         return text
-    found = ((over_same_row(condition), told) for condition, told in _decided(node))
+    found = ((over_same_row(condition), told) for condition, told in decided(node))
     tests = dict.fromkeys(f"({sql}) {told}" for sql, told in found if sql is not None)
     return f"CASE WHEN {' AND '.join(tests)} THEN {text} END" if tests else text
 
 
-def _decided(node: exp.Expression) -> Iterator[tuple[exp.Expression, str]]:
+def where_filtered(text: str, argument: exp.Expression, over_row: Callable[[exp.Expression], str]) -> str:
+    """``text``, the SQL of an aggregate's ``argument`` over a row, NULL where FILTER leaves the row out."""
+    call = argument.parent.parent if isinstance(argument.parent, exp.Distinct) else argument.parent
+    around = None if call is None else call.parent
+    if not isinstance(around, exp.Filter) or around.find(exp.Query) or not may_fail(argument):
+        return text
+    return f"CASE WHEN {over_row(around.expression.this)} THEN {text} END"
+
+
+def decided(node: exp.Expression) -> Iterator[tuple[exp.Expression, str]]:
     """The conditions before ``node``, and what they are where it is evaluated."""
     while (parent := node.parent) is not None:
         if isinstance(parent, exp.And | exp.Or) and parent.expression is node:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import compress
 
-from pyspark.sql.types import BooleanType, DataType
+from pyspark.sql.types import BooleanType, DataType, LongType
 from sqlglot import exp
 
 from rewrites.bind.adjacent_conditions import AdjacentTranslator
@@ -32,7 +33,7 @@ from rewrites.bind.window_functions import with_windows
 from rewrites.bind.within import NOT_POSITIVE, bind_window
 from rewrites.dialect.clause import Expr, MatchRecognizeClause, Name, Within
 from rewrites.dialect.outer_queries import outer_names
-from rewrites.sql.builder import string
+from rewrites.sql.builder import quoted, string
 from rewrites.sql.source import Source
 from sparkcep.errors import CepAnalysisError, Span
 from sparkcep.pattern import row as pattern
@@ -123,7 +124,10 @@ def bind_row_pattern(
     running = clause.rows_per_match not in ("one", "window")
     folds = Folds()
     measures = MeasureBinder(
-        Arguments(variables, source, relation, conditions, arguments, early, outer), running, outputs, folds
+        Arguments(variables, source, relation, conditions, arguments, early, outer, variables.primary),
+        running,
+        outputs,
+        folds,
     )
     bound = (outputs_of or partial(_measures, clause))(measures)
     measures.finish()
@@ -176,7 +180,19 @@ def _understood(clause: MatchRecognizeClause, variables: Variables, relation: Re
 
 
 def _measures(clause: MatchRecognizeClause, binder: MeasureBinder) -> Bound:
-    return tuple((binder.bind(measure), measure.name.value) for measure in clause.measures)
+    """Of rows outside of all matches every measure is NULL, whatever its expression is of NULLs."""
+    found = [(binder.bind(measure), measure.name.value) for measure in clause.measures]
+    if clause.rows_per_match != "all_with_unmatched" or all(map(_is_output, (text for text, _ in found))):
+        return tuple(found)
+    number = quoted(binder.outputs.name(row.MatchNumber(), LongType()))
+    return tuple(
+        (text if _is_output(text) else f"CASE WHEN {number} IS NOT NULL THEN {text} END", name) for text, name in found
+    )
+
+
+def _is_output(text: str) -> bool:
+    """Whether a measure is what the engine says."""
+    return re.fullmatch(r"`__cep_m\d+`", text) is not None
 
 
 def boolean_conditions(bound: BoundRowPattern, rows: Callable[[BoundRowPattern], str]) -> None:

@@ -157,7 +157,11 @@ class _Pieces:
         if isinstance(data_type, DecimalType) and mean_type(data_type).precision > EXACT_DIGITS:
             total, count = (self._column(self.translator.aggregate(node, function)) for function in ("sum", "count"))
             return _quotient(total, count, data_type)
-        return self._column(self.translator.leaf(node))
+        found = self.translator.leaf(node)
+        if found.operator == "div":
+            total, count = map(self._column, found.arguments)
+            return f"({total} / NULLIF({count}, 0D))"
+        return self._column(found)
 
     def _has_no_words(self, node: exp.Expression, argument: exp.Expression) -> bool:
         data_type = self._type(node, argument)

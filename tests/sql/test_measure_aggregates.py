@@ -85,3 +85,16 @@ CASES = [
 @parametrize(CASES)
 def test_aggregates(spark: SparkSession, case: Case) -> None:
     check(spark, case)
+
+
+def test_rows_outside_of_matches_have_no_measures(spark: SparkSession) -> None:
+    """Whatever their expressions are of NULLs; an empty match has them."""
+    measures = (
+        "'hit' AS tag, COUNT(*) AS n, COALESCE(COUNT(*), 9) AS c, a.x IS NULL AS e, COALESCE(listagg(a.x), '-') AS l"
+    )
+    rows = "VALUES (1, 1), (2, 5) AS t(ts, x)"
+    clause = f"ORDER BY ts MEASURES {measures} ALL ROWS PER MATCH WITH UNMATCHED ROWS PATTERN ({{pattern}}) DEFINE a AS x > 3"
+    found = spark.sql(f"SELECT * FROM {rows} MATCH_RECOGNIZE ({clause.format(pattern='a')})").collect()
+    assert sorted(found) == [(1, None, None, None, None, None, 1), (2, "hit", 1, 1, False, "5", 5)]
+    found = spark.sql(f"SELECT * FROM {rows} MATCH_RECOGNIZE ({clause.format(pattern='a?')})").collect()
+    assert sorted(found) == [(1, "hit", 0, 0, True, "-", 1), (2, "hit", 1, 1, False, "5", 5)]

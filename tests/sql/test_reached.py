@@ -43,3 +43,48 @@ def test_as_spark(spark: SparkSession, events: None, condition: str) -> None:
     assert isinstance(pairs, list) and 0 < len(pairs) < 15
     for form in ("rows", "next", "closure", "automaton"):
         assert rows(spark, FORMS[form].statement(condition)) == FORMS[form].rows(pairs)
+
+
+MATCHES = {
+    "FILTER of aggregates": (
+        "MEASURES SUM(10 / x) FILTER (WHERE x <> 0) AS s, AVG(10 / a.x) FILTER (WHERE a.x <> 0) AS m, "
+        "ARRAY_AGG(10 / x) FILTER (WHERE x <> 0) AS l, STDDEV_POP(10 / a.x) FILTER (WHERE x <> 0) AS d PATTERN (a+)",
+        [(7.0, 3.5, [2.0, 5.0], 1.5)],
+    ),
+    "FILTER in DEFINE": (
+        "MEASURES COUNT(*) AS n PATTERN (a b+) DEFINE b AS SUM(10 / x) FILTER (WHERE x <> 0) > 1",
+        [(3,)],
+    ),
+    "rows that no variable takes": (
+        "MEASURES SUM(10 / x) AS s, LAST(10 / x) AS l PATTERN (b+) DEFINE b AS x <> 0",
+        [(7.0, 5.0)],
+    ),
+    "rows at a distance": ("MEASURES PREV(CAST(b.s AS INT), 1) AS p PATTERN (a b+) DEFINE b AS x <> 0", [(5,)]),
+    "behind what the match decides": (
+        "MEASURES COUNT(*) AS n PATTERN (a+) DEFINE a AS COUNT(*) = 1 OR 10 / x > 4",
+        [(1,), (2,)],
+    ),
+    "a branch of the match": (
+        "MEASURES COUNT(*) AS n PATTERN (a+) DEFINE a AS IF(COUNT(*) = 1, 1, 10 / x) > 0",
+        [(3,)],
+    ),
+    "never": ("MEASURES COUNT(*) AS n PATTERN (a+) DEFINE a AS COUNT(*) < 9 OR 1 / 0 > 0", [(3,)]),
+    "a value that is there": (
+        "MEASURES COUNT(*) AS n PATTERN (a+) DEFINE a AS COALESCE(SUM(a.x), 10 / x) >= 0",
+        [(3,)],
+    ),
+}
+
+
+@pytest.mark.parametrize(("clause", "expected"), MATCHES.values(), ids=MATCHES)
+def test_what_is_not_reached_does_not_fail(
+    spark: SparkSession, clause: str, expected: list[tuple[object, ...]]
+) -> None:
+    rows = "VALUES (1, 0, 'x'), (2, 5, '5'), (3, 2, '2') AS t(ts, x, s)"
+    assert spark.sql(f"SELECT * FROM {rows} MATCH_RECOGNIZE (ORDER BY ts {clause})").collect() == expected
+
+
+def test_rows_outside_of_reduced_frames(spark: SparkSession) -> None:
+    over = "WINDOW w AS (ORDER BY ts ROWS BETWEEN CURRENT ROW AND UNBOUNDED FOLLOWING PATTERN (b+) DEFINE b AS x <> 0)"
+    found = spark.sql(f"SELECT ts, SUM(10 / x) OVER w FROM VALUES (1, 0), (2, 5) AS t(ts, x) {over}").collect()
+    assert sorted(found) == [(1, None), (2, 2.0)]

@@ -123,6 +123,26 @@ def test_aggregates_are_those_of_windows(spark: SparkSession) -> None:
     assert spark.sql(f"SELECT n FROM prefixes {clause}").collect() == [(40,)]
 
 
+AVERAGES = {
+    "AVG(x) IN (1, 2)": [1, 1],
+    "AVG(x) > MATCH_NUMBER()": [2],
+    "AVG(x) < COUNT(*) + 1": [3],
+    "GREATEST(AVG(x), 1) > COUNT(*)": [2],
+    "AVG(x) <=> MATCH_NUMBER()": [1, 1],
+    "power(AVG(x), 2) < 5": [2],
+    "isnan(AVG(x))": [],
+    "power(AVG(x) FILTER (WHERE x > 1), 1) IS NULL": [1],
+}
+
+
+@pytest.mark.spark
+@pytest.mark.parametrize("condition", AVERAGES)
+def test_averages_inside_functions(spark: SparkSession, condition: str) -> None:
+    clause = f"ORDER BY ts MEASURES COUNT(*) AS n PATTERN (a+) DEFINE a AS {condition}"
+    found = spark.sql(f"SELECT n FROM VALUES (1, 1), (2, 2), (3, 5) AS t(ts, x) MATCH_RECOGNIZE ({clause})").collect()
+    assert [n for (n,) in found] == AVERAGES[condition]
+
+
 @pytest.mark.spark
 def test_explain_names_the_slow_path(spark: SparkSession) -> None:
     lines = [
