@@ -12,9 +12,10 @@ from hypothesis import strategies as st
 
 from sparkcep.engines.arrow_types import arrow_type
 from sparkcep.engines.functions import compile_function
-from sparkcep.engines.functions.base import BITS, EXACT, digits
+from sparkcep.engines.functions.base import EXACT
 from sparkcep.errors import CepDataError
 from sparkcep.spec.expression import Constant, SparkFunction
+from sparkcep.spec.types import BITS, digits
 
 MODES = ("ANSI", "LEGACY")
 COLUMNS = {

@@ -50,6 +50,15 @@ class Columns:
             self.types[name] = data_type
         return name
 
+    def copy(self) -> Columns:
+        """The same columns, for what may be given up."""
+        return Columns(self.prefix, dict(self.texts), dict(self.types))
+
+    def take(self, tried: Columns) -> None:
+        """The columns of a copy."""
+        self.texts.update(tried.texts)
+        self.types.update(tried.types)
+
 
 @dataclass(frozen=True, slots=True)
 class Condition:

@@ -4,6 +4,7 @@
 * A conjunct over several events is an engine *condition* if it consists of comparison, +, -, *, ABS and boolean logic between
   sub-expressions over one event each, and aggregates over closures, with types that need no conversion that only Spark can do
   (``rewrites.bind.operands``): the sub-expressions become input columns.
+* A conjunct of numbers that needs more of Spark, such as a quotient of decimals, is one, too, if the engine computes it in words (``spec.words``).
 * Any other conjunct over several variables that take one event each is *residual*: under skip-till-any-match WHERE filters
   matches, and Spark applies it to them.
 * The rest (closures, negated events, other strategies) are engine conditions on the slow path, see ``bind.slow_event_conditions``.
@@ -47,6 +48,38 @@ from rewrites.sql.transport import carried, encoded
 from sparkcep.errors import CepAnalysisError, CepUnsupportedError
 from sparkcep.spec import expression as ir
 from sparkcep.spec.event import Fixed, Instant, Sum
+from sparkcep.spec.words import WIDE_DIGITS, in_words
+
+_OF_NUMBERS = (
+    *(
+        exp.Column,
+        exp.Identifier,
+        exp.Literal,
+        exp.Boolean,
+        exp.Null,
+        exp.Paren,
+        exp.Neg,
+        exp.DataType,
+        exp.DataTypeParam,
+    ),
+    *(
+        exp.EQ,
+        exp.NEQ,
+        exp.LT,
+        exp.LTE,
+        exp.GT,
+        exp.GTE,
+        exp.NullSafeEQ,
+        exp.Between,
+        exp.In,
+        exp.Is,
+        exp.And,
+        exp.Or,
+        exp.Not,
+    ),
+    *(exp.Add, exp.Sub, exp.Mul, exp.Div, exp.IntDiv, exp.Mod, exp.Abs, exp.Sqrt, exp.Round, exp.Greatest, exp.Least),
+    *(exp.Case, exp.If, exp.Coalesce, exp.Nullif, exp.Cast),
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,6 +161,20 @@ class ConditionTranslator(OperandBuilder):
         """The condition; parts without an engine operator take the slow path. Raises CepUnsupportedError for what cannot."""
         slow = replace(self, slow=True)
         return slow._emit(slow.boolean(conjunct.node), self._seat_of(conjunct.node))
+
+    def translate_in_words(self, conjunct: Expr) -> ir.Expression | None:
+        """The condition, if it is one of Spark's functions that the engine computes as fast as Spark, and so before there are matches; else None."""
+        if self.relation.expression is None or not all(isinstance(part, _OF_NUMBERS) for part in conjunct.node.walk()):
+            return None
+        tried = replace(self, columns=self.columns.copy())
+        try:
+            found = tried.translate_slowly(conjunct)
+        except (CepAnalysisError, CepUnsupportedError):
+            return None
+        if any(in_words(part, WIDE_DIGITS) is None for part in ir.slow_parts(found)):
+            return None
+        self.columns.take(tried.columns)
+        return found
 
     def condition(self, comparison: Operand) -> ir.Expression:
         """A comparison of columns of events that is not the user's, over input columns."""

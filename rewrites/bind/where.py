@@ -79,6 +79,8 @@ class Where:
             if len(seen) == 1 and is_local(conjunct, self.variables):
                 continue
             condition = translator.translate(conjunct) if seen else None
+            if condition is None and seen:
+                condition = translator.translate_in_words(conjunct)
             if condition is None and self._is_filter(seen, tree):
                 self._require_boolean(conjunct)
                 residual.append(conjunct)

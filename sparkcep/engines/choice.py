@@ -12,11 +12,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Literal
 
 from sparkcep.spec import AggregateSpec, AutomatonSpec, EventPatternSpec, MatchSpec, RowPatternSpec
 from sparkcep.spec.event import Engine
 from sparkcep.spec.row import slow_functions
+from sparkcep.spec.words import asked
 
 EngineName = Literal["row_pattern", "row_match", "chain", "tree", "eager", "stack", "nfa_b", "aseq", "automaton"]
 
@@ -70,16 +71,6 @@ def _automaton(spec: AutomatonSpec) -> str:
     )
     slow = [(arc, tuple(dict.fromkeys(names))) for arc, names in arcs if names]
     return f"{reason}. {_slow_path(slow)}" if slow else reason
-
-
-def asked(condition: Any, *, wide: bool = False, checked: bool = False) -> tuple[str, ...]:
-    """The functions in a condition that Python evaluates; ``wide``: where the engine computes with 128 bits, else with 64; ``checked``: and tells
-    decimals of a column that have no room."""
-    if not slow_functions(condition):
-        return ()
-    from sparkcep.engines.functions import words  # 149 functions, which few clauses need
-
-    return words.asked(condition, words.WIDE_DIGITS if wide else words.DIGITS, checked=checked)
 
 
 def _slow_path(slow: list[tuple[str, tuple[str, ...]]]) -> str:

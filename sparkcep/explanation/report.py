@@ -16,7 +16,7 @@ from rewrites.bind.row_pattern import BoundRowPattern
 from rewrites.dialect.clause import MatchPatternClause, MatchRecognizeClause
 from rewrites.rules.keys_in_order import sorted_by_workers
 from rewrites.rules.time_shards import Shards
-from sparkcep.engines.choice import asked, choose
+from sparkcep.engines.choice import choose
 from sparkcep.engines.event_pattern.planner.plan import predicate_class
 from sparkcep.errors import Span
 from sparkcep.explanation.automaton import edges, formulas, mermaid, text_lines
@@ -28,6 +28,7 @@ from sparkcep.spec.automaton import Arc, Register
 from sparkcep.spec.event import STRATEGIES, Predicate, WithinEvents
 from sparkcep.spec.expression import Constant
 from sparkcep.spec.row import slow_functions
+from sparkcep.spec.words import DIGITS, WIDE_DIGITS, asked
 
 WIDTH = 12
 """The width of the first column."""
@@ -262,7 +263,7 @@ def _arc_lines(arc: Arc, bound: BoundAutomaton) -> Iterator[str]:
 
 
 def _class(predicate: Predicate, spec: EventPatternSpec) -> str:
-    slow = asked(predicate.condition, wide=spec.strategy == "any")
+    slow = asked(predicate.condition, WIDE_DIGITS if spec.strategy == "any" else DIGITS)
     return f"slow path (Python: {', '.join(slow)})" if slow else predicate_class(predicate)
 
 

@@ -10,19 +10,9 @@ import math
 from collections.abc import Callable
 from typing import Any
 
-from sparkcep.engines.functions.base import (
-    Refused,
-    element,
-    exact_sum,
-    fitted,
-    key_of,
-    kind,
-    simple,
-    strict,
-    type_of,
-    whole,
-)
+from sparkcep.engines.functions.base import Refused, element, exact_sum, fitted, key_of, simple, strict, type_of, whole
 from sparkcep.spec.expression import SparkFunction
+from sparkcep.spec.types import kind
 
 Moments = tuple[int, float, float]
 """Count, mean, sum of squared distances from the mean."""

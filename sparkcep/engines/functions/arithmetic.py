@@ -11,13 +11,11 @@ from typing import Any
 import numpy as np
 
 from sparkcep.engines.functions.base import (
-    BITS,
     EXACT,
     Refused,
     failure,
     fitted,
     is_true,
-    kind,
     mode,
     simple,
     strict,
@@ -25,6 +23,7 @@ from sparkcep.engines.functions.base import (
     whole,
 )
 from sparkcep.spec.expression import SparkFunction
+from sparkcep.spec.types import BITS, kind
 
 _PLAIN: dict[str, Callable[[Any, Any], Any]] = {
     "Add": operator.add,

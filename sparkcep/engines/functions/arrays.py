@@ -5,19 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from sparkcep.engines.functions.base import (
-    Closure,
-    Refused,
-    element,
-    failure,
-    is_true,
-    key_of,
-    kind,
-    lazy,
-    strict,
-    type_of,
-)
+from sparkcep.engines.functions.base import Closure, Refused, element, failure, is_true, key_of, lazy, strict, type_of
 from sparkcep.spec.expression import SparkFunction
+from sparkcep.spec.types import kind
 
 
 def _key(node: SparkFunction) -> Callable[[Any], Any]:

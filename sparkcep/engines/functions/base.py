@@ -11,6 +11,7 @@ from typing import Any
 
 from sparkcep.errors import CepDataError
 from sparkcep.spec.expression import SparkFunction
+from sparkcep.spec.types import BITS, digits, kind
 
 Closure = Callable[[Any], Any]
 Leaf = Callable[[Any], Closure]
@@ -21,7 +22,6 @@ STRICT: dict[str, Callable[[SparkFunction], Callable[..., Any]]] = {}
 LAZY: dict[str, Callable[[SparkFunction, list[Closure]], Closure]] = {}
 """Class name → maker of a closure from those of the arguments: it decides which to evaluate, and what NULL means."""
 
-BITS = {"tinyint": 8, "smallint": 16, "int": 32, "bigint": 64}
 EXACT = Context(prec=160, rounding=ROUND_HALF_UP)
 """Decimal arithmetic with enough precision never to round; Python's operators round to 28 digits."""
 
@@ -60,16 +60,6 @@ def type_of(node: Any) -> str:
     return str(node.type)
 
 
-def kind(type_text: str) -> str:
-    """``decimal(10,2)`` → decimal, ``array<int>`` → array, ``interval day to second`` → interval."""
-    return type_text.split("(")[0].split("<")[0].split(" ")[0]
-
-
-def is_day_time(type_text: str) -> bool:
-    """Whether a type is an interval of microseconds."""
-    return kind(type_text) == "interval" and bool({"day", "hour", "minute", "second"} & set(type_text.split()))
-
-
 def element(type_text: str) -> str:
     """``array<decimal(10,2)>`` → ``decimal(10,2)``."""
     return type_text[type_text.index("<") + 1 : -1]
@@ -88,12 +78,6 @@ def fields(type_text: str) -> list[str]:
     if not all(re.fullmatch(r"\w+", name) and re.match(r"\w+(?!\w*:)", of) for name, _, of in parts):
         raise Refused(f"the fields of {type_text}")
     return [of for _, _, of in parts]
-
-
-def digits(type_text: str) -> tuple[int, int]:
-    """Precision and scale of a decimal type."""
-    precision, scale = type_text[type_text.index("(") + 1 : -1].split(",")
-    return int(precision), int(scale)
 
 
 def mode(node: SparkFunction) -> str:

@@ -10,20 +10,10 @@ from typing import Any
 
 import numpy as np
 
-from sparkcep.engines.functions.base import (
-    BITS,
-    Closure,
-    Refused,
-    element,
-    failure,
-    fitted,
-    kind,
-    lazy,
-    type_of,
-    whole,
-)
+from sparkcep.engines.functions.base import Closure, Refused, element, failure, fitted, lazy, type_of, whole
 from sparkcep.engines.functions.times import at_clock, clock, date_text, day_of, midnight, parsed_date, timestamp_text
 from sparkcep.spec.expression import SparkFunction
+from sparkcep.spec.types import BITS, kind
 
 Caster = Callable[[Any], Any]
 

@@ -14,12 +14,12 @@ import polars as pl
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from sparkcep.engines.functions.base import kind
 from sparkcep.engines.functions.registry import compile_function
 from sparkcep.engines.functions.times import internal
 from sparkcep.engines.functions.vectors import is_column, vector
 from sparkcep.errors import CepUnsupportedError
 from sparkcep.spec.expression import SparkFunction
+from sparkcep.spec.types import kind
 
 
 def computed(trees: Mapping[str, Any], rows: pa.Table, types: Mapping[str, pa.DataType]) -> dict[str, pa.ChunkedArray]:

@@ -8,14 +8,12 @@ from decimal import ROUND_CEILING, ROUND_FLOOR, ROUND_HALF_EVEN, ROUND_HALF_UP, 
 from typing import Any
 
 from sparkcep.engines.functions.base import (
-    BITS,
     EXACT,
     Closure,
     Refused,
     failure,
     fitted,
     is_true,
-    kind,
     lazy,
     simple,
     strict,
@@ -23,6 +21,7 @@ from sparkcep.engines.functions.base import (
     whole,
 )
 from sparkcep.spec.expression import SparkFunction
+from sparkcep.spec.types import BITS, kind
 
 _LOGARITHMS: dict[str, Callable[[float], float]] = {
     "Log": math.log,

@@ -7,8 +7,9 @@ from collections.abc import Callable
 from functools import lru_cache
 from typing import Any
 
-from sparkcep.engines.functions.base import Closure, Refused, failure, kind, lazy, simple, strict, type_of
+from sparkcep.engines.functions.base import Closure, Refused, failure, lazy, simple, strict, type_of
 from sparkcep.spec.expression import Constant, SparkFunction
+from sparkcep.spec.types import kind
 
 _MOST = (1 << 31) - 1
 _PATTERN_CHARACTERS = set("\\.^$|?*+()[]{}")

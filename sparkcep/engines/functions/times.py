@@ -10,8 +10,9 @@ from functools import lru_cache
 from typing import Any
 from zoneinfo import ZoneInfo
 
-from sparkcep.engines.functions.base import Refused, failure, kind, simple, strict, type_of
+from sparkcep.engines.functions.base import Refused, failure, simple, strict, type_of
 from sparkcep.spec.expression import Constant, SparkFunction
+from sparkcep.spec.types import kind
 
 DAY = 86_400_000_000
 """Microseconds of a day."""

@@ -14,10 +14,11 @@ from typing import Any
 
 import polars as pl
 
-from sparkcep.engines.functions.base import BITS, Refused, is_day_time, kind
+from sparkcep.engines.functions.base import Refused
 from sparkcep.engines.functions.conditional import COMPARISONS
 from sparkcep.engines.functions.times import DAY, is_utc
 from sparkcep.spec.expression import Constant, SparkFunction
+from sparkcep.spec.types import BITS, is_day_time, kind
 
 _TYPES: dict[str, Any] = {
     "boolean": pl.Boolean,

@@ -12,12 +12,12 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
-from sparkcep.engines.functions.words import Word, in_words
 from sparkcep.engines.row_match import codes
 from sparkcep.engines.row_match.constants import kind_of_constant, kind_of_type, word_of
 from sparkcep.engines.row_match.values import Kind
 from sparkcep.errors import CepUnsupportedError
 from sparkcep.spec.expression import Call, Constant, SparkFunction
+from sparkcep.spec.words import Word, in_words
 
 BOOLEAN = Kind("boolean")
 LONG = Kind("integer")

@@ -10,11 +10,11 @@ import pytest
 from hypothesis import event, given
 from hypothesis import strategies as st
 
-from sparkcep.engines.functions.words import in_words
 from sparkcep.engines.row_match import calls
 from sparkcep.engines.row_match import engine as row_match
 from sparkcep.errors import CepDataError
 from sparkcep.spec.expression import Constant, SparkFunction
+from sparkcep.spec.words import in_words
 from tests.draws import draws
 from tests.engines.row_match import conditions as of
 from tests.engines.row_match.helpers import spec_of, table_of

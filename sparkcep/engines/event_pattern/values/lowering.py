@@ -17,9 +17,9 @@ from sparkcep.engines.event_pattern.values.totals import total_kind
 from sparkcep.engines.event_pattern.values.values import Kind, Payload
 from sparkcep.engines.event_pattern.values.words import lower_constant, lower_word
 from sparkcep.engines.functions.vectors import compared
-from sparkcep.engines.functions.words import WIDE_DIGITS, Word, in_words
 from sparkcep.errors import CepUnsupportedError
 from sparkcep.spec.expression import AggregateOf, Call, Constant, SparkFunction, Term
+from sparkcep.spec.words import WIDE_DIGITS, Word, in_words
 
 BOOLEAN = Kind("boolean", 8)
 

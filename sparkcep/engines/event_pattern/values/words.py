@@ -14,8 +14,8 @@ import polars as pl
 from sparkcep.engines.event_pattern.values.arithmetic import OVERFLOW, ZERO_DIVISION, Lowered, either
 from sparkcep.engines.event_pattern.values.values import Kind, kind_of_type
 from sparkcep.engines.functions.base import EXACT
-from sparkcep.engines.functions.words import Word
 from sparkcep.spec.expression import Constant
+from sparkcep.spec.words import Word
 
 _TYPES: dict[str, Any] = {"boolean": pl.Boolean, "decimal": pl.Int128, "float": pl.Float64}
 _NO_FAULT = pl.lit(0)

@@ -8,25 +8,30 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from decimal import Decimal
+from decimal import Context, Decimal
 from functools import reduce
 from typing import Any, Literal
 
-from sparkcep.engines.functions.base import BITS, EXACT, Refused, digits, is_day_time, kind
 from sparkcep.spec import expression as ir
 from sparkcep.spec.expression import Call, Constant, SparkFunction
 from sparkcep.spec.row import slow_functions
+from sparkcep.spec.types import BITS, digits, is_day_time, kind
 
 DIGITS = 18
 """The unscaled value of a decimal with this many digits fits a word of 64 bits."""
 WIDE_DIGITS = 38
 """Of 128 bits."""
 
+_EXACT = Context(prec=160)
 _INTEGER_DIGITS = {"tinyint": 3, "smallint": 5, "int": 10, "bigint": 19}
 _MICROS_PER_DAY = 86_400_000_000
 _FLOATS = ("float", "double")
 _OTHERS = ("boolean", "date", "timestamp", "timestamp_ntz")
 _TOTALS = ("sum", "avg", "count")
+
+
+class _NoWords(Exception):
+    """Python is needed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +57,7 @@ def in_words(tree: SparkFunction, most: int = DIGITS, *, checked: bool = False) 
     ``checked``: the machine tells values of columns that have no room."""
     try:
         return _node(tree, most) if _has_room(tree, most, checked) else None
-    except Refused:
+    except _NoWords:
         return None
 
 
@@ -70,7 +75,7 @@ def _has_room(tree: Any, most: int, checked: bool) -> bool:
     if kind(tree.type) == "decimal":
         precision, scale = digits(tree.type)
         if isinstance(tree, Constant):
-            return tree.value is None or Decimal(tree.value).scaleb(scale, EXACT).copy_abs() < 10**most
+            return tree.value is None or Decimal(tree.value).scaleb(scale, _EXACT).copy_abs() < 10**most
         if tree.name in ("Divide", "Cast") and not _has_places(tree, most):
             return False
         if precision > most and _is_read(tree) and not (checked and _function(tree) is None):
@@ -106,7 +111,7 @@ def _more_places(tree: SparkFunction) -> int:
 
 def _node(node: Any, most: int) -> Any:
     if not _is_plain(node.type):
-        raise Refused(node.type)
+        raise _NoWords(node.type)
     if isinstance(node, Constant):
         return _constant(node.value, node.type)
     if node.name == "Source":
@@ -117,7 +122,7 @@ def _node(node: Any, most: int) -> Any:
         return Word("room", (leaf,), node.type) if wide else leaf
     make = _MAKERS.get(node.name)
     if make is None:
-        raise Refused(node.name)
+        raise _NoWords(node.name)
     return make(node, [_node(argument, most) for argument in node.arguments])
 
 
@@ -128,9 +133,9 @@ def _is_plain(type_text: str) -> bool:
 
 def _constant(value: Any, type_text: str) -> Constant:
     if value is not None and kind(type_text) == "decimal":
-        word = Decimal(value).scaleb(digits(type_text)[1], EXACT)
+        word = Decimal(value).scaleb(digits(type_text)[1], _EXACT)
         if word != int(word):
-            raise Refused("a constant of more places")
+            raise _NoWords("a constant of more places")
     return Constant(value, type_text)
 
 
@@ -168,7 +173,7 @@ def _rounded(node: Any, places: int, type_text: str) -> Any:
     """A decimal of so many places, rounded half up to those of a type."""
     less = places - digits(type_text)[1]
     if not 0 <= less <= DIGITS:
-        raise Refused("places")
+        raise _NoWords("places")
     return Word("quotient", (node, Constant(10**less, "bigint")), type_text) if less else node
 
 
@@ -176,16 +181,16 @@ def _divide(node: SparkFunction, sides: list[Any]) -> Call | Word:
     if node.type == "double":
         return Call("div", tuple(sides))
     if kind(node.type) != "decimal":
-        raise Refused(node.type)
+        raise _NoWords(node.type)
     more = _more_places(node)
     if more < 0:
-        raise Refused("a quotient of so few places")
+        raise _NoWords("a quotient of so few places")
     return Word("quotient", tuple(sides), node.type, more)
 
 
 def _integers(node: SparkFunction, sides: list[Any]) -> Word:
     if any(argument.type not in BITS for argument in node.arguments):
-        raise Refused(node.type)
+        raise _NoWords(node.type)
     return Word(_DIVISIONS[node.name], tuple(sides), node.type)
 
 
@@ -228,10 +233,10 @@ def _round(node: SparkFunction, sides: list[Any]) -> Any:
     """ROUND of decimals: a quotient by a power of ten."""
     places = node.arguments[1]
     if kind(node.type) != "decimal" or not isinstance(places, Constant) or not isinstance(places.value, int):
-        raise Refused(node.type)
+        raise _NoWords(node.type)
     own = digits(node.arguments[0].type)[1]
     if digits(node.type)[1] != min(own, places.value):
-        raise Refused("places before the point")
+        raise _NoWords("places before the point")
     return _rounded(sides[0], own, node.type)
 
 
@@ -252,16 +257,16 @@ def _cast(node: SparkFunction, sides: list[Any]) -> Any:
     if source == target or (isinstance(side, Constant) and side.value is None):
         return Word("as", (side,), target)
     if not _widens(source, target):
-        raise Refused(f"{source} to {target}")
+        raise _NoWords(f"{source} to {target}")
     return Word("as", (side,), target)
 
 
 def _decimal_constant(constant: Constant, target: str) -> Constant:
     precision, scale = digits(target)
     if constant.type not in BITS and kind(constant.type) != "decimal":
-        raise Refused(constant.type)
+        raise _NoWords(constant.type)
     if Decimal(constant.value).copy_abs() >= Decimal(10) ** (precision - scale):
-        raise Refused("a constant without room")
+        raise _NoWords("a constant without room")
     return _constant(str(constant.value), target)
 
 
