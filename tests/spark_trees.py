@@ -69,7 +69,7 @@ def wider(left: str, right: str) -> str | None:
     if left == right:
         return left
     if "double" in (left, right):
-        return None if is_decimal(left) or is_decimal(right) else "double"
+        return "double"
     if left in BITS and right in BITS:
         return max(left, right, key=lambda kind: BITS[kind])
     (p1, s1), (p2, s2) = map(as_digits, (left, right))
@@ -84,10 +84,8 @@ def as_digits(kind: str) -> tuple[int, int]:
 
 def arithmetic(name: str, left: Any, right: Any, mode: str) -> SparkFunction | None:
     """With Spark's types."""
-    if "double" in (left.type, right.type) and not is_decimal(left.type) and not is_decimal(right.type):
+    if "double" in (left.type, right.type):
         return apply(name, "double", cast(left, "double"), cast(right, "double"), settings=(mode,))
-    if left.type == "double" or right.type == "double":
-        return None
     if left.type in BITS and right.type in BITS and name != "Divide":
         kind = max(left.type, right.type, key=lambda one: BITS[one])
         return apply(name, kind, cast(left, kind), cast(right, kind), settings=(mode,))

@@ -19,6 +19,8 @@ from sparkcep.spec.types import BITS, digits, is_day_time, kind
 
 DIGITS = 18
 """The unscaled value of a decimal with this many digits fits a word of 64 bits."""
+EXACT_TENS = 22
+"""Up to this one the powers of ten are doubles, so that of a number of less than 2^53 units the quotient is the nearest double."""
 WIDE_DIGITS = 38
 """Of 128 bits."""
 
@@ -38,9 +40,9 @@ class _NoWords(Exception):
 class Word:
     """What ``Call`` lacks.
 
-    ``room``: a value that may have none. ``as``: the argument as a value of ``type``, without loss. ``quotient``: of decimals, rounded half up, the
-    dividend with ``digits`` more places. ``int_div``, ``remainder``, ``pmod``: of integers. ``least``, ``greatest``: of two, NULL only if both are.
-    ``if``: (condition, value, value). ``coalesce``: of two. ``sqrt``: of a double.
+    ``room``: a value that may have none. ``as``: the argument as a value of ``type``, without loss (of a decimal the nearest double, if it has less
+    than 2^53 units). ``quotient``: of decimals, rounded half up, the dividend with ``digits`` more places. ``int_div``, ``remainder``, ``pmod``: of
+    integers. ``least``, ``greatest``: of two, NULL only if both are. ``if``: (condition, value, value). ``coalesce``: of two. ``sqrt``: of a double.
     """
 
     operator: Literal[
@@ -275,7 +277,7 @@ def _widens(source: str, target: str) -> bool:
     if target in BITS:
         return source == "boolean" or (source in BITS and BITS[source] <= BITS[target])
     if target == "double":
-        return source == "float" or source in BITS
+        return source == "float" or source in BITS or (kind(source) == "decimal" and digits(source)[1] <= EXACT_TENS)
     if kind(target) != "decimal":
         return False
     precision, scale = digits(target)

@@ -25,6 +25,9 @@ ENGINE = [
     "-(a.c_double * 2) < a.c_int / NULLIF(b.c_double, 0)",
     "b.c_float - a.c_float > 1 OR b.c_float IN (a.c_float, 1.5F) AND -b.c_float < a.c_double",
     "ABS(b.c_float * 0.1F + a.c_float) < a.c_double",
+    "(b.c_decimal - a.c_decimal) / NULLIF(a.c_decimal, 0) < 0.05",
+    "ROUND(b.c_decimal / NULLIF(a.c_decimal, 0), 1) >= LEAST(a.c_decimal, b.c_int)",
+    "COALESCE(CASE WHEN a.c_int > b.c_int THEN a.c_decimal END, b.c_decimal) > SQRT(ABS(b.c_double * a.c_double)) OR b.c_date - a.c_date > INTERVAL '9' DAY",
 ]
 """Without a function that only Python has."""
 CONDITIONS = [
@@ -49,6 +52,7 @@ CONDITIONS = [
     "DATEDIFF(b.c_date, a.c_timestamp) > 30 OR DATE_DIFF(a.c_ntz, b.c_date) = -1",
     "exists(a.c_array, q -> q = b.c_int) IS NOT TRUE",
     "IF(a.c_boolean, 0.1F, a.c_float) IS DISTINCT FROM CASE WHEN b.c_boolean THEN a.c_float ELSE b.c_float END",
+    "(CAST(b.c_decimal AS DECIMAL(38, 12)) - a.c_decimal) * CAST(a.c_decimal AS DECIMAL(38, 6)) > b.c_tinyint % NULLIF(a.c_tinyint, 0)",
     *ENGINE,
 ]
 

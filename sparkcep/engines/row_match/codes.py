@@ -11,7 +11,8 @@ TOTAL: (word, word that is not 0 if there is a value, or -1); INT_SUM, FLOAT_SUM
 APPLY: (number of a slow condition, address to call): pushes what Python says of it."""
 
 IS_NULL, NOT, TO_FLOAT, RESCALE, ABS, FLOAT_ABS, FLOAT_SQRT, ROOM, SKIP_IF = 7, 8, 9, 10, 11, 12, 13, 14, 15
-"""Operations on one value of the stack. TO_FLOAT: (depth of the operand, decimal digits after the point); RESCALE: (depth,
+"""Operations on one value of the stack. TO_FLOAT: (depth of the operand, decimal digits after the point, 1 if OVERFLOW tells where the double
+may be another one than that of Spark); RESCALE: (depth,
 power of ten to multiply with); ABS, of integers: (bits of the result); ROOM: OVERFLOW for what stands for a value without room (``NO_ROOM``);
 SKIP_IF: (value, next operation): skip the right side of AND / OR where the left side decides."""
 

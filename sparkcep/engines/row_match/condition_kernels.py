@@ -73,6 +73,7 @@ from sparkcep.engines.row_match.word_kernels import (
 )
 
 MEAN_UNITS = 10**MEAN_DIGITS
+MOST_EXACT = 1 << 53
 HIGHEST = (1 << 63) - 1
 
 
@@ -165,7 +166,7 @@ def apply(a, b, top, tested, stack):  # type: ignore[no-untyped-def]
 
 
 @inner()
-def convert(operation, a, b, top, stack):  # type: ignore[no-untyped-def]
+def convert(operation, a, b, exact, top, stack):  # type: ignore[no-untyped-def]
     """Operations on one value; it need not be the top one."""
     word, null = stack.word, stack.null
     if operation == IS_NULL:
@@ -174,6 +175,8 @@ def convert(operation, a, b, top, stack):  # type: ignore[no-untyped-def]
     elif operation == NOT:
         word[top] = 1 - word[top]
     elif operation == TO_FLOAT:
+        if exact and not -MOST_EXACT < word[top - a] < MOST_EXACT and not null[top - a]:
+            return OVERFLOW
         word[top - a] = float_key(float(word[top - a]) / 10.0**b)
     elif operation == RESCALE:
         product, wrapped = product_of(word[top - a], b)
@@ -358,7 +361,7 @@ def holds(condition, code, tested, taken, words, stack):  # type: ignore[no-unty
             top += 1
             result = mean(a, top, tested, taken.registers, stack)
         elif operation <= ROOM:
-            result = convert(operation, a, b, top, stack)
+            result = convert(operation, a, b, operations[at, 3] != 0, top, stack)
         elif operation == SKIP_IF:
             if not null[top] and word[top] == a:
                 at = b - 1

@@ -133,7 +133,9 @@ class Writer(ABC):
 
     def _as(self, kind: Kind, wanted: Kind) -> Kind:
         """The value on the stack as one of another type, which has all values of its own."""
-        if wanted.name == "float":
+        if wanted.name == "float" and kind.name == "decimal":
+            self._write(wanted, codes.TO_FLOAT, 0, kind.scale, 1)
+        elif wanted.name == "float":
             self._to_float(kind, 0)
         elif wanted.scale > kind.scale:
             self._write(wanted, codes.RESCALE, 0, 10 ** (wanted.scale - kind.scale))

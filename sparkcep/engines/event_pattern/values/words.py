@@ -34,7 +34,8 @@ def lower_word(node: Word, parts: list[Lowered]) -> Lowered:
     """An operator on what its arguments are."""
     kind = kind_of_type(node.type)
     if node.operator == "as":
-        return Lowered(_as(parts[0], kind), kind, parts[0].fault)
+        inexact = kind.name == "float" and parts[0].kind.name == "decimal"
+        return _to_double(parts[0], kind) if inexact else Lowered(_as(parts[0], kind), kind, parts[0].fault)
     if node.operator == "sqrt":
         return Lowered(parts[0].value.sqrt(), kind, parts[0].fault)
     if node.operator == "if":
@@ -54,6 +55,12 @@ def _as(part: Lowered, kind: Kind) -> pl.Expr:
     if kind.name == "decimal":
         return part.value.cast(pl.Int128) * pl.lit(10 ** (kind.scale - part.kind.scale), dtype=pl.Int128)
     return part.value if kind.name == "boolean" else part.value.cast(pl.Int64)
+
+
+def _to_double(part: Lowered, kind: Kind) -> Lowered:
+    beyond = (part.value.abs() >= pl.lit(1 << 53, dtype=pl.Int128)).fill_null(False)
+    value = part.value.cast(pl.Float64) / float(10**part.kind.scale)
+    return Lowered(value, kind, either(part.fault, pl.when(beyond).then(OVERFLOW).otherwise(0)))
 
 
 def _choice(parts: list[Lowered], kind: Kind) -> Lowered:
