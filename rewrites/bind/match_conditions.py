@@ -35,9 +35,13 @@ class MatchConditionTranslator(MatchLeaves):
             return slow_condition(node, self)
 
 
+SUM_DIGITS = 10
+"""That the type of a sum of decimals has more than that of its values."""
+
+
 def _reads_wide(operand: Operand) -> bool:
     """Whether a condition reads a decimal that may have more digits than the engine's words. Of Spark's functions it asks Python where one does."""
     if operand.operator is not None:
         return any(map(_reads_wide, operand.arguments))
-    kind = operand.data_type
-    return operand.source is None and isinstance(kind, DecimalType) and kind.precision > EXACT_DIGITS
+    kind, most = operand.data_type, EXACT_DIGITS if operand.source is None else EXACT_DIGITS + SUM_DIGITS
+    return isinstance(kind, DecimalType) and kind.precision > most

@@ -16,7 +16,7 @@ from rewrites.bind.conditions import Columns, refuse_navigation
 from rewrites.bind.engine_values import has_engine_value
 from rewrites.bind.literals import literal
 from rewrites.bind.match_positions import CURRENT, MatchPositions, innermost, is_special
-from rewrites.bind.measures import aggregate_type
+from rewrites.bind.measures import aggregate_type, mean_type
 from rewrites.bind.names import is_early, outside_queries, row_text, starred
 from rewrites.bind.operand_builder import OperandBuilder
 from rewrites.bind.operands import EXACT_DIGITS, NotForTheEngine, Operand
@@ -144,7 +144,7 @@ class MatchLeaves(MatchPositions, OperandBuilder):
             source = row.Aggregate("count", None, members, running=True, filter=filtered)
             return Operand(LongType(), source=source, carried=True)
         members, text, data_type = self.argument(argument)
-        if function != "count" and is_wide(data_type):
+        if function not in ("count", "sum") and is_wide(data_type):
             raise NotForTheEngine
         if function == "sum" and isinstance(data_type, FloatType):
             text, data_type = f"CAST({text} AS DOUBLE)", DoubleType()
@@ -273,11 +273,6 @@ def is_wide(data_type: DataType) -> bool:
     """
     many = isinstance(data_type, DecimalType) and data_type.precision > EXACT_DIGITS
     return many and data_type.scale > EXACT_DIGITS // 2
-
-
-def mean_type(data_type: DecimalType) -> DecimalType:
-    """Spark's type of AVG of decimals."""
-    return DecimalType(min(data_type.precision + 4, 38), min(data_type.scale + 4, 38))
 
 
 def argument_of(call: exp.Expression) -> exp.Expression:

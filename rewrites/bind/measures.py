@@ -369,16 +369,14 @@ class MeasureBinder:
         distinct: bool,
         filtered: str | None,
     ) -> str:
-        """AVG as SUM / COUNT, divided by Spark: doubles for numbers, DECIMAL(p + 4, s + 4) for decimals, as Spark's own AVG."""
+        """AVG: of decimals the engine's, DECIMAL(p + 4, s + 4) as Spark's own; of other numbers a double, SUM / COUNT, divided by Spark."""
         data_type = self.inputs.type_of(argument)
-        decimal = isinstance(data_type, DecimalType)
-        cast = None if decimal or isinstance(data_type, DoubleType) else "DOUBLE"
+        if isinstance(data_type, DecimalType):
+            return self._aggregate_output("avg", argument, members, running, distinct, filtered)
+        cast = None if isinstance(data_type, DoubleType) else "DOUBLE"
         total = self._aggregate_output("sum", argument, members, running, distinct, filtered, cast)
         count = self._aggregate_output("count", argument, members, running, distinct, filtered)
-        ratio = f"({total} / NULLIF({count}, 0))"
-        if not isinstance(data_type, DecimalType):
-            return ratio
-        return f"CAST({ratio} AS DECIMAL({min(data_type.precision + 4, 38)}, {min(data_type.scale + 4, 38)}))"
+        return f"({total} / NULLIF({count}, 0))"
 
     def _is_running(self, said: bool | None, default: bool) -> bool:
         """An explicit RUNNING or FINAL overrides the default; with ONE ROW PER MATCH running and final are the same."""
@@ -398,6 +396,9 @@ def aggregate_type(function: row.AggregateFunction, argument: DataType, node: ex
         return ArrayType(argument)  # Arrow batches do not guarantee that elements are never NULL
     if function in ("min", "max"):
         return argument
+    if function == "avg":
+        assert isinstance(argument, DecimalType)
+        return mean_type(argument)
     if isinstance(argument, DecimalType):
         return DecimalType(min(argument.precision + 10, 38), argument.scale)
     if isinstance(argument, IntegralType):
@@ -410,6 +411,11 @@ def aggregate_type(function: row.AggregateFunction, argument: DataType, node: ex
         span=span_of(node),
         hint="cast the argument to a number",
     )
+
+
+def mean_type(data_type: DecimalType) -> DecimalType:
+    """Spark's type of AVG of decimals."""
+    return DecimalType(min(data_type.precision + 4, 38), min(data_type.scale + 4, 38))
 
 
 def _has_one_value(call: exp.Expression) -> bool:

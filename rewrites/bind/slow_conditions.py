@@ -28,8 +28,9 @@ from sqlglot import exp
 
 from rewrites.bind.aggregates import function_name, innermost_call, is_aggregate, moment_of
 from rewrites.bind.engine_values import FIRST_ROW, has_engine_value, over_row
-from rewrites.bind.match_leaves import MatchLeaves, argument_of, is_wide, mean_type
+from rewrites.bind.match_leaves import MatchLeaves, argument_of, is_wide
 from rewrites.bind.match_positions import innermost
+from rewrites.bind.measures import mean_type
 from rewrites.bind.operand_builder import OPERATORS
 from rewrites.bind.operands import EXACT_DIGITS, NotForTheEngine, Operand
 from rewrites.bind.slow_lists import list_of_values
@@ -142,7 +143,7 @@ class _Pieces:
             return self._fold(moment, DoubleType(), self._doubles(node, argument, distinct))
         if maker is not None and not (distinct and name in ("max_by", "min_by", "listagg", "string_agg")):
             return maker(node, argument, distinct)
-        if name in ("count", "sum", "avg", "mean") and (distinct or self._is_listed(node) or self._is_wide(name, node)):
+        if name in ("count", "sum", "avg", "mean") and (distinct or self._is_listed(node)):
             return self._total(name, node, argument, distinct)
         if name in ("count_if", "bool_and", "every", "bool_or", "some", "any") and self._is_listed(node):
             return self._of_conditions(name, node, argument_of(call))
@@ -155,8 +156,12 @@ class _Pieces:
             return f"array_{name}({self._list(node, argument, False)})"
         data_type = self._type(node, argument) if name in ("avg", "mean") else None
         if isinstance(data_type, DecimalType) and mean_type(data_type).precision > EXACT_DIGITS:
-            total, count = (self._column(self.translator.aggregate(node, function)) for function in ("sum", "count"))
-            return _quotient(total, count, data_type)
+            parts = [self.translator.aggregate(node, function) for function in ("sum", "count")]
+            known = (
+                SparkFunction("Source", one.data_type.simpleString(), (self.translator.emit(one),), text="value")
+                for one in parts
+            )
+            return self._fold("mean", mean_type(data_type), *known)
         found = self.translator.leaf(node)
         if found.operator == "div":
             total, count = map(self._column, found.arguments)
@@ -170,9 +175,6 @@ class _Pieces:
             or is_wide(data_type)
             or isinstance(data_type, StringType | BinaryType | ArrayType | StructType)
         )
-
-    def _is_wide(self, name: str, node: exp.Expression) -> bool:
-        return name != "count" and is_wide(self._type(node, argument_of(innermost_call(node))))
 
     def _is_listed(self, node: exp.Expression) -> bool:
         """Whether an aggregate is over values that only the engine has, beyond a mere list of CLASSIFIER()."""
@@ -267,9 +269,10 @@ class _Pieces:
         if name == "sum" and not isinstance(data_type, DecimalType | DoubleType):
             data_type = DoubleType() if isinstance(data_type, FloatType) else LongType()
         if isinstance(data_type, DecimalType):
-            result = DecimalType(min(data_type.precision + 10, 38), data_type.scale)
-            total = self._fold("sum", result, self._typed(node, argument, data_type.simpleString(), distinct))
-            return total if name == "sum" else _quotient(total, count, data_type)
+            values = self._typed(node, argument, data_type.simpleString(), distinct)
+            if name == "sum":
+                return self._fold("sum", DecimalType(min(data_type.precision + 10, 38), data_type.scale), values)
+            return self._fold("avg", mean_type(data_type), values)
         wanted = data_type if name == "sum" else DoubleType()
         total = self._fold("sum", wanted, self._typed(node, argument, wanted.simpleString(), distinct))
         return total if name == "sum" else f"({total} / NULLIF({count}, 0L))"
@@ -284,8 +287,3 @@ class _Pieces:
 
 def _distinct_of(values: SparkFunction) -> SparkFunction:
     return SparkFunction("ArrayDistinct", values.type, (values,), text="array_distinct")
-
-
-def _quotient(total: str, count: str, data_type: DecimalType) -> str:
-    """Spark's AVG of decimals."""
-    return f"CAST({total} / NULLIF({count}, 0L) AS {mean_type(data_type).simpleString()})"

@@ -19,6 +19,7 @@ from rewrites.emit.event_outputs import RANK
 from rewrites.pushdown.partials import ELEMENT, AggregateCall, checked_bigint, decimal_average
 from rewrites.sql.builder import quoted
 from rewrites.sql.source import Source, replaced
+from sparkcep.errors import CepUnsupportedError
 
 WIDE = DecimalType(38, 0)
 VALUE = "`__cep_v`"
@@ -138,7 +139,19 @@ def _average(values: str, valued: str, data_type: DataType, call: AggregateCall)
     total = f"SUM({_folded(values, summed)})"
     if not isinstance(data_type, DecimalType):
         total = f"CAST({total} AS DOUBLE)"
+    elif isinstance(summed, DecimalType) and _quotient_places(summed) < min(data_type.scale + 4, 38):
+        raise CepUnsupportedError(
+            f"{call.text} of {data_type.simpleString()} values: Spark's quotients have fewer decimal places",
+            code="AGGREGATE_TYPE",
+            hint="cast the argument to a decimal of at most 24 digits, or to DOUBLE",
+        )
     return f"CAST({total} / NULLIF(SUM({valued}), 0L) AS {_average_type(data_type).simpleString()})"
+
+
+def _quotient_places(total: DecimalType) -> int:
+    """The decimal places of a sum's quotient by a BIGINT, a DECIMAL(20, 0): Spark's rule."""
+    whole, places = total.precision - total.scale, max(6, total.scale + 21)
+    return places if whole + places <= 38 else max(38 - whole, min(places, 6))
 
 
 def _ordered(values: str, call: AggregateCall) -> str:

@@ -200,7 +200,18 @@ def test_every_function_is_compared() -> None:
     """Runs last: what is registered has been compared with Spark (aggregates are tested with the engine)."""
     if len(TESTED) < 50:
         pytest.skip("the comparisons have not run")
-    aggregates = {"max_by", "min_by", "percentile", "sum", "stddev_pop", "stddev_samp", "var_pop", "var_samp"}
+    aggregates = {
+        "max_by",
+        "min_by",
+        "percentile",
+        "sum",
+        "avg",
+        "mean",
+        "stddev_pop",
+        "stddev_samp",
+        "var_pop",
+        "var_samp",
+    }
     of_some_versions = {"TimeAdd", "KnownNotNull", "KnownNullable", "KnownNotContainsNull"}
     without_value = {"RaiseError"}  # tests/sql/test_stream_following.py
     assert NAMES - TESTED - aggregates - of_some_versions - without_value == set()

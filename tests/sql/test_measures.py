@@ -138,3 +138,13 @@ def test_it_is_a_table_like_any_other(spark: SparkSession) -> None:
         tuple(row) for row in spark.sql(f"SELECT SUM(n), COUNT(*) FROM ({query}) WHERE user = 'u1'").collect()
     ]
     assert "cep_match" in sparkcep.rewrite(query, spark)
+
+
+def test_averages_of_wide_decimals(spark: SparkSession) -> None:
+    """Spark's own of single events; of closures it would be a quotient, which has fewer places."""
+    rows = "(SELECT id AS ts, CAST(cos(id) * 50 AS DECIMAL(38, 10)) AS w FROM range(9))"
+    clause = "MATCH PATTERN (SEQ(ANY a, ANY{{1,2}} b) ORDER BY ts WITHIN 3 MEASURES AVG({}) AS m, COUNT(*) AS n)"
+    mean, matches = spark.sql(f"SELECT * FROM {rows} {clause.format('a.w')}").collect()[0]
+    assert matches == 22 and mean.as_tuple().exponent == -14
+    with pytest.raises(CepError, match="AGGREGATE_TYPE"):
+        spark.sql(f"SELECT * FROM {rows} {clause.format('b.w')}").collect()

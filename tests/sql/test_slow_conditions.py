@@ -123,6 +123,29 @@ def test_aggregates_are_those_of_windows(spark: SparkSession) -> None:
     assert spark.sql(f"SELECT n FROM prefixes {clause}").collect() == [(40,)]
 
 
+@pytest.mark.spark
+@pytest.mark.parametrize("kind", ["DECIMAL(38, 10)", "DECIMAL(38, 0)", "DECIMAL(28, 3)", "DECIMAL(20, 2)"])
+@pytest.mark.parametrize("scale", ["1", "123456789012"])
+def test_sums_of_wide_decimals(spark: SparkSession, kind: str, scale: str) -> None:
+    """Running sums are those of windows, of few digits and of more than a word holds."""
+    value = f"CAST(CAST(cos(id) * 50 AS DECIMAL(16, 8)) * {scale}BD AS {kind})"
+    over = "OVER (ORDER BY id ROWS UNBOUNDED PRECEDING)"
+    rows = f"(SELECT *, SUM(w) {over} AS s, AVG(w) {over} AS m, MAX(w) {over} AS h FROM (SELECT id, IF(id % 5 = 3, NULL, {value}) AS w FROM range(30)))"
+    condition = "SUM(a.w) <=> s AND AVG(a.w) <=> m AND SUM(a.w) + 1 <=> s + 1 AND MAX(a.w) <=> h"
+    clause = "ORDER BY id MEASURES COUNT(*) AS n PATTERN (a+) DEFINE a AS "
+    found = spark.sql(f"SELECT n FROM {rows} MATCH_RECOGNIZE ({clause}{condition})").collect()
+    assert found == [(30,)]
+    measures = "AVG(w) AS r, FINAL AVG(w) AS f, AVG(DISTINCT w) FILTER (WHERE w > 0) AS d"
+    kept = (
+        f"(SELECT *, AVG(w) OVER () AS t, (SELECT AVG(DISTINCT w) FILTER (WHERE w > 0) FROM {rows}) AS e FROM {rows})"
+    )
+    clause = f"ORDER BY id MEASURES {measures} ALL ROWS PER MATCH PATTERN (a+)"
+    found = spark.sql(
+        f"SELECT BOOL_AND(r <=> m), BOOL_AND(f <=> t), MAX_BY(d, id) <=> MAX(e) FROM {kept} MATCH_RECOGNIZE ({clause})"
+    ).collect()
+    assert found == [(True, True, True)]
+
+
 AVERAGES = {
     "AVG(x) IN (1, 2)": [1, 1],
     "AVG(x) > MATCH_NUMBER()": [2],

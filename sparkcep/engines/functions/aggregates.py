@@ -8,9 +8,21 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from decimal import Decimal
 from typing import Any
 
-from sparkcep.engines.functions.base import Refused, element, exact_sum, fitted, key_of, simple, strict, type_of, whole
+from sparkcep.engines.functions.base import (
+    EXACT,
+    Refused,
+    element,
+    exact_sum,
+    fitted,
+    key_of,
+    simple,
+    strict,
+    type_of,
+    whole,
+)
 from sparkcep.spec.expression import SparkFunction
 from sparkcep.spec.types import kind
 
@@ -62,6 +74,22 @@ def _over_list(finish: Callable[[Moments], float | None]) -> Callable[[list[floa
 
 for _name, _finish in OF_MOMENTS.items():
     simple(_name, _over_list(_finish))
+
+
+@strict("mean")
+def _mean(node: SparkFunction) -> Callable[[Decimal, int], Any]:
+    """AVG of decimals, of their sum and how many there are (over none there is no sum)."""
+    result = type_of(node)
+    return lambda total, count: fitted(EXACT.divide(total, Decimal(count)), result, "ANSI")
+
+
+@strict("avg")
+def _avg(node: SparkFunction) -> Callable[[list[Decimal]], Any]:
+    """AVG of decimals."""
+    result = type_of(node)
+    return lambda values: (
+        fitted(EXACT.divide(exact_sum(values), Decimal(len(values))), result, "ANSI") if values else None
+    )
 
 
 @strict("sum")

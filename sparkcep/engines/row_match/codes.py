@@ -37,17 +37,9 @@ NO_ROOM = -(1 << 63)
 MEAN_DIGITS = 4
 """That a mean of decimals has more than its values."""
 
-COUNT_TOTAL, INT_TOTAL, FLOAT_TOTAL, LEAST_TOTAL, GREATEST_TOTAL, LIST_TOTAL, MOMENT_TOTAL, MEAN_TOTAL = (
-    0,
-    1,
-    2,
-    3,
-    4,
-    5,
-    6,
-    7,
-)
-"""Kinds of totals. LIST_TOTAL: the number of a list that Python keeps."""
+COUNT_TOTAL, INT_TOTAL, FLOAT_TOTAL, LEAST_TOTAL, GREATEST_TOTAL = 0, 1, 2, 3, 4
+LIST_TOTAL, MOMENT_TOTAL, MEAN_TOTAL, WIDE_TOTAL = 5, 6, 7, 8
+"""Kinds of totals. LIST_TOTAL: the number of a list that Python keeps. WIDE_TOTAL: a sum of numbers of two words."""
 
 RAW, VALUE, FILLED, LABEL = 0, 1, 2, 3
 """What a key holds of a register: its word; a column's value in the slot's row; whether the slot is filled; the variable

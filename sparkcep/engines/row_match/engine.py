@@ -95,9 +95,10 @@ class RowMatchEngine(RowPatternEngine):
         kinds = {name: kind_of(columns.type(name)) for name in _columns(self.spec)}
         slow = _slow_columns(self.spec)
         opaque = frozenset(name for name in slow if kinds[name].name == "opaque" or is_wide(columns.type(name)))
-        key = (*kinds.values(), opaque)
+        wide = frozenset(name for name in kinds if is_wide(columns.type(name)))
+        key = (*kinds.values(), opaque, wide)
         if key not in self.plans:
-            self.plans[key] = _compile(self, kinds, opaque)
+            self.plans[key] = _compile(self, kinds, opaque, wide)
         return self.plans[key]
 
 
@@ -135,8 +136,8 @@ def _read_directly(condition: Condition, inside: bool = False) -> set[str]:
     if isinstance(condition, Call | SparkFunction):
         within = inside or isinstance(condition, SparkFunction)
         return {column for argument in condition.arguments for column in _read_directly(argument, within)}
-    column = getattr(condition, "column", None)
-    return set() if column is None or (inside and isinstance(condition, ColumnAt)) else {column}
+    column, by_halves = getattr(condition, "column", None), getattr(condition, "function", None) in ("sum", "count")
+    return set() if column is None or by_halves or (inside and isinstance(condition, ColumnAt)) else {column}
 
 
 def _slow_columns(spec: RowPatternSpec) -> set[str]:
@@ -145,7 +146,7 @@ def _slow_columns(spec: RowPatternSpec) -> set[str]:
     return {leaf.column for function in slow for leaf in leaves(function) if isinstance(leaf, ColumnAt)}
 
 
-def _compile(engine: RowMatchEngine, kinds: dict[str, Kind], opaque: frozenset[str]) -> Plan:
+def _compile(engine: RowMatchEngine, kinds: dict[str, Kind], opaque: frozenset[str], wide: frozenset[str]) -> Plan:
     spec, layout, pool = engine.spec, engine.layout, Pool({}, {}, {})
     code = assemble(spec.defines, layout, kinds, pool)
     registers = np.zeros(layout.words, np.int64)
@@ -156,7 +157,7 @@ def _compile(engine: RowMatchEngine, kinds: dict[str, Kind], opaque: frozenset[s
         variables=spec.variables,
         pool=pool,
         code=Code(code.start, code.operations),
-        changes=_changes(layout, kinds, pool),
+        changes=_changes(layout, kinds, pool, wide),
         keys=keys(engine.search.program, layout, spec.defines, pool, opaque),
         depth=code.depth,
         registers=registers,
@@ -166,17 +167,17 @@ def _compile(engine: RowMatchEngine, kinds: dict[str, Kind], opaque: frozenset[s
     )
 
 
-def _changes(layout: Layout, kinds: dict[str, Kind], pool: Pool) -> Changes:
+def _changes(layout: Layout, kinds: dict[str, Kind], pool: Pool, wide: frozenset[str]) -> Changes:
     """What a row of each variable does to the registers."""
     slots: list[list[tuple[int, ...]]] = []
     totals: list[list[tuple[int, ...]]] = []
     for name in layout.variables:
         slots.append([(int(group.last), group.word, group.size) for group in layout.slots if name in group.members])
-        totals.append([_total(total, layout, kinds, pool) for total in layout.totals if name in total.members])
+        totals.append([_total(total, layout, kinds, pool, wide) for total in layout.totals if name in total.members])
     return Changes(*_ragged(slots, 3), *_ragged(totals, 6))
 
 
-def _total(total: Total, layout: Layout, kinds: dict[str, Kind], pool: Pool) -> tuple[int, ...]:
+def _total(total: Total, layout: Layout, kinds: dict[str, Kind], pool: Pool, wide: frozenset[str]) -> tuple[int, ...]:
     source = total.source
     use = pool.filter(source.column, source.filter)
     if source.function == "array_agg":
@@ -189,6 +190,8 @@ def _total(total: Total, layout: Layout, kinds: dict[str, Kind], pool: Pool) -> 
         return codes.MOMENT_TOTAL, total.word, pool.column(source.column), use, 0, 0
     if source.function == "avg":
         return codes.MEAN_TOTAL, total.word, pool.column(source.column), use, 0, 0
+    if source.function == "sum" and source.column in wide:
+        return codes.WIDE_TOTAL, total.word, pool.half(source.column, "low"), use, pool.half(source.column, "high"), 0
     kind = _TOTALS.get(source.function, codes.FLOAT_TOTAL if floating else codes.INT_TOTAL)
     return kind, total.word, pool.column(source.column), use, 0, 0
 

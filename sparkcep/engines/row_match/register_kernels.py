@@ -19,6 +19,7 @@ from sparkcep.engines.row_match.codes import (
     LIST_TOTAL,
     MEAN_TOTAL,
     MOMENT_TOTAL,
+    WIDE_TOTAL,
 )
 from sparkcep.engines.row_match.kernel_types import CHANGES, WORDS
 from sparkcep.engines.row_match.word_kernels import bits_of, call_python, float_of, keyed_float, sum_and_carry
@@ -85,6 +86,10 @@ def count_in(variable, row, depth, registers, changes, words):  # type: ignore[n
             continue
         if kind == INT_TOTAL:
             add_integer(registers, after, word, value)
+        elif kind == WIDE_TOTAL:
+            total, carry = sum_and_carry(registers[after, word], value)
+            registers[after, word] = total
+            registers[after, word + 1] += words.values[totals[i, 4], row] + carry
         elif kind == FLOAT_TOTAL:
             add_float(registers, after, word, keyed_float(value))
         else:

@@ -8,7 +8,8 @@ variables' names) become their ranks among all strings of the slice, in the orde
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from typing import Literal
 
 import numpy as np
 import pyarrow as pa
@@ -39,15 +40,25 @@ class Kind:
 @dataclass(frozen=True, slots=True)
 class Pool:
     """What of a table the conditions use, each once, numbered: columns; (column, FILTER column) pairs whose rows count
-    in an aggregate; sets of variables."""
+    in an aggregate; sets of variables. ``halves``: among the columns, the low and the high words of decimals of 128 bits."""
 
     columns: dict[str, int]
     filters: dict[tuple[str | None, str | None], int]
     sets: dict[frozenset[str], int]
+    halves: dict[tuple[str, Literal["low", "high"]], int] = field(default_factory=dict)
 
     def column(self, name: str) -> int:
         """The number of a column."""
-        return self.columns.setdefault(name, len(self.columns))
+        return self.columns.setdefault(name, self.size)
+
+    def half(self, name: str, which: Literal["low", "high"]) -> int:
+        """The number of the column with one word of each of its numbers."""
+        return self.halves.setdefault((name, which), self.size)
+
+    @property
+    def size(self) -> int:
+        """How many columns there are."""
+        return len(self.columns) + len(self.halves)
 
     def filter(self, column: str | None, condition: str | None) -> int:
         """The number of the rows that count; -1 if all do, whatever the data."""
@@ -108,7 +119,7 @@ def load(
     Raises CepLimitError for one of another column."""
     rows = columns.table.num_rows
     kinds = {name: kind_of(columns.type(name)) for name in pool.columns}
-    words = np.zeros((len(pool.columns), rows), np.int64)
+    words = np.zeros((pool.size, rows), np.int64)
     strings, binaries = ([name for name in kinds if kinds[name].name == family] for family in RANKED)
     others = {family: [array for array in beside if kind_of(array.type).name == family] for family in RANKED}
     labels, texts = _rank(columns, pool, strings, words, pa.array(variables, pa.large_string()), others["string"])
@@ -116,6 +127,9 @@ def load(
     for name, number in pool.columns.items():
         if kinds[name].name not in RANKED:
             words[number] = words_of(columns, name, kinds[name], checked=name in checked)
+    for (name, which), number in pool.halves.items():
+        addends = columns.addends(name)
+        words[number] = addends.low if which == "low" else addends.high
     nullable, nulls = _nulls(columns, pool, rows)
     counted, always = _counted(columns, pool, rows)
     sets = np.array([[name in members for name in variables] for members in pool.sets], np.bool_)
@@ -169,7 +183,7 @@ def _rank(
 
 
 def _nulls(columns: Columns, pool: Pool, rows: int) -> tuple[NDArray[np.int32], NDArray[np.bool_]]:
-    nullable = np.full(len(pool.columns), -1, np.int32)
+    nullable = np.full(pool.size, -1, np.int32)
     found: list[NDArray[np.bool_]] = []
     for name, number in pool.columns.items():
         if columns.column(name).null_count:
