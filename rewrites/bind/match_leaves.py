@@ -90,7 +90,9 @@ class MatchLeaves(MatchPositions, OperandBuilder):
         """As in ``MatchPositions``; what may fail is not where a condition about the match decides whether it is reached: Python sees that."""
         if not MatchPositions.is_hoisted(self, node):
             return False
-        if self.relation.expression is None or not may_fail(node):
+        if (
+            self.relation.expression is None or not may_fail(node) or node.find(exp.Query, exp.Window)
+        ):  # which Python cannot evaluate
             return True
         at = next(iter(self.positions(node)), None)
         return all(self._over_row_at(at, condition) is not None for condition, _ in decided(node))

@@ -79,6 +79,9 @@ def _slow_path(slow: list[tuple[str, tuple[str, ...]]]) -> str:
 
 
 def _search(spec: RowPatternSpec) -> str:
+    within = spec.within
+    if within is not None and all(define.condition == within.condition for define in spec.defines):
+        return "linear: only WITHIN looks at other rows of the match; searched with memory where it turns a match away that could have been another"
     names = ", ".join(define.variable for define in spec.defines)
     reason = f"search with memory: the conditions of {names} look at other rows of the match"
     slow = [(define.variable, found) for define in spec.defines if (found := asked(define.condition, checked=True))]

@@ -11,6 +11,7 @@ import pytest
 from hypothesis import event, given
 from hypothesis import strategies as st
 
+from sparkcep.engines.choice import choose
 from sparkcep.engines.row_match import engine as row_match
 from sparkcep.engines.row_match import within as row_match_within
 from sparkcep.pattern.row import Concat, Excluded, walk
@@ -97,3 +98,11 @@ def test_no_cliff(skip: Skip, length: int) -> None:
     assert time.monotonic() - started < 3
     distinct = count // 5_000 if skip == Skip() else count // 5_000 * min(length - 1, 4_999)
     assert found == distinct
+
+
+def test_what_explain_says() -> None:
+    inside = tuple(of.define(name, WITHIN.condition) for name in "AB")
+    alone = make_spec(Concat((A, B)), match_dependent.OUTPUTS, defines=inside, within=WITHIN)
+    assert choose(alone).reason.startswith("linear: only WITHIN")
+    other = of.define("B", of.call("and", WITHIN.condition, of.call("lt", of.last("ts", "A"), of.current("ts"))))
+    assert choose(replace(alone, defines=(inside[0], other))).reason.startswith("search with memory")
