@@ -114,7 +114,9 @@ def values(draw: st.DrawFn, depth: int) -> Any:
     left, right = draw(values(depth - 1)), draw(values(depth - 1))
     mode = draw(st.sampled_from(MODES))
     match draw(
-        st.sampled_from(["arithmetic"] * 4 + ["integers", "sign", "extreme", "case", "round", "null_if", "dates"])
+        st.sampled_from(
+            ["arithmetic"] * 4 + ["integers", "sign", "extreme", "case", "round", "shorten", "null_if", "dates"]
+        )
     ):
         case "arithmetic":
             name = draw(st.sampled_from(["Add", "Subtract", "Multiply", "Divide", "Divide"]))
@@ -134,6 +136,10 @@ def values(draw: st.DrawFn, depth: int) -> Any:
             places = draw(st.integers(0, 3))
             kind = f"decimal({min(38, precision - scale + 1 + min(places, scale))},{min(places, scale)})"
             return apply("Round", kind, left, Constant(places, "int"))
+        case "shorten" if is_decimal(left.type) and digits(left.type)[1] > 0:
+            precision, scale = digits(left.type)
+            less = draw(st.integers(0, scale - 1))
+            return cast(left, f"decimal({min(38, precision - scale + less + draw(st.integers(0, 3)))},{less})")
         case "dates":
             return apply("DateDiff", "int", leaf("date", "B"), leaf("date", "A"))
         case "extreme" | "case" | "null_if" as what:

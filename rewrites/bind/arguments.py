@@ -100,13 +100,12 @@ class Arguments:
         column = self._plain_column(node)
         if column is not None and cast is None:
             return self.input(column)
-        text = row_text(node, self.variables, self.source)
+        text = where_filtered(node, lambda part: row_text(part, self.variables, self.source))
         if cast is not None:
             text = f"CAST({text} AS {cast})"
         data_type = self.relation.types_of([(text, span_of(node))])[0]
         if is_early(node):
             return self.early.name(text, data_type), data_type
-        text = where_filtered(text, node, lambda where: row_text(where, self.variables, self.source))
         if members is None and may_fail(node):
             members = self.all_variables
         return self.added.name(self._guarded(text, members or ()), data_type), data_type

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from pyspark.sql.types import DecimalType
 from sqlglot import exp
 
+from rewrites.bind.decimals import SUM_DIGITS
 from rewrites.bind.match_leaves import MatchLeaves
 from rewrites.bind.operand_builder import OperandBuilder
 from rewrites.bind.operands import EXACT_DIGITS, NotForTheEngine, Operand
@@ -33,10 +34,6 @@ class MatchConditionTranslator(MatchLeaves):
             return slow_condition(node, self) if self.relation.expression is not None and _reads_wide(found) else found
         except NotForTheEngine:
             return slow_condition(node, self)
-
-
-SUM_DIGITS = 10
-"""That the type of a sum of decimals has more than that of its values."""
 
 
 def _reads_wide(operand: Operand) -> bool:

@@ -13,10 +13,11 @@ from sqlglot import exp
 
 from rewrites.bind.aggregates import filter_of, function_name, innermost_call, is_aggregate, is_bare_count, moment_of
 from rewrites.bind.conditions import Columns, refuse_navigation
+from rewrites.bind.decimals import mean_type
 from rewrites.bind.engine_values import has_engine_value
 from rewrites.bind.literals import literal
 from rewrites.bind.match_positions import CURRENT, MatchPositions, innermost, is_special
-from rewrites.bind.measures import aggregate_type, mean_type
+from rewrites.bind.measures import aggregate_type
 from rewrites.bind.names import is_early, outside_queries, row_text, starred
 from rewrites.bind.operand_builder import OperandBuilder
 from rewrites.bind.operands import EXACT_DIGITS, NotForTheEngine, Operand
@@ -90,9 +91,8 @@ class MatchLeaves(MatchPositions, OperandBuilder):
         """As in ``MatchPositions``; what may fail is not where a condition about the match decides whether it is reached: Python sees that."""
         if not MatchPositions.is_hoisted(self, node):
             return False
-        if (
-            self.relation.expression is None or not may_fail(node) or node.find(exp.Query, exp.Window)
-        ):  # which Python cannot evaluate
+        for_python = self.relation.expression is not None and not node.find(exp.Query, exp.Window)
+        if not for_python or not may_fail(node):
             return True
         at = next(iter(self.positions(node)), None)
         return all(self._over_row_at(at, condition) is not None for condition, _ in decided(node))
@@ -236,11 +236,7 @@ class MatchLeaves(MatchPositions, OperandBuilder):
     def argument(self, node: exp.Expression) -> tuple[tuple[str, ...] | None, str, DataType]:
         """An aggregate's argument: the variable whose rows it ranges over, its SQL over one row, its type."""
         members, _ = self.label(node)
-        text = where_filtered(
-            row_text(node, self.variables, self.source),
-            node,
-            lambda where: row_text(where, self.variables, self.source),
-        )
+        text = where_filtered(node, lambda part: row_text(part, self.variables, self.source))
         return members, text, self.relation.types_of([(text, span_of(node))])[0]
 
     def emit(self, operand: Operand) -> row.Condition:

@@ -44,6 +44,7 @@ from rewrites.bind.aggregates import (
 )
 from rewrites.bind.arguments import Arguments
 from rewrites.bind.conditions import is_query, nested, offset_of
+from rewrites.bind.decimals import mean_type, sum_type
 from rewrites.bind.engine_values import FIRST_ROW, has_engine_value, over_row
 from rewrites.bind.measure_queries import query_edits
 from rewrites.bind.names import (
@@ -400,7 +401,7 @@ def aggregate_type(function: row.AggregateFunction, argument: DataType, node: ex
         assert isinstance(argument, DecimalType)
         return mean_type(argument)
     if isinstance(argument, DecimalType):
-        return DecimalType(min(argument.precision + 10, 38), argument.scale)
+        return sum_type(argument)
     if isinstance(argument, IntegralType):
         return LongType()
     if isinstance(argument, FractionalType):
@@ -411,11 +412,6 @@ def aggregate_type(function: row.AggregateFunction, argument: DataType, node: ex
         span=span_of(node),
         hint="cast the argument to a number",
     )
-
-
-def mean_type(data_type: DecimalType) -> DecimalType:
-    """Spark's type of AVG of decimals."""
-    return DecimalType(min(data_type.precision + 4, 38), min(data_type.scale + 4, 38))
 
 
 def _has_one_value(call: exp.Expression) -> bool:

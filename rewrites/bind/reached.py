@@ -46,11 +46,16 @@ def where_reached(text: str, node: exp.Expression, over_same_row: Callable[[exp.
     return f"CASE WHEN {' AND '.join(tests)} THEN {text} END" if tests else text
 
 
-def where_filtered(text: str, argument: exp.Expression, over_row: Callable[[exp.Expression], str]) -> str:
-    """``text``, the SQL of an aggregate's ``argument`` over a row, NULL where FILTER leaves the row out."""
+def where_filtered(argument: exp.Expression, over_row: Callable[[exp.Expression], str]) -> str:
+    """An aggregate's argument as SQL over a row, NULL where it may fail and FILTER leaves the row out."""
     call = argument.parent.parent if isinstance(argument.parent, exp.Distinct) else argument.parent
-    around = None if call is None else call.parent
-    if not isinstance(around, exp.Filter) or around.find(exp.Query) or not may_fail(argument):
+    around, text = None if call is None else call.parent, over_row(argument)
+    if (
+        not isinstance(around, exp.Filter)
+        or around.this is not call
+        or around.find(exp.Query, exp.Window)
+        or not may_fail(argument)
+    ):
         return text
     return f"CASE WHEN {over_row(around.expression.this)} THEN {text} END"
 

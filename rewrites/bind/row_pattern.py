@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from functools import partial
@@ -181,18 +180,14 @@ def _understood(clause: MatchRecognizeClause, variables: Variables, relation: Re
 
 def _measures(clause: MatchRecognizeClause, binder: MeasureBinder) -> Bound:
     """Of rows outside of all matches every measure is NULL, whatever its expression is of NULLs."""
-    found = [(binder.bind(measure), measure.name.value) for measure in clause.measures]
-    if clause.rows_per_match != "all_with_unmatched" or all(map(_is_output, (text for text, _ in found))):
-        return tuple(found)
+    found = tuple((binder.bind(measure), measure.name.value) for measure in clause.measures)
+    engines = {quoted(name) for name in binder.outputs.types}
+    if clause.rows_per_match != "all_with_unmatched" or engines.issuperset(text for text, _ in found):
+        return found
     number = quoted(binder.outputs.name(row.MatchNumber(), LongType()))
     return tuple(
-        (text if _is_output(text) else f"CASE WHEN {number} IS NOT NULL THEN {text} END", name) for text, name in found
+        (text if text in engines else f"CASE WHEN {number} IS NOT NULL THEN {text} END", name) for text, name in found
     )
-
-
-def _is_output(text: str) -> bool:
-    """Whether a measure is what the engine says."""
-    return re.fullmatch(r"`__cep_m\d+`", text) is not None
 
 
 def boolean_conditions(bound: BoundRowPattern, rows: Callable[[BoundRowPattern], str]) -> None:

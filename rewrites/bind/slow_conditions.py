@@ -27,10 +27,10 @@ from pyspark.sql.types import (
 from sqlglot import exp
 
 from rewrites.bind.aggregates import function_name, innermost_call, is_aggregate, moment_of
+from rewrites.bind.decimals import mean_type, sum_type
 from rewrites.bind.engine_values import FIRST_ROW, has_engine_value, over_row
 from rewrites.bind.match_leaves import MatchLeaves, argument_of, is_wide
 from rewrites.bind.match_positions import innermost
-from rewrites.bind.measures import mean_type
 from rewrites.bind.operand_builder import OPERATORS
 from rewrites.bind.operands import EXACT_DIGITS, NotForTheEngine, Operand
 from rewrites.bind.slow_lists import list_of_values
@@ -271,7 +271,7 @@ class _Pieces:
         if isinstance(data_type, DecimalType):
             values = self._typed(node, argument, data_type.simpleString(), distinct)
             if name == "sum":
-                return self._fold("sum", DecimalType(min(data_type.precision + 10, 38), data_type.scale), values)
+                return self._fold("sum", sum_type(data_type), values)
             return self._fold("avg", mean_type(data_type), values)
         wanted = data_type if name == "sum" else DoubleType()
         total = self._fold("sum", wanted, self._typed(node, argument, wanted.simpleString(), distinct))

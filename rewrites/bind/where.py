@@ -79,12 +79,12 @@ class Where:
             if len(seen) == 1 and is_local(conjunct, self.variables):
                 continue
             condition = translator.translate(conjunct) if seen else None
-            if condition is None and seen:
-                condition = translator.translate_in_words(conjunct)
             if condition is None and self._is_filter(seen, tree):
-                self._require_boolean(conjunct)
-                residual.append(conjunct)
-                continue
+                condition = translator.translate_in_words(conjunct) if seen else None
+                if condition is None:
+                    self._require_boolean(conjunct)
+                    residual.append(conjunct)
+                    continue
             if condition is None:
                 condition = translator.translate_slowly(conjunct)
             engine.append(event.Predicate(condition, self.source.text(conjunct.span), conjunct.span))

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from pyspark.sql.types import DataType, DecimalType, DoubleType, FloatType, IntegralType, StructType
 from sqlglot import exp
 
+from rewrites.bind.decimals import mean_type, quotient_places, sum_type
 from rewrites.bind.operands import EXACT_DIGITS
 from rewrites.dialect import span_of
 from rewrites.dialect.nodes import KleeneRef
@@ -139,19 +140,13 @@ def _average(values: str, valued: str, data_type: DataType, call: AggregateCall)
     total = f"SUM({_folded(values, summed)})"
     if not isinstance(data_type, DecimalType):
         total = f"CAST({total} AS DOUBLE)"
-    elif isinstance(summed, DecimalType) and _quotient_places(summed) < min(data_type.scale + 4, 38):
+    elif isinstance(summed, DecimalType) and quotient_places(summed) < mean_type(data_type).scale:
         raise CepUnsupportedError(
             f"{call.text} of {data_type.simpleString()} values: Spark's quotients have fewer decimal places",
             code="AGGREGATE_TYPE",
             hint="cast the argument to a decimal of at most 24 digits, or to DOUBLE",
         )
     return f"CAST({total} / NULLIF(SUM({valued}), 0L) AS {_average_type(data_type).simpleString()})"
-
-
-def _quotient_places(total: DecimalType) -> int:
-    """The decimal places of a sum's quotient by a BIGINT, a DECIMAL(20, 0): Spark's rule."""
-    whole, places = total.precision - total.scale, max(6, total.scale + 21)
-    return places if whole + places <= 38 else max(38 - whole, min(places, 6))
 
 
 def _ordered(values: str, call: AggregateCall) -> str:
@@ -176,11 +171,11 @@ def _summed(data_type: DataType) -> DataType | None:
     if isinstance(data_type, FloatType | DoubleType):
         return DoubleType()
     if isinstance(data_type, DecimalType):
-        return DecimalType(min(data_type.precision + 10, 38), data_type.scale)
+        return sum_type(data_type)
     return None
 
 
 def _average_type(data_type: DataType) -> DataType:
     if isinstance(data_type, DecimalType):
-        return DecimalType(min(data_type.precision + 4, 38), min(data_type.scale + 4, 38))
+        return mean_type(data_type)
     return DoubleType()

@@ -27,12 +27,12 @@ from pyspark.sql.types import (
     TimestampType,
 )
 
+from rewrites.bind.decimals import AVERAGE_DIGITS, MAX_DIGITS, SUM_DIGITS, sum_type
 from rewrites.bind.operands import EXACT_DIGITS
 from rewrites.emit.event_outputs import RANK
 from rewrites.sql.builder import quoted, string
 from sparkcep.spec.aggregate import MatchAggregate
 
-SUM_DIGITS, AVERAGE_DIGITS, MAX_DIGITS = 10, 4, 38
 DIVIDEND, COUNTED = 34, 24
 ELEMENT = "`__cep_e`"
 """An element of a closure, for expressions computed over the matches."""
@@ -135,7 +135,7 @@ class Partials:
         if isinstance(data_type, FloatType | DoubleType):
             return self._total(self._column(call, "sum", DoubleType()))
         if isinstance(data_type, DecimalType) and data_type.precision <= EXACT_DIGITS:
-            total = DecimalType(min(data_type.precision + SUM_DIGITS, MAX_DIGITS), data_type.scale)
+            total = sum_type(data_type)
             return f"CAST({self._total(self._column(call, 'sum', total))} AS {total.simpleString()})"
         return None
 

@@ -27,6 +27,9 @@ SkipTo = Literal["past_last_row", "next_row", "first", "last"]
 Moment = Literal["var_samp", "var_pop", "stddev_samp", "stddev_pop"]
 MOMENTS = get_args(Moment)
 """Variances and deviations, of a sample and of a population: by their place here in bytecode."""
+MEAN_DIGITS = 4
+"""Decimal places that an average of decimals has more than its values, as in Spark."""
+
 AggregateFunction = Literal["count", "sum", "avg", "min", "max", "array_agg"] | Moment
 
 
@@ -108,7 +111,7 @@ class Aggregate:
 
     ``column`` None: COUNT of rows; with array_agg the variables that the rows are mapped to. ``filter`` is a BOOLEAN input column.
     NULLs of ``column`` are skipped (for array_agg too, as in Spark). MOMENTS are those of DOUBLE values, without ``distinct``;
-    avg, in conditions, is one of DECIMAL(p, s) with 4 digits more: a DECIMAL(p + 4, s + 4) of at most 18.
+    avg is one of DECIMAL(p, s), with MEAN_DIGITS more: a DECIMAL(p + 4, s + 4) of at most 38 digits, in conditions of at most 18.
     """
 
     function: AggregateFunction

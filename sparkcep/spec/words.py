@@ -72,18 +72,14 @@ def asked(condition: Any, most: int = DIGITS, *, checked: bool = False) -> tuple
     return ()
 
 
-def _has_room(tree: Any, most: int, checked: bool) -> bool:
-    """Whether columns and constants have words, and quotients may have them. Sums are kept in two words."""
+def _has_room(tree: SparkFunction, most: int, checked: bool) -> bool:
+    """Whether columns have words, and quotients may have them. Sums are kept in two words."""
     if kind(tree.type) == "decimal":
-        precision, scale = digits(tree.type)
-        if isinstance(tree, Constant):
-            return tree.value is None or Decimal(tree.value).scaleb(scale, _EXACT).copy_abs() < 10**most
         if tree.name in ("Divide", "Cast") and not _has_places(tree, most):
             return False
-        if precision > most and _is_read(tree) and not (checked and _function(tree) is None):
+        if digits(tree.type)[0] > most and _is_read(tree) and not (checked and _function(tree) is None):
             return False
-    arguments = () if isinstance(tree, Constant) else tree.arguments
-    return all(_has_room(one, most, checked) for one in arguments if isinstance(one, Constant | SparkFunction))
+    return all(_has_room(one, most, checked) for one in tree.arguments if isinstance(one, SparkFunction))
 
 
 def _is_read(tree: SparkFunction) -> bool:
@@ -115,7 +111,7 @@ def _node(node: Any, most: int) -> Any:
     if not _is_plain(node.type):
         raise _NoWords(node.type)
     if isinstance(node, Constant):
-        return _constant(node.value, node.type)
+        return _fitting(node, most)
     if node.name == "Source":
         leaf = node.arguments[0]
         if isinstance(leaf, SparkFunction):
@@ -125,7 +121,8 @@ def _node(node: Any, most: int) -> Any:
     make = _MAKERS.get(node.name)
     if make is None:
         raise _NoWords(node.name)
-    return make(node, [_node(argument, most) for argument in node.arguments])
+    found = make(node, [_node(argument, most) for argument in node.arguments])
+    return _fitting(found, most) if isinstance(found, Constant) else found
 
 
 def _is_plain(type_text: str) -> bool:
@@ -133,12 +130,13 @@ def _is_plain(type_text: str) -> bool:
     return known or kind(type_text) == "decimal" or is_day_time(type_text)
 
 
-def _constant(value: Any, type_text: str) -> Constant:
-    if value is not None and kind(type_text) == "decimal":
-        word = Decimal(value).scaleb(digits(type_text)[1], _EXACT)
-        if word != int(word):
-            raise _NoWords("a constant of more places")
-    return Constant(value, type_text)
+def _fitting(constant: Constant, most: int) -> Constant:
+    """A constant that has a word."""
+    if constant.value is not None and kind(constant.type) == "decimal":
+        word = Decimal(constant.value).scaleb(digits(constant.type)[1], _EXACT)
+        if word != int(word) or word.copy_abs() >= 10**most:
+            raise _NoWords("a constant without room")
+    return constant
 
 
 def _comparison(node: SparkFunction, sides: list[Any]) -> Call:
@@ -258,9 +256,17 @@ def _cast(node: SparkFunction, sides: list[Any]) -> Any:
         return _decimal_constant(side, target)
     if source == target or (isinstance(side, Constant) and side.value is None):
         return Word("as", (side,), target)
+    if kind(source) == kind(target) == "decimal" and _shortens(source, target):
+        return _rounded(side, digits(source)[1], target)
     if not _widens(source, target):
         raise _NoWords(f"{source} to {target}")
     return Word("as", (side,), target)
+
+
+def _shortens(source: str, target: str) -> bool:
+    """Whether a decimal type has fewer places, and room for what rounding up makes of the values of another one."""
+    (own_precision, own_scale), (precision, scale) = digits(source), digits(target)
+    return scale < own_scale and precision - scale > own_precision - own_scale
 
 
 def _decimal_constant(constant: Constant, target: str) -> Constant:
@@ -269,7 +275,7 @@ def _decimal_constant(constant: Constant, target: str) -> Constant:
         raise _NoWords(constant.type)
     if Decimal(constant.value).copy_abs() >= Decimal(10) ** (precision - scale):
         raise _NoWords("a constant without room")
-    return _constant(str(constant.value), target)
+    return Constant(str(constant.value), target)
 
 
 def _widens(source: str, target: str) -> bool:

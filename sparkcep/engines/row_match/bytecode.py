@@ -17,7 +17,17 @@ from sparkcep.engines.row_match.values import Kind, Pool
 from sparkcep.engines.row_match.writer import BOOLEAN, DOUBLE, LONG, Writer
 from sparkcep.errors import CepInternalError
 from sparkcep.spec.expression import SparkFunction
-from sparkcep.spec.row import MOMENTS, Aggregate, ClassifierAt, ColumnAt, Condition, CurrentRow, Define, MatchNumber
+from sparkcep.spec.row import (
+    MEAN_DIGITS,
+    MOMENTS,
+    Aggregate,
+    ClassifierAt,
+    ColumnAt,
+    Condition,
+    CurrentRow,
+    Define,
+    MatchNumber,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,7 +117,7 @@ class _DefineWriter(Writer):
             return self._write(DOUBLE, codes.MOMENT, word, MOMENTS.index(source.function))
         kind = self.kinds[source.column or ""]
         if source.function == "avg":
-            return self._write(Kind("decimal", scale=kind.scale + codes.MEAN_DIGITS), codes.MEAN, word)
+            return self._write(Kind("decimal", scale=kind.scale + MEAN_DIGITS), codes.MEAN, word)
         if source.function in ("min", "max"):
             if kind.name == "opaque":
                 raise self._unsupported(f"{source.function.upper()}({source.column})")

@@ -34,9 +34,6 @@ there, unless the value that it takes from the stack is TRUE. KEEP: (next operat
 NO_ROOM = -(1 << 63)
 """The word of a decimal that has more digits than a word."""
 
-MEAN_DIGITS = 4
-"""That a mean of decimals has more than its values."""
-
 COUNT_TOTAL, INT_TOTAL, FLOAT_TOTAL, LEAST_TOTAL, GREATEST_TOTAL = 0, 1, 2, 3, 4
 LIST_TOTAL, MOMENT_TOTAL, MEAN_TOTAL, WIDE_TOTAL = 5, 6, 7, 8
 """Kinds of totals. LIST_TOTAL: the number of a list that Python keeps. WIDE_TOTAL: a sum of numbers of two words."""

@@ -30,7 +30,6 @@ from sparkcep.engines.row_match.codes import (
     FLOAT_SUB,
     GE,
     GT,
-    INT_DIV,
     INT_SUM,
     IS_NULL,
     JUMP,
@@ -38,7 +37,6 @@ from sparkcep.engines.row_match.codes import (
     LEAST,
     LT,
     MEAN,
-    MEAN_DIGITS,
     MOMENT,
     MUL,
     NE,
@@ -48,7 +46,6 @@ from sparkcep.engines.row_match.codes import (
     OR,
     OVERFLOW,
     PMOD,
-    QUOTIENT,
     RESCALE,
     ROOM,
     SKIP_IF,
@@ -60,6 +57,7 @@ from sparkcep.engines.row_match.codes import (
     TRY,
     ZERO_DIVISION,
 )
+from sparkcep.engines.row_match.division_kernels import divide
 from sparkcep.engines.row_match.kernel_types import CODE, STACK, TAKEN, TESTED, WORDS
 from sparkcep.engines.row_match.word_kernels import (
     call_python,
@@ -71,10 +69,10 @@ from sparkcep.engines.row_match.word_kernels import (
     product_of,
     sum_of,
 )
+from sparkcep.spec.row import MEAN_DIGITS
 
 MEAN_UNITS = 10**MEAN_DIGITS
 MOST_EXACT = 1 << 53
-HIGHEST = (1 << 63) - 1
 
 
 @inner()
@@ -269,55 +267,6 @@ def compute_float(operation, bits, top, stack):  # type: ignore[no-untyped-def]
         x = x * y
     word[top] = float_key(float(nb.float32(x)) if bits == 32 else x)
     return TRUE
-
-
-@inner()
-def divide(operation, digits, top, stack):  # type: ignore[no-untyped-def]
-    """Divisions of integers, and of decimals: there ``digits`` more places of the quotient, rounded half up."""
-    word, null = stack.word, stack.null
-    left, right = word[top], word[top + 1]
-    null[top] |= null[top + 1]
-    if null[top]:
-        return TRUE
-    if right == 0:
-        return ZERO_DIVISION
-    if left == NO_ROOM or right == NO_ROOM:
-        return OVERFLOW
-    by = abs(right)
-    whole, rest = abs(left) // by, abs(left) % by
-    if operation == QUOTIENT:
-        whole, rest, fits = more_places(whole, rest, by, digits)
-        if not fits:
-            return OVERFLOW
-        whole += rest >= by - rest
-    if operation <= INT_DIV:
-        word[top] = whole if (left < 0) == (right < 0) else -whole
-    elif operation == PMOD and left < 0 and right > 0 and rest > 0:
-        word[top] = by - rest
-    else:
-        word[top] = rest if left >= 0 else -rest
-    return TRUE
-
-
-@inner()
-def more_places(whole, rest, by, digits):  # type: ignore[no-untyped-def]
-    """A quotient and its rest with so many more decimal places; whether they fit a word."""
-    step, unit = 0, 1
-    while step < digits and unit <= HIGHEST // by // 10:
-        step, unit = step + 1, unit * 10
-    if step == 0 and digits > 0:
-        return whole, rest, False
-    while digits > 0:
-        while step > digits:
-            step, unit = step - 1, unit // 10
-        rest *= unit
-        whole, wrapped = product_of(whole, unit)
-        if wrapped or whole > HIGHEST - unit:
-            return whole, rest, False
-        whole += rest // by
-        rest %= by
-        digits -= step
-    return whole, rest, True
 
 
 @inner()

@@ -73,7 +73,7 @@ class RowMatchEngine(RowPatternEngine):
     ) -> Iterator[Matches]:
         """The matches of a slice; ``asked``: see ``search.find_matches``."""
         plan = self._plan(columns)
-        data = load(columns, plan.pool, self.spec.variables, checked=_only_in_functions(self.spec))
+        data = load(columns, plan.pool, self.spec.variables, checked=plan.checked)
         within = self.spec.within if self.spec.frame is None else None  # a frame's bounds change what mask bits say
         masks, error = masks_of(columns.table, self.spec.masks), self._skip_error(columns)
         rows = None if within is None else Rows(masks, starts, last_rows(within, starts, data, plan.pool))
@@ -126,9 +126,9 @@ def _columns(spec: RowPatternSpec) -> list[str]:
     return list(found)
 
 
-def _only_in_functions(spec: RowPatternSpec) -> set[str]:
+def _only_in_functions(spec: RowPatternSpec) -> frozenset[str]:
     """The columns that are read by Spark's functions alone, which Python can be asked."""
-    return _slow_columns(spec).difference(*(_read_directly(define.condition) for define in spec.defines))
+    return frozenset(_slow_columns(spec)).difference(*(_read_directly(define.condition) for define in spec.defines))
 
 
 def _read_directly(condition: Condition, inside: bool = False) -> set[str]:
@@ -164,6 +164,7 @@ def _compile(engine: RowMatchEngine, kinds: dict[str, Kind], opaque: frozenset[s
         numbered=any(isinstance(leaf, MatchNumber) for define in spec.defines for leaf in leaves(define.condition)),
         slow=code.slow,
         lists=tuple(total.source for total in layout.totals if total.source.function == "array_agg"),
+        checked=_only_in_functions(spec),
     )
 
 

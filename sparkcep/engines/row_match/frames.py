@@ -17,12 +17,11 @@ from numpy.typing import NDArray
 from sparkcep.engines.functions.aggregates import OF_MOMENTS, Moments
 from sparkcep.engines.functions.base import EXACT, Closure, failure
 from sparkcep.engines.functions.times import internal
-from sparkcep.engines.row_match import codes
 from sparkcep.engines.row_match.registers import Layout, Place
 from sparkcep.engines.row_match.values import Kind, kind_of
 from sparkcep.engines.row_pattern.columns import Columns
 from sparkcep.errors import CepInternalError, CepUnsupportedError
-from sparkcep.spec.row import MOMENTS, Aggregate, ClassifierAt, ColumnAt, CurrentRow, MatchNumber
+from sparkcep.spec.row import MEAN_DIGITS, MOMENTS, Aggregate, ClassifierAt, ColumnAt, CurrentRow, MatchNumber
 
 Reader = Callable[[int], Any]
 
@@ -174,7 +173,7 @@ def _moment(finish: Callable[[Moments], float | None], word: int) -> Closure:
 
 
 def _mean(scale: int, word: int) -> Closure:
-    unit = Decimal(1).scaleb(-scale - codes.MEAN_DIGITS)
+    unit = Decimal(1).scaleb(-scale - MEAN_DIGITS)
 
     def closure(frame: Frame) -> Any:
         low, high, count = frame.registers[frame.depth + 1, word : word + 3].tolist()

@@ -59,7 +59,7 @@ FIRST_ROOM = 1 << 10
 class Plan:
     """Conditions compiled for the columns of one schema. ``depth``: of
     the stack; ``registers`` [words]: their values before the first row; ``numbered``: MATCH_NUMBER() is read;
-    ``slow`` and ``lists``: what Python evaluates and gathers."""
+    ``slow`` and ``lists``: what Python evaluates and gathers. ``checked``: columns whose values may have no room."""
 
     defines: tuple[Define, ...]
     variables: tuple[str, ...]
@@ -72,6 +72,7 @@ class Plan:
     numbered: bool
     slow: tuple[tuple[str, SparkFunction], ...] = ()
     lists: tuple[Aggregate, ...] = ()
+    checked: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True, slots=True)

@@ -195,7 +195,7 @@ class Writer(ABC):
 
     def _arithmetic(self, node: Call, left: Kind, right: Kind) -> Kind:
         if node.operator == "div":
-            if left.name not in _NUMBERS or right.name not in _NUMBERS:
+            if not {left.name, right.name} <= {*_NUMBERS, "null"}:
                 raise self._unsupported(f"div of {left.name} and {right.name} values")
             self._to_float(left, 1)
             self._to_float(right, 0)

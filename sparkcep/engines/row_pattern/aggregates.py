@@ -16,13 +16,10 @@ from sparkcep.engines.row_pattern.labels import Labels
 from sparkcep.engines.row_pattern.matches import Matches, OutputRows
 from sparkcep.engines.row_pattern.navigation import standing, used_nodes
 from sparkcep.errors import CepDataError
-from sparkcep.spec.row import MOMENTS, Aggregate
+from sparkcep.spec.row import MEAN_DIGITS, MOMENTS, Aggregate
 
 SUM_DIGITS = 10
 """Digits that SUM adds to a decimal's precision, as in Spark."""
-
-MEAN_DIGITS = 4
-"""Decimal places that AVG adds, as in Spark."""
 
 MAX_PRECISION = 38
 
@@ -139,19 +136,26 @@ def _mean(matches: Matches, labels: Labels, columns: Columns, source: Aggregate,
     result, units = pa.decimal128(min(kind.precision + MEAN_DIGITS, MAX_PRECISION), scale), 10 ** (scale - kind.scale)
     count = counts(matches, labels, columns, source)[base]
     low, high = (words[base] for words in _word_sums(matches, labels, columns, source))
-    by, size = np.maximum(count, 1), np.abs(low)
-    whole = size // by * units + (2 * units * (size % by) + by) // (2 * by)
-    whole, nothing = np.where(low < 0, -whole, whole), count == 0
-    high_words, beyond = whole >> 63, (high != low >> 63) | (size >= (1 << 62) // units) | (size < 0)
-    for i in np.flatnonzero(beyond & ~nothing):
-        total = (int(high[i]) << 64) + int(low.view(np.uint64)[i])
-        mean = (2 * units * abs(total) + int(by[i])) // (2 * int(by[i])) * (1 if total >= 0 else -1)
-        if abs(mean) >= 10**result.precision:
+    by, size, nothing = np.maximum(count, 1), np.abs(low), count == 0
+    mean = size // by * units + (2 * units * (size % by) + by) // (2 * by)
+    mean = np.where(low < 0, -mean, mean)
+    mean_high = mean >> 63
+    wide = (high != low >> 63) | (size < 0) | (size // by >= (1 << 62) // units)
+    for i in np.flatnonzero(wide & ~nothing):
+        found = _wide_mean((int(high[i]) << 64) + int(low.view(np.uint64)[i]), int(by[i]), units)
+        if abs(found) >= 10**result.precision:
+            name = source.column
             raise CepDataError(
-                f"AVG over {source.column} overflows {result}", code="OVERFLOW", hint="average a narrower DECIMAL"
+                f"AVG over {name} overflows {result}", code="OVERFLOW", hint="average a narrower DECIMAL"
             )
-        high_words[i], whole[i] = mean >> 64, np.uint64(mean & (1 << 64) - 1).astype(np.int64)
-    return _decimals(whole, high_words, nothing, result)
+        mean_high[i], mean[i] = found >> 64, np.uint64(found & (1 << 64) - 1).astype(np.int64)
+    return _decimals(mean, mean_high, nothing, result)
+
+
+def _wide_mean(total: int, count: int, units: int) -> int:
+    """A mean in so many parts of a unit, of numbers of any size."""
+    mean = (2 * units * abs(total) + count) // (2 * count)
+    return mean if total >= 0 else -mean
 
 
 def _moment(matches: Matches, labels: Labels, columns: Columns, source: Aggregate, base: NDArray[np.int32]) -> pa.Array:

@@ -99,8 +99,9 @@ def test_python_is_not_asked(monkeypatch: pytest.MonkeyPatch, condition: SparkFu
     assert by_engine(condition, row) is holds
 
 
-def test_python_is_asked_where_a_value_has_no_room(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A quotient with 13 places of which 7 are before the point."""
+@pytest.fixture
+def asked(monkeypatch: pytest.MonkeyPatch) -> list[int]:
+    """The numbers of the conditions that Python is asked."""
     asked: list[int] = []
     evaluate = calls.Calls._evaluate
 
@@ -109,21 +110,18 @@ def test_python_is_asked_where_a_value_has_no_room(monkeypatch: pytest.MonkeyPat
         return evaluate(self, *arguments)
 
     monkeypatch.setattr(calls.Calls, "_evaluate", counted)
+    return asked
+
+
+def test_python_is_asked_where_a_value_has_no_room(asked: list[int]) -> None:
+    """A quotient with 13 places of which 7 are before the point."""
     row = dict.fromkeys(COLUMNS, (None, None)) | {"price": (Decimal("0.01"), Decimal("99999.99"))}
     assert by_engine(above(RATIO, Constant("1.05", "decimal(3,2)")), row) is True
     assert asked == [0]
 
 
-def test_wide_decimals(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_wide_decimals(asked: list[int]) -> None:
     """Python is asked of a value of more than 18 digits, not of others in its column."""
-    asked: list[int] = []
-    evaluate = calls.Calls._evaluate
-
-    def counted(self: calls.Calls, *arguments: int) -> int:
-        asked.append(arguments[2])
-        return evaluate(self, *arguments)
-
-    monkeypatch.setattr(calls.Calls, "_evaluate", counted)
     rising = apply("GreaterThan", "boolean", leaf("wide", "B"), leaf("wide", "A"))
     for pair, holds, times in (("1.0", "2.5"), True, 0), (("1.0", "9" * 20), True, 1), (("9" * 20, "9" * 21), True, 1):
         asked.clear()
@@ -134,3 +132,5 @@ def test_wide_decimals(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_what_has_no_words_is_python_s() -> None:
     joined = apply("Concat", "string", SparkFunction("Source", "string", (of.last("s", "A"),)), Constant("x", "string"))
     assert in_words(apply("EqualTo", "boolean", joined, Constant("xx", "string"))) is None
+    without_room = above(cast(leaf("price", "B"), "decimal(38,18)"), Constant(10, "int"))
+    assert in_words(without_room) is None and in_words(without_room, 38) is not None
