@@ -7,7 +7,7 @@ aggregate's syntax tree. Out: its SQL over exploded rows, and the columns of a r
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 
 from pyspark.sql.types import DataType, IntegerType, StringType, StructField, StructType
@@ -207,6 +207,20 @@ ORDERED = ("array_agg", "collect_list", *_JOINING, *_PICKING)
 
 def over_exploded(call: str, condition: str | None, behind: str) -> str:
     """An aggregate with a FILTER that drops the row that OUTER adds for an empty array; ``behind``: the suffix IGNORE NULLS, or nothing."""
-    there = f"{quoted(POSITION)} IS NOT NULL"
-    where = there if condition is None else f"{there} AND ({condition})"
-    return f"{call} FILTER (WHERE {where}){behind}"
+    return filtered(call, [f"{quoted(POSITION)} IS NOT NULL", condition], behind)
+
+
+def filtered(call: str, conditions: Iterable[str | None], behind: str) -> str:
+    """An aggregate over the rows for which all conditions hold; ``behind`` as above."""
+    test = " AND ".join(f"({one}\n)" for one in conditions if one is not None)
+    return f"{call} FILTER (WHERE {test}){behind}" if test else f"{call}{behind}"
+
+
+def suffixes(node: exp.Expression, source: Source) -> tuple[exp.Expression, exp.Expression | None, str]:
+    """An aggregate without its FILTER and what is behind it, the condition of FILTER, and what is behind: IGNORE NULLS, or nothing."""
+    behind = ""
+    if isinstance(node, exp.IgnoreNulls | exp.RespectNulls):
+        behind = source.sql[span_of(node.this).end : span_of(node).end]
+        node = node.this
+    where = filter_of(node)
+    return (node if where is None else node.this), where, behind

@@ -41,6 +41,7 @@ from rewrites.bind.aggregates import (
     is_marked,
     moment_of,
     over_exploded,
+    suffixes,
 )
 from rewrites.bind.arguments import Arguments
 from rewrites.bind.conditions import is_query, nested, offset_of
@@ -289,13 +290,8 @@ class MeasureBinder:
         (kind,) = self.inputs.relation.types_of([(over_input, span_of(node))])
         if is_apart(node):
             return self.folds.result(fold, self._exploded(node, fold), apart=True)
-        behind = ""
-        if isinstance(node, exp.IgnoreNulls | exp.RespectNulls):
-            behind = self.inputs.source.sql[span_of(node.this).end : span_of(node).end]
-            node = node.this
-        where = filter_of(node)
+        call, where, behind = suffixes(node, self.inputs.source)
         condition = None if where is None else self._exploded(where, fold)
-        call = node if where is None else node.this
         name, written = function_name(innermost, self.inputs.source), self._exploded(call, fold)
         if name in ORDERED and not behind and call is innermost and not is_marked(call) and _has_one_value(call):
             separator = call.args.get("separator")

@@ -98,7 +98,7 @@ def table_start(tokens: Tokens, clause: int) -> int | None:
     for i in _backwards(tokens, clause):
         key = tokens.items[i].key
         if key == "," and not _between_rows(tokens, i):
-            return start if in_from_list(tokens, i) else None
+            return start if in_from_list(tokens, i) and not _in_lateral_view(tokens, i) else None
         if _qualified(tokens, i) or _inline_table(tokens, i):
             pass
         elif (
@@ -131,7 +131,7 @@ def follows_condition(tokens: Tokens, clause: int) -> str | None:
         key = tokens.items[i].key
         if not _qualified(tokens, i) and key in _CONDITIONS:
             return _CONDITIONS[key]
-        if key in {",", ";"} | _STARTS:
+        if key in {",", ";"} | _STARTS and not (key == "," and _in_lateral_view(tokens, i)):
             return None
     return None
 
@@ -212,6 +212,16 @@ def _between_rows(tokens: Tokens, comma: int) -> bool:
     while i > 0 and tokens.items[i].key == "," and tokens.items[i - 1].key == ")" and tokens.partner[i - 1] > 0:
         i = tokens.partner[i - 1] - 1
     return i != comma and _inline_table(tokens, i)
+
+
+def _in_lateral_view(tokens: Tokens, comma: int) -> bool:
+    """Whether the comma separates columns of a LATERAL VIEW, ``LATERAL VIEW posexplode(x) e AS p, y``, behind which come no more tables."""
+    for i in _backwards(tokens, comma):
+        if tokens.items[i].key in _STARTS:
+            return False
+        if tokens.items[i].key == "LATERAL" and tokens.items[i + 1].key == "VIEW":
+            return True
+    return False
 
 
 def _of_merge(tokens: Tokens, using: int) -> bool:

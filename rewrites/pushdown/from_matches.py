@@ -29,11 +29,15 @@ VALUE = "`__cep_v`"
 
 @dataclass(frozen=True, slots=True)
 class MatchCalls:
-    """Translates calls to SQL over the matches. ``present``: a column that is NULL in rows without a match (None: every row has one)."""
+    """Translates calls to SQL over the matches. ``present``: a column that is NULL in rows without a match (None: every row has one).
+
+    ``in_order``: doubles are summed in a fixed order. EMIT CHANGES compares sums over time, so equal values must give equal sums.
+    """
 
     schema: StructType
     closures: frozenset[str]
     present: str | None = None
+    in_order: bool = False
 
     def combined(self, call: AggregateCall) -> str | None:
         """SQL over the matches equivalent to ``call``; None for a type that has no such aggregate."""
@@ -47,7 +51,7 @@ class MatchCalls:
         if call.function == "count":
             return _count(f"COUNT({value})", call)
         data_type = self._type(call)
-        if self._in_order(call, data_type):
+        if self._is_ordered(call, data_type):
             return _ordered(f"COLLECT_LIST({value})", call)
         if call.function == "sum" and isinstance(data_type, IntegralType):
             return _integer_sum(f"SUM(CAST({value} AS {WIDE.simpleString()}))", call)
@@ -66,10 +70,11 @@ class MatchCalls:
         if call.function in ("min", "max"):
             return f"{call.function.upper()}(ARRAY_{call.function.upper()}({values}))"
         data_type = self._type(call)
-        if self._in_order(call, data_type):
+        if self._is_ordered(call, data_type):
             return _ordered(f"FLATTEN(COLLECT_LIST({values}))", call)
         if call.function == "avg":
-            return _average(values, valued, data_type, call)
+            exact = not isinstance(data_type, DecimalType) or data_type.precision <= EXACT_DIGITS
+            return _average(values, valued, data_type, call) if exact or self.in_order else None
         summed = _summed(data_type)
         if summed is None:
             return None
@@ -78,10 +83,8 @@ class MatchCalls:
             return _integer_sum(f"SUM({one})", call)
         return f"CAST(SUM({one}) AS {summed.simpleString()})"
 
-    def _in_order(self, call: AggregateCall, data_type: DataType) -> bool:
-        """Whether doubles must be summed in a fixed order: EMIT CHANGES compares sums over time, so equal values must give equal sums."""
-        summed = call.function in ("sum", "avg") and isinstance(data_type, FloatType | DoubleType)
-        return summed and self.present is not None
+    def _is_ordered(self, call: AggregateCall, data_type: DataType) -> bool:
+        return self.in_order and call.function in ("sum", "avg") and isinstance(data_type, FloatType | DoubleType)
 
     def _value(self, call: AggregateCall) -> str:
         """The value in the event of one match; NULL if there is no match."""
@@ -110,14 +113,15 @@ class NoMatches:
 
 def over_matches(node: exp.Expression, source: Source, combined: Callable[[exp.Expression], str | None]) -> str:
     """A measure's SQL over the matches: ``combined`` translates the calls that it knows; the rest is unchanged."""
+    return source.splice(span_of(node), replaced(node, lambda part: indexed(part) or combined(part)))
 
-    def part(inner: exp.Expression) -> str | None:
-        if isinstance(inner, KleeneRef):
-            place = {"first": "1", "last": "-1"}.get(str(inner.index_value), str(inner.index_value))
-            return f"TRY_ELEMENT_AT({quoted(inner.this.name)}, {place})"
-        return combined(inner)
 
-    return source.splice(span_of(node), replaced(node, part))
+def indexed(node: exp.Expression) -> str | None:
+    """``b[1]`` and ``b[LAST]`` as an element of the array; None: ``node`` is neither."""
+    if not isinstance(node, KleeneRef):
+        return None
+    place = {"first": "1", "last": "-1"}.get(str(node.index_value), str(node.index_value))
+    return f"TRY_ELEMENT_AT({quoted(node.this.name)}, {place})"
 
 
 def _count(text: str, call: AggregateCall) -> str:

@@ -6,7 +6,7 @@ of the query over matches; those of A-Seq's query must be the same.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from pyspark.errors import PySparkException
 from pyspark.sql.types import StructType
@@ -29,6 +29,7 @@ from rewrites.pushdown.aggregate_pushdown import (
     with_columns,
 )
 from rewrites.pushdown.from_matches import MatchCalls, NoMatches, over_matches
+from rewrites.pushdown.over_elements import ElementCalls
 from rewrites.pushdown.partials import Partials
 from rewrites.pushdown.reader import AggregateReader, NotPushed
 from rewrites.rules.prune_fields import Shown
@@ -81,22 +82,31 @@ def _taken_whole(node: exp.Expression, variables: Variables) -> set[str]:
 
 def _from_matches(part: EmittedClause, source: Source, session: PushdownSession) -> tuple[str, StructType]:
     bound = part.bound
+    rows, typed = part.query, one_match(bound, part.spec, part.shards)
     closures = frozenset(element.variable for element in elements(bound.pattern) if element.kleene)
-    calls = MatchCalls(bound.relation.schema, closures, PRESENT if bound.emit_changes else None)
+    following = bound.emit_changes is not None
+    calls = MatchCalls(bound.relation.schema, closures, PRESENT if following else None, in_order=following)
     reader = AggregateReader(bound, calls, source, measures=True)
+    over = ElementCalls(bound, source, typed)
 
-    def combined(node: exp.Expression) -> str | None:
+    def known(node: exp.Expression) -> str | None:
         call = reader.call(node)
         return None if call is None else calls.combined(call)
 
-    if bound.emit_changes is not None:
+    if following:
         _require_calls(bound, reader)
-    texts = [(over_matches(measure.expr.node, source, combined), measure.name.value) for measure in bound.measures]
-    rows, typed = part.query, one_match(bound, part.spec, part.shards)
-    if bound.emit_changes is not None:
         rows, typed = (
             alive_matches(bound, part.spec, one, keep_null_time=session.keep_null_time) for one in (rows, typed)
         )
+    else:
+        over.find(lambda node: known(node) is not None)
+        rows, typed = over.rows(rows), over.rows(typed)
+        calls = replace(calls, present=PRESENT if over.walked else None)
+
+    def combined(node: exp.Expression) -> str | None:
+        return known(node) or over.text(node)
+
+    texts = [(over_matches(measure.expr.node, source, combined), measure.name.value) for measure in bound.measures]
     try:
         return _queries(part, texts, rows, typed, source)
     except PySparkException as error:

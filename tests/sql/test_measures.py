@@ -140,11 +140,96 @@ def test_it_is_a_table_like_any_other(spark: SparkSession) -> None:
     assert "cep_match" in sparkcep.rewrite(query, spark)
 
 
+OVER_ELEMENTS = (
+    "ROUND(STDDEV(b.x), 9)",
+    "ROUND(var_pop(b.f) + corr(b.x, b.ts), 9)",
+    "MEDIAN(b.x)",
+    "COUNT(DISTINCT b.x) * 100 + COUNT(DISTINCT a.s)",
+    "SUM(DISTINCT b.x) - COUNT(b.x, b.ts)",
+    "sort_array(collect_list(b.x))",
+    "sort_array(collect_set(b.s || a.s))",
+    "max_by(b.s, (b.x, b.ts, match_start))",
+    "count_if(b.x > a.x)",
+    "bool_or(b.x > 58)",
+    "SUM(b.x) FILTER (WHERE b.x > a.x AND match_end < 120)",
+    "COUNT(*) FILTER (WHERE b.x > 3 /* or */ -- not\n)",
+    "SUM(b.x - a.x * length(user))",
+    "percentile_cont(0.25) WITHIN GROUP (ORDER BY b.x)",
+    "MAX(b.x) FILTER (WHERE B.S = 's1' OR `b`.s = 's2')",
+    "AVG(CAST(b.d AS DECIMAL(30, 10)))",
+    "bit_xor(b.ts)",
+)
+CLOSURE = "MATCH PATTERN (SEQ(A a, B{1,3} b, C c) PARTITION BY user ORDER BY ts WITHIN 25"
+
+
+def columns(texts: tuple[str, ...]) -> str:
+    return ", ".join(f"{text} AS r{i}" for i, text in enumerate(texts))
+
+
+def test_any_aggregate_over_elements(spark: SparkSession) -> None:
+    """What Spark says of one row per element and match."""
+    found = spark.sql(f"SELECT * FROM aseq_events {CLOSURE} MEASURES {columns(OVER_ELEMENTS)})")
+    exploded = f"SELECT user, a, c, match_start, match_end, explode(b) AS b FROM aseq_events {CLOSURE})"
+    wanted = spark.sql(f"SELECT user, {columns(OVER_ELEMENTS)} FROM ({exploded}) GROUP BY user")
+    assert found.schema.simpleString() == wanted.schema.simpleString()
+    assert sorted(map(plain, found.collect())) == sorted(map(plain, wanted.collect()))
+
+
+def test_aggregates_over_elements_change_no_others(spark: SparkSession) -> None:
+    """Those over matches, and over another closure."""
+    pattern = "SEQ(A a, B{1,2} b, C? o, D{0,2} c)"
+    texts = (
+        "COUNT(*)",
+        "SUM(COALESCE(a.x, 7)) + COUNT(a.x)",
+        "SUM(b.x) * 1000 + COUNT(c.*) + COUNT(b[LAST].x)",
+        "sort_array(collect_list(DISTINCT a.s))",
+        "COUNT(DISTINCT o.s, a.s) + COUNT_IF(o.s IS NULL)",
+        "SUM(a.x * 2) FILTER (WHERE a.x > 3) + COUNT(a.*) FILTER (WHERE a.x > 3)",
+        "SUM(array_max(b.x) + size(c.s))",
+        "MAX(match_end) - MIN(match_start)",
+        "any_value(size(b)) IS NULL",
+        "MAX(upper(a.s) || a.user)",
+        "COUNT(DISTINCT b.x)",
+        "ROUND(STDDEV(c.x), 9)",
+        "ROUND(AVG(b.f) + AVG(a.f), 9)",
+    )
+    for more in ("PARTITION BY user ORDER BY ts WITHIN 12", "ORDER BY ts WITHIN 6"):
+        found = spark.sql(measures(pattern, columns(texts), more)).collect()
+        alone = [spark.sql(measures(pattern, f"{text} AS r", more)).collect() for text in texts]
+        assert found
+        for i in range(len(texts)):
+            assert sorted(repr(row[f"r{i}"]) for row in found) == sorted(repr(row["r"]) for row in alone[i]), texts[i]
+    nothing = measures("SEQ(A a, E+ e)", "COUNT(*) AS n, STDDEV(e.x) AS s, COUNT(DISTINCT e.x) AS d", "ORDER BY ts")
+    assert [tuple(row) for row in spark.sql(nothing).collect()] == [(0, None, 0)]
+
+
+def test_aggregates_over_elements_that_have_no_meaning(spark: SparkSession) -> None:
+    wanted = {
+        "STDDEV(b.x - b[1].x)": ("UNSUPPORTED_AGGREGATE", "with b\\[1\\]"),
+        "SUM(b.x * c.x)": ("UNSUPPORTED_AGGREGATE", "with c.… beside it"),
+        "STDDEV(b.day)": ("ANALYSIS_MEASURE", "DOUBLE"),
+        "listagg(b.x, b.s)": ("ANALYSIS_MEASURE", "foldable"),
+    }
+    for text, (code, message) in wanted.items():
+        query = measures(
+            "SEQ(A a, B+ b, C+ c)", f"COUNT(*) AS n, {text} AS s", "PARTITION BY user ORDER BY ts WITHIN 9"
+        )
+        with pytest.raises(CepError, match=message) as caught:
+            spark.sql(query)
+        assert code in str(caught.value) and caught.value.span is not None
+        assert caught.value.sql[caught.value.span.start : caught.value.span.end] == text
+
+
 def test_averages_of_wide_decimals(spark: SparkSession) -> None:
-    """Spark's own of single events; of closures it would be a quotient, which has fewer places."""
+    """Spark's own, of single events and over closures."""
     rows = "(SELECT id AS ts, CAST(cos(id) * 50 AS DECIMAL(38, 10)) AS w FROM range(9))"
-    clause = "MATCH PATTERN (SEQ(ANY a, ANY{{1,2}} b) ORDER BY ts WITHIN 3 MEASURES AVG({}) AS m, COUNT(*) AS n)"
-    mean, matches = spark.sql(f"SELECT * FROM {rows} {clause.format('a.w')}").collect()[0]
+    clause = "MATCH PATTERN (SEQ(ANY a, ANY{{1,2}} b) ORDER BY ts WITHIN 3{})"
+    mean, matches = spark.sql(
+        f"SELECT * FROM {rows} {clause.format(' MEASURES AVG(a.w) AS m, COUNT(*) AS n')}"
+    ).collect()[0]
     assert matches == 22 and mean.as_tuple().exponent == -14
-    with pytest.raises(CepError, match="AGGREGATE_TYPE"):
-        spark.sql(f"SELECT * FROM {rows} {clause.format('b.w')}").collect()
+    found = spark.sql(f"SELECT * FROM {rows} {clause.format(' MEASURES AVG(b.w) AS m')}").collect()
+    assert (
+        found
+        == spark.sql(f"SELECT AVG(e.w) AS m FROM (SELECT explode(b) AS e FROM {rows} {clause.format('')})").collect()
+    )
