@@ -6,6 +6,7 @@ from __future__ import annotations
 
 from sqlglot import exp
 
+from rewrites.bind.aggregates import is_aggregate
 from rewrites.bind.closures import kleene_path
 from rewrites.bind.names import Variables, is_of_session, references, same_name
 from rewrites.bind.partitions import Key
@@ -79,7 +80,7 @@ def _check(measure: Measure, tree: pattern.EventPattern, variables: Variables, r
         raise CepUnsupportedError(
             f"{word} in the MEASURES of MATCH PATTERN", code="MEASURES", span=span_of(part), hint=_HINT
         )
-    if not node.find(exp.AggFunc, exp.Anonymous):
+    if not any(is_aggregate(part) or isinstance(part, exp.Anonymous) for part in node.walk()):
         raise CepAnalysisError(
             "a measure aggregates over the matches", code="MEASURE", span=measure.expr.span, hint=_HINT
         )

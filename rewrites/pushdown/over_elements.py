@@ -28,6 +28,9 @@ from rewrites.sql.source import Source, lambda_names, replaced
 from sparkcep.errors import CepAnalysisError, CepUnsupportedError
 from sparkcep.pattern.event import elements
 
+_NO_FILTER = "INVALID_SQL_SYNTAX.FUNCTION_WITH_UNSUPPORTED_SYNTAX"
+"""What Spark says of FILTER behind a Python aggregate."""
+
 
 @dataclass(slots=True)
 class ElementCalls:
@@ -101,18 +104,14 @@ class ElementCalls:
                 self.walked += [closure] if closure not in self.walked else []
                 self._closure_of[id(node)] = closure
                 return
+            if str(complaint.getCondition()) == _NO_FILTER:
+                raise _refusal(node, f"the aggregate {self.source.text(span_of(node))}, which has no FILTER,")
         if self._complaint(self._over_matches(node, None), self.typed) is None:
             return
         if complaint is not None:
             raise CepAnalysisError(spark_message(complaint), code="MEASURE", span=span_of(node))
         beside = f"{others[0]}.…" if others else f"{self.source.text(span_of(index or node))}.…"
-        raise CepUnsupportedError(
-            f"an aggregate of {closure}.…, over each event of the closure, with {beside} beside it",
-            code="AGGREGATE",
-            span=span_of(node),
-            hint="an aggregate ranges over the events of one closure, beside which stand those of single events; compute others from the arrays "
-            "in a query around the clause",
-        )
+        raise _refusal(node, f"an aggregate of {closure}.…, with {beside} beside it,")
 
     def _complaint(self, text: str, rows: str) -> PySparkException | None:
         try:
@@ -175,6 +174,16 @@ class ElementCalls:
     @property
     def _fields(self) -> frozenset[str]:
         return frozenset(name.lower() for name in self.columns.names) - self._keys
+
+
+def _refusal(node: exp.Expression, what: str) -> CepUnsupportedError:
+    return CepUnsupportedError(
+        f"{what} over each event of a closure",
+        code="AGGREGATE",
+        span=span_of(node),
+        hint="beside the events of one closure stand those of single events, and Spark's own aggregates take them; compute others in a query around "
+        "the clause, from the arrays or over explode(b)",
+    )
 
 
 def _unknown(node: exp.Expression, is_known: Callable[[exp.Expression], bool]) -> Iterator[exp.Expression]:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import pandas as pd
 import pytest
 from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
+from pyspark.sql.functions import pandas_udf
 
 import sparkcep
 from sparkcep.errors import CepError
@@ -150,7 +152,7 @@ OVER_ELEMENTS = (
     "sort_array(collect_set(b.s || a.s))",
     "max_by(b.s, (b.x, b.ts, match_start))",
     "count_if(b.x > a.x)",
-    "bool_or(b.x > 58)",
+    "any(b.x > 58)",
     "SUM(b.x) FILTER (WHERE b.x > a.x AND match_end < 120)",
     "COUNT(*) FILTER (WHERE b.x > 3 /* or */ -- not\n)",
     "SUM(b.x - a.x * length(user))",
@@ -204,9 +206,14 @@ def test_aggregates_over_elements_change_no_others(spark: SparkSession) -> None:
 
 
 def test_aggregates_over_elements_that_have_no_meaning(spark: SparkSession) -> None:
+    def mean(values: pd.Series) -> float:
+        return float(values.mean())
+
+    spark.udf.register("elements_mean", pandas_udf(mean, "double"))
     wanted = {
         "STDDEV(b.x - b[1].x)": ("UNSUPPORTED_AGGREGATE", "with b\\[1\\]"),
         "SUM(b.x * c.x)": ("UNSUPPORTED_AGGREGATE", "with c.… beside it"),
+        "elements_mean(b.x)": ("UNSUPPORTED_AGGREGATE", "which has no FILTER, over each event of a closure"),
         "STDDEV(b.day)": ("ANALYSIS_MEASURE", "DOUBLE"),
         "listagg(b.x, b.s)": ("ANALYSIS_MEASURE", "foldable"),
     }
