@@ -115,7 +115,17 @@ class Arguments:
         found, path = reference(node, self.variables), column_path(node)
         if found is not None:
             return None if found.tail else self.relation.require(found.column)
-        return self.relation.require(path[0]) if path is not None and len(path) == 1 else None
+        return self._bare_column(node, path[0]) if path is not None and len(path) == 1 else None
+
+    def _bare_column(self, node: exp.Expression, name: Name) -> str | None:
+        """The input column of that name; None for a session variable."""
+        column = self.relation.column(name.value)
+        if column is None:
+            try:
+                self.relation.types_of([(self.source.text(span_of(node)), span_of(node))])
+            except CepAnalysisError:
+                return self.relation.require(name)
+        return column
 
     def type_of(self, node: exp.Expression) -> DataType:
         """The type of an argument."""

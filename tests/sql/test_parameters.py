@@ -120,7 +120,8 @@ def test_variable_substitution(spark: SparkSession) -> None:
 def test_session_variable(spark: SparkSession) -> None:
     spark.sql("DECLARE OR REPLACE VARIABLE most INT DEFAULT 12")
     for name in ("most", "session.most", "system.session.most"):
-        text = f"""SELECT t, m FROM ticks MATCH_RECOGNIZE (PARTITION BY sym ORDER BY ts MEASURES LAST(ts) AS t, {name} + 1 AS m
+        text = f"""SELECT t, m FROM ticks MATCH_RECOGNIZE (PARTITION BY sym ORDER BY ts MEASURES LAST(ts) AS t,
+          {name} + COUNT({name}) + MEDIAN(a.price - {name}) - FIRST(a.price - {name}) + MAX({name}) - LAST({name}) AS m
           PATTERN (a) DEFINE a AS price > {name})"""
         assert_rows(spark.sql(text).collect(), [(5, 13)])
         text = f"SELECT v.ts, b.ts FROM clicks {EVENT.replace('WITHIN', f'WHERE v.ts < {name} - 10 AND b.ts > v.ts + {name} - 11 WITHIN')}"
