@@ -238,6 +238,7 @@ def relation(site: Site, source: Source, describe: Describe, beside: Callable[[s
     try:
         schema = scoped(query)
     except PySparkException as error:
+        _refuse_recursion(site, source, error)
         if not site.lateral:
             raise InputError(in_scope(query, site, source), error) from None
         raise CepUnsupportedError(
@@ -252,6 +253,21 @@ def relation(site: Site, source: Source, describe: Describe, beside: Callable[[s
         for name in ("expression", "resources", "scattered", "literal", "columns", "zone")
     }
     return Relation(text, schema, scoped, scope, streaming=is_stream(describe, scope(query)), **known)
+
+
+def _refuse_recursion(site: Site, source: Source, error: PySparkException) -> None:
+    """Raise where the table that Spark does not find is the recursive one in whose definition the clause stands."""
+    if not site.around or error.getCondition() != "TABLE_OR_VIEW_NOT_FOUND":
+        return
+    missing = str((error.getMessageParameters() or {}).get("relationName")).strip("`").lower()
+    names = (_PLAIN_NAME.match(source.text(span)) for span in site.around)
+    if missing in {(name[1] or name[2]).lower() for name in names if name is not None}:
+        raise CepUnsupportedError(
+            f"a pattern clause over {missing}, which its own WITH RECURSIVE defines",
+            code="RECURSIVE",
+            span=site.input,
+            hint="each round has its rows alone: put the clause over the finished table, behind the WITH",
+        ) from None
 
 
 def refuse_reserved(names: Iterable[str], place: Span) -> None:

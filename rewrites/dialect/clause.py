@@ -44,8 +44,8 @@ class Site:
     ``span`` runs from the first character of the input table reference to the clause's closing parenthesis: this is what the rewrite replaces (an
     alias after it is kept). ``input`` is the table reference, ``body`` the text inside the parentheses
     (without them). ``scopes``: for each enclosing WITH, outermost first, the definitions (``name [(columns)] AS (…)``) that
-    the input may name. ``lateral``: the clause is inside a LATERAL subquery. ``pipe``: it follows ``|>``, and ``input`` is the query
-    before the pipe.
+    the input may name; ``around``: those of recursive tables inside which the clause stands. ``lateral``: the clause is inside a
+    LATERAL subquery. ``pipe``: it follows ``|>``, and ``input`` is the query before the pipe.
     """
 
     kind: ClauseKind
@@ -56,6 +56,7 @@ class Site:
     alias: Name | None = None
     scopes: tuple[tuple[Span, ...], ...] = ()
     recursive: tuple[bool, ...] = ()
+    around: tuple[Span, ...] = ()
     lateral: bool = False
     pipe: bool = False
 

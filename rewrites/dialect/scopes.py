@@ -34,6 +34,12 @@ def visible(withs: tuple[With, ...], offset: int) -> tuple[tuple[tuple[Span, ...
     return tuple(scopes), tuple(recursive)
 
 
+def recursive_around(withs: tuple[With, ...], offset: int) -> tuple[Span, ...]:
+    """The definitions of WITH RECURSIVE inside which ``offset`` lies."""
+    definitions = (span for clause in withs if clause.recursive for span in clause.definitions)
+    return tuple(span for span in definitions if span.start <= offset < span.end)
+
+
 def _read(tokens: Tokens, start: int) -> With | None:
     i = start + 1
     recursive = _key(tokens, i) == "RECURSIVE" and _key(tokens, i + 1) not in ("AS", "(")

@@ -11,7 +11,7 @@ import re
 from rewrites.dialect import refused
 from rewrites.dialect.clause import ClauseKind, Name, Site
 from rewrites.dialect.pipes import pipe_before, query_start
-from rewrites.dialect.scopes import find_withs, visible
+from rewrites.dialect.scopes import find_withs, recursive_around, visible
 from rewrites.dialect.table_refs import follows_condition, table_start
 from rewrites.dialect.tokens import Tokens, tokenize
 from sparkcep.errors import CepSyntaxError, Span
@@ -142,7 +142,8 @@ def _built(tokens: Tokens, kind: ClauseKind, start: int, keyword: int, opening: 
             span=items[opening].span,
             hint="every ( [ and { of the clause needs its counterpart",
         )
-    scopes, recursive = visible(find_withs(tokens), items[keyword].span.start)
+    withs, offset = find_withs(tokens), items[keyword].span.start
+    scopes, recursive = visible(withs, offset)
     pipe = pipe_before(tokens, keyword)
     return Site(
         kind=kind,
@@ -153,6 +154,7 @@ def _built(tokens: Tokens, kind: ClauseKind, start: int, keyword: int, opening: 
         alias=_alias(tokens, closing + 1),
         scopes=scopes,
         recursive=recursive,
+        around=recursive_around(withs, offset),
         lateral=_lateral(tokens, start),
         pipe=pipe is not None,
     )
