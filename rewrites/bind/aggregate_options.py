@@ -30,13 +30,30 @@ _NOT_OF_SPARK: dict[type[exp.Expression], tuple[str, str]] = {
 
 
 def refuse_others_options(clause: MatchRecognizeClause, source: Source) -> None:
-    """Raise at an ORDER BY or LIMIT inside an aggregate."""
+    """Raise at an ORDER BY or LIMIT inside an aggregate, and at a count of whole rows with more than that."""
     for part in _parts(clause):
+        refuse_star_among_others(part)
         found = _NOT_OF_SPARK.get(type(part))
         if found is not None and not _WITHIN_GROUP.search(source.text(span_of(part.parent or part))):
             raise CepUnsupportedError(
                 f"{found[0]} inside an aggregate", code="AGGREGATE", span=span_of(part), hint=found[1]
             )
+
+
+def refuse_star_among_others(node: exp.Expression) -> None:
+    """Raise at ``COUNT(DISTINCT a.*)`` and ``COUNT(a.*, b.*)``: a star stands for rows, not for their columns."""
+    if not isinstance(node, exp.Count) or node.this is None:
+        return
+    distinct = isinstance(node.this, exp.Distinct)
+    arguments = [*(node.this.expressions if distinct else [node.this]), *node.expressions]
+    stars = [one for one in arguments if isinstance(one, exp.Star) or starred(one) is not None]
+    if stars and (distinct or len(arguments) > 1):
+        raise CepUnsupportedError(
+            "* in a COUNT with DISTINCT or with other arguments",
+            code="AGGREGATE",
+            span=span_of(node),
+            hint="name the columns: COUNT(DISTINCT a.x, a.y); COUNT(a.*) counts rows",
+        )
 
 
 def check_filters(clause: MatchRecognizeClause, variables: Variables) -> None:

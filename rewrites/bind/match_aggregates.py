@@ -6,6 +6,7 @@ from __future__ import annotations
 
 from sqlglot import exp
 
+from rewrites.bind.aggregate_options import refuse_star_among_others
 from rewrites.bind.aggregates import is_aggregate
 from rewrites.bind.closures import kleene_path
 from rewrites.bind.names import Variables, is_of_session, references, same_name
@@ -86,6 +87,7 @@ def _check(measure: Measure, tree: pattern.EventPattern, variables: Variables, r
         )
     negated = {element.variable.lower() for element in pattern.elements(tree, negated=True)}
     for part in node.walk():
+        refuse_star_among_others(part)
         path = column_path(part)
         named = path if path is not None and len(path) > 1 else (kleene_path(part) or (None,))[0]
         whole = named is not None and not isinstance(part.parent, exp.Dot)

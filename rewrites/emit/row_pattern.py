@@ -172,9 +172,10 @@ def results(bound: BoundRowPattern) -> list[exp.Expression]:
         return [*(raw(quoted(name)) for name in bound.passed), *(named(text, name) for text, name in bound.measures)]
     keys = [named(quoted(key.sent), key.name) for key in bound.keys]
     measures = [named(text, name) for text, name in bound.measures]
+    nothing = [raw("1 AS `match`")]
     if bound.rows_per_match == "one":
-        return keys + measures or [raw("1 AS `match`")]
+        return keys + measures or nothing
     rest = _rest(bound)
     order = [column for column in bound.order_columns if column in rest]
     behind = [column for column in rest if column not in order]
-    return [*keys, *(raw(quoted(c)) for c in order), *measures, *(raw(quoted(c)) for c in behind)]
+    return [*keys, *(raw(quoted(c)) for c in order), *measures, *(raw(quoted(c)) for c in behind)] or nothing

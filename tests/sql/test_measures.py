@@ -214,6 +214,7 @@ def test_aggregates_over_elements_that_have_no_meaning(spark: SparkSession) -> N
         "STDDEV(b.x - b[1].x)": ("UNSUPPORTED_AGGREGATE", "with b\\[1\\]"),
         "SUM(b.x * c.x)": ("UNSUPPORTED_AGGREGATE", "with c.… beside it"),
         "elements_mean(b.x)": ("UNSUPPORTED_AGGREGATE", "which has no FILTER, over each event of a closure"),
+        "COUNT(DISTINCT b.*)": ("UNSUPPORTED_AGGREGATE", "COUNT with DISTINCT or with other"),
         "STDDEV(b.day)": ("ANALYSIS_MEASURE", "DOUBLE"),
         "listagg(b.x, b.s)": ("ANALYSIS_MEASURE", "foldable"),
     }

@@ -57,6 +57,14 @@ def test_rows_are_the_same_without_the_rule(spark: SparkSession, statement: str)
     assert_rows(found.collect(), wanted.collect())
 
 
+def test_no_column_at_all(spark: SparkSession) -> None:
+    clause = "MATCH_RECOGNIZE (ORDER BY sym, ts ALL ROWS PER MATCH {} PATTERN (a b?) DEFINE b AS price > a.price)"
+    for rows in ("", "WITH UNMATCHED ROWS"):
+        (found,) = spark.sql(f"SELECT COUNT(*) FROM ticks {clause.format(rows)}").collect()
+        assert found[0] == spark.table("ticks").count()
+        assert len(spark.sql(f"SELECT 1 FROM ticks {clause.format(rows)}").collect()) == found[0]
+
+
 def sent(spark: SparkSession, statement: str) -> str:
     """What the engine gives."""
     plan = spark.sql(statement)._jdf.queryExecution().analyzed().toString()
