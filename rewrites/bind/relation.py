@@ -260,8 +260,7 @@ def _refuse_recursion(site: Site, source: Source, error: PySparkException) -> No
     if not site.around or error.getCondition() != "TABLE_OR_VIEW_NOT_FOUND":
         return
     missing = str((error.getMessageParameters() or {}).get("relationName")).strip("`").lower()
-    names = (_PLAIN_NAME.match(source.text(span)) for span in site.around)
-    if missing in {(name[1] or name[2]).lower() for name in names if name is not None}:
+    if missing in {_defined_name(source.text(span)) for span in site.around}:
         raise CepUnsupportedError(
             f"a pattern clause over {missing}, which its own WITH RECURSIVE defines",
             code="RECURSIVE",
@@ -338,8 +337,14 @@ def _words(text: str) -> frozenset[str]:
 
 def _may_name(words: frozenset[str], definition: str) -> bool:
     """Whether a text of these words may name the CTE ``name [(columns)] AS (…)``; one whose name has other characters may be anywhere."""
-    name = _PLAIN_NAME.match(definition)
-    return name is None or (name[1] or name[2]).lower() in words
+    name = _defined_name(definition)
+    return name is None or name in words
+
+
+def _defined_name(definition: str) -> str | None:
+    """The name of a CTE, in lower case; None for one that has other characters than a word."""
+    found = _PLAIN_NAME.match(definition)
+    return None if found is None else (found[1] or found[2]).lower()
 
 
 def suggestion(name: str, candidates: Iterable[str]) -> str:

@@ -40,7 +40,7 @@ class MatchCalls:
     in_order: bool = False
 
     def combined(self, call: AggregateCall) -> str | None:
-        """SQL over the matches equivalent to ``call``; None for a type that has no such aggregate."""
+        """SQL over the matches equivalent to ``call``; None: Spark has to aggregate the values themselves (``over_elements``)."""
         if call.variable is None:
             return _count(f"COUNT({quoted(self.present) if self.present else '*'})", call)
         if call.variable in self.closures:

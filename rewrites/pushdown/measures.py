@@ -87,7 +87,7 @@ def _from_matches(part: EmittedClause, source: Source, session: PushdownSession)
     following = bound.emit_changes is not None
     calls = MatchCalls(bound.relation.schema, closures, PRESENT if following else None, in_order=following)
     reader = AggregateReader(bound, calls, source, measures=True)
-    over = ElementCalls(bound, source, typed)
+    over = ElementCalls(bound, source, closures, typed)
 
     def known(node: exp.Expression) -> str | None:
         call = reader.call(node)

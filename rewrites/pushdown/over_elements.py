@@ -26,7 +26,6 @@ from rewrites.pushdown.from_matches import indexed
 from rewrites.sql.builder import quoted
 from rewrites.sql.source import Source, lambda_names, replaced
 from sparkcep.errors import CepAnalysisError, CepUnsupportedError
-from sparkcep.pattern.event import elements
 
 _NO_FILTER = "INVALID_SQL_SYNTAX.FUNCTION_WITH_UNSUPPORTED_SYNTAX"
 """What Spark says of FILTER behind a Python aggregate."""
@@ -34,13 +33,14 @@ _NO_FILTER = "INVALID_SQL_SYNTAX.FUNCTION_WITH_UNSUPPORTED_SYNTAX"
 
 @dataclass(slots=True)
 class ElementCalls:
-    """The aggregates of a clause's measures that ``MatchCalls`` lacks. ``typed``: a match of NULLs.
+    """The aggregates of a clause's measures that ``MatchCalls`` lacks. ``closures``: the pattern's; ``typed``: a match of NULLs.
 
     ``walked``: the closures over whose elements some of them range, in the order of their kinds of rows.
     """
 
     bound: BoundEventPattern
     source: Source
+    closures: frozenset[str]
     typed: str
     walked: list[str] = field(default_factory=list)
     _closure_of: dict[int, str] = field(default_factory=dict)
@@ -68,28 +68,23 @@ class ElementCalls:
 
     def rows(self, matches: str) -> str:
         """The rows over which measures are computed."""
-        return with_elements(self.bound, matches, self.columns, self._closures, self.walked) if self.walked else matches
+        return self._walked(matches, self.walked)
+
+    def _walked(self, matches: str, walked: list[str]) -> str:
+        return with_elements(self.bound, matches, self._columns, self.closures, walked) if walked else matches
 
     @property
-    def columns(self) -> StructType:
+    def _columns(self) -> StructType:
         """Those of a match."""
         return self.bound.relation.describe(f"SELECT * FROM {self.typed}")
 
-    @property
-    def _closures(self) -> frozenset[str]:
-        return frozenset(element.variable for element in elements(self.bound.pattern, negated=False) if element.kleene)
-
-    @property
-    def _variables(self) -> Variables:
-        return Variables(tuple(element.variable for element in elements(self.bound.pattern, negated=False)))
-
     def _read(self, node: exp.Expression) -> tuple[str, ...]:
         """The closures of which ``node`` reads what each element has."""
-        variables = self._variables
+        variables = Variables(self.bound.variables)
         names = [found.members[0] for found in references(node, variables) if not found.indexed]
         stars = [star.name for part in node.walk() if (star := starred(part)) is not None]
         names += [members[0] for name in stars if (members := variables.members(name)) is not None]
-        return tuple(dict.fromkeys(name for name in names if name in self._closures))
+        return tuple(dict.fromkeys(name for name in names if name in self.closures))
 
     def _place(self, node: exp.Expression) -> None:
         """Decide what ``node`` ranges over."""
@@ -97,39 +92,34 @@ class ElementCalls:
         index = node.find(KleeneRef)
         complaint = None
         if not others and index is None:
-            walked = [closure]
-            rows = with_elements(self.bound, self.typed, self.columns, self._closures, walked)
-            complaint = self._complaint(self._over_elements(node, closure, walked), rows)
+            text = self._over_elements(node, closure, [closure])
+            complaint = self._complaint(f"SELECT {text}\n AS `r` FROM {self._walked(self.typed, [closure])}")
             if complaint is None:
                 self.walked += [closure] if closure not in self.walked else []
                 self._closure_of[id(node)] = closure
                 return
             if str(complaint.getCondition()) == _NO_FILTER:
                 raise _refusal(node, f"the aggregate {self.source.text(span_of(node))}, which has no FILTER,")
-        if self._complaint(self._over_matches(node, None), self.typed) is None:
+        if self._complaint(f"SELECT {self._over_matches(node, None)}\n AS `r` FROM {self.typed}") is None:
             return
         if complaint is not None:
             raise CepAnalysisError(spark_message(complaint), code="MEASURE", span=span_of(node))
         beside = f"{others[0]}.…" if others else f"{self.source.text(span_of(index or node))}.…"
         raise _refusal(node, f"an aggregate of {closure}.…, with {beside} beside it,")
 
-    def _complaint(self, text: str, rows: str) -> PySparkException | None:
+    def _complaint(self, query: str) -> PySparkException | None:
         try:
-            self.bound.relation.describe(f"SELECT {text}\n AS `r` FROM {rows}")
+            self.bound.relation.describe(query)
         except PySparkException as error:
             return error
         return None
 
     def _is_refused_as_aggregate(self, call: exp.Expression) -> bool:
         """Whether Spark says of a function that no condition of a row can have it."""
-        read = self._read(call)[:1]
-        rows = with_elements(self.bound, self.typed, self.columns, self._closures, list(read)) if read else self.typed
+        read = list(self._read(call)[:1])
         text = self._element(call, *read) if read else self._match(call)
-        try:
-            self.bound.relation.describe(f"SELECT 1 AS `r` FROM {rows} WHERE ({text}\n) IS NULL")
-        except PySparkException as error:
-            return error.getCondition() == OVER_ROWS
-        return False
+        found = self._complaint(f"SELECT 1 AS `r` FROM {self._walked(self.typed, read)} WHERE ({text}\n) IS NULL")
+        return found is not None and found.getCondition() == OVER_ROWS
 
     def _over_elements(self, node: exp.Expression, closure: str, walked: list[str] | None = None) -> str:
         call, where, behind = suffixes(node, self.source)
@@ -173,7 +163,7 @@ class ElementCalls:
 
     @property
     def _fields(self) -> frozenset[str]:
-        return frozenset(name.lower() for name in self.columns.names) - self._keys
+        return frozenset(name.lower() for name in self._columns.names) - self._keys
 
 
 def _refusal(node: exp.Expression, what: str) -> CepUnsupportedError:
