@@ -177,6 +177,7 @@ class MeasureBinder:
 
     def _navigation(self, node: Navigation, running: bool) -> str:
         inner, physical = node, 0
+        running = self._is_running(node.running, running)
         if node.function in ("PREV", "NEXT"):
             distance = offset_of(node)
             distance = 1 if distance is None else distance

@@ -187,7 +187,21 @@ def _measure(sql: str, item: tuple[Token, ...], kleene: bool) -> Measure:
     body, name = _named(sql, item)
     if len(body) > 1 and body[0].key in ("RUNNING", "FINAL") and _starts_operand(body):
         running, body = body[0].key == "RUNNING", body[1:]
+        _refuse_repeated(sql, body)
     return Measure(parse_expression(sql, body, kleene=kleene), name, running)
+
+
+def _refuse_repeated(sql: str, body: tuple[Token, ...]) -> None:
+    """CepSyntaxError for RUNNING or FINAL behind one of them: a value has one of the two."""
+    first = body[0]
+    if len(body) > 1 and first.key in ("RUNNING", "FINAL") and (_starts_operand(body) or body[1].kind != "mark"):
+        raise CepSyntaxError(
+            f"{first.key} behind RUNNING or FINAL",
+            code="SEMANTICS",
+            sql=sql,
+            span=first.span,
+            hint="a value is either of the rows so far or of the whole match: write one of the two",
+        )
 
 
 def _starts_operand(body: tuple[Token, ...]) -> bool:
