@@ -77,14 +77,15 @@ def _rewrite(text: str, describe: Describe, options: Options) -> Rewritten:
             with guarded(text, step.windows[0].site.keyword):
                 query, parts = windows.window_block(step, source, describe, parameter, options)
             done += parts
-            source = source.with_edit(step.span, query)
+            source = source.with_edit(step.span, source.laid_out(step.span, query))
             continue
         with guarded(text, step.site.keyword), in_terms_of(step, text):
             part = _clause(step, source, describe, options, only_clause=len(steps) == 1)
             done += (_with_queries(each, source, options, last=False) for each in _rounds(part))
             done.append(_with_queries(part, source, options, last=step is steps[-1]))
         edits = () if isinstance(part.pushdown, str) else part.pushdown.edits
-        source = source.with_edits([(step.site.span, f"{'FROM ' if step.site.pipe else ''}{part.query}"), *edits])
+        query = source.laid_out(step.site.span, f"{'FROM ' if step.site.pipe else ''}{part.query}")
+        source = source.with_edits([(step.site.span, query), *edits])
     if not steps and not calls:
         return Rewritten(text, text)
     return Rewritten(text, source.text(Span(0, len(text))), tuple(done), len(calls))

@@ -11,7 +11,16 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from pyspark.errors import PySparkException
-from pyspark.sql.types import BooleanType, DataType, DecimalType, DoubleType, IntegralType, NullType, StructType
+from pyspark.sql.types import (
+    ArrayType,
+    BooleanType,
+    DataType,
+    DecimalType,
+    DoubleType,
+    IntegralType,
+    NullType,
+    StructType,
+)
 from sqlglot import exp
 
 from rewrites.bind.aggregates import is_aggregate
@@ -270,9 +279,11 @@ class _Pieces:
 
 
 def storable(kind: DataType, target: DataType) -> bool:
-    """Whether an INSERT stores a value of one type in a column of another (ANSI store assignment, without nested types)."""
+    """Whether an INSERT stores a value of one type in a column of another (ANSI store assignment; of arrays those of the same type, or empty)."""
     if kind.simpleString() == target.simpleString() or isinstance(kind, NullType):
         return True
+    if isinstance(kind, ArrayType) and isinstance(target, ArrayType):
+        return isinstance(kind.elementType, NullType)
     families = [_family(one) for one in (kind, target)]
     return (
         families[0] == families[1] != "" or (families[1] == "string" and families[0] != "") or set(families) == {"time"}

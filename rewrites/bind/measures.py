@@ -64,7 +64,7 @@ from rewrites.dialect.clause import Measure, Name
 from rewrites.dialect.nodes import Classifier, MatchNumber, MatchSequenceNumber, Navigation, Semantics
 from rewrites.sql.builder import ROW_NUMBER, quoted
 from rewrites.sql.source import Source, lambda_names, replaced
-from sparkcep.errors import CepUnsupportedError
+from sparkcep.errors import CepAnalysisError, CepUnsupportedError
 from sparkcep.spec import row
 
 _NOT_COMPARED = (ArrayType, StructType, MapType, VariantType, NullType)
@@ -108,8 +108,15 @@ class MeasureBinder:
 
     def bind(self, measure: Measure) -> str:
         """The measure as SQL over the engine's outputs."""
-        running = self.running if measure.running is None else measure.running
-        return self._text(measure.expr.node, running)
+        node = measure.expr.node
+        if _is_star(node):
+            raise CepAnalysisError(
+                f"{self.inputs.source.sql[span_of(node).start : span_of(node).end]} has the columns of a row, and a measure is one value",
+                code="MEASURE",
+                span=span_of(node),
+                hint="name what you need: LAST(a.x) AS x, …; with ALL ROWS PER MATCH the rows themselves are the result",
+            )
+        return self._text(node, self.running if measure.running is None else measure.running)
 
     def _text(self, node: exp.Expression, running: bool) -> str:
         source = self.inputs.source

@@ -44,6 +44,11 @@ class Source:
         """The column of a row, or what is read of it, over the clause's input."""
         return self.splice(span, self.inner)
 
+    def laid_out(self, span: Span, text: str) -> str:
+        """``text`` with blank lines behind it, so that what follows ``span`` keeps its line and its column, which Spark's errors name."""
+        lines = self.sql.count("\n", span.start, span.end) - text.count("\n")
+        return text + "\n" * lines + " " * (span.end - self.sql.rfind("\n", 0, span.end) - 1) if lines > 0 else text
+
     def splice(self, span: Span, edits: Iterable[Edit]) -> str:
         """The text of ``span`` with ``edits`` on top of the source's own; of overlapping edits the widest wins."""
         inside = [edit for edit in (*edits, *self.edits) if span.start <= edit[0].start and edit[0].end <= span.end]

@@ -157,6 +157,12 @@ def test_registers_of_every_type(spark: SparkSession) -> None:
                ARC m -> f WHEN price < (SELECT 0) + r AND r > ((SELECT min(price) FROM ticks)))""",
             [(1, 13), (5, 13), (6, 13)],
         ),
+        Case(
+            "an empty array",
+            """SELECT r FROM ticks MATCH AUTOMATON (PARTITION BY sym ORDER BY ts REGISTERS (r ARRAY<INT> DEFAULT array()) START s FINAL f
+               ARC s -> f WHEN price = 13 SET r = array(price) ARC s -> f WHEN price = 9 ARC s -> f WHEN price = 10 SET r = array())""",
+            [([13],), ([],), ([],), ([],)],
+        ),
         Case("alias", f"SELECT m.user, m.total FROM clicks {DOUBLE_BUY} AS m WHERE m.total > 50", [("u1", 55)]),
         Case("key filter", f"SELECT total FROM clicks {DOUBLE_BUY} m WHERE m.user = 'u2'", []),
         Case("cte", f"WITH c AS (SELECT * FROM clicks WHERE user = 'u1') SELECT count(*) FROM c {DOUBLE_BUY}", [(2,)]),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from pyspark.errors import AnalysisException
 from pyspark.sql import SparkSession
 
 from rewrites.guard import REPORT
@@ -70,6 +71,23 @@ def test_a_stream_beside_the_clause_is_sparks(spark: SparkSession) -> None:
     spark.readStream.format("rate").load().createOrReplaceTempView("rates")
     joined = spark.sql(f"SELECT r.value FROM rates r JOIN ({ONE} PATTERN (a))) m ON m.sym = r.value")
     assert joined.isStreaming
+
+
+def test_spark_names_the_place_of_what_stands_behind_a_clause(spark: SparkSession) -> None:
+    clause = "(\n  SELECT * FROM ticks MATCH_RECOGNIZE (\n    PARTITION BY sym ORDER BY ts\n    MEASURES a.price AS p\n    PATTERN (a b))\n)"
+    outer = f"SELECT n OVER w AS n FROM {clause} WINDOW w AS (\n ORDER BY p MEASURES count(*) AS n\n ROWS BETWEEN CURRENT ROW AND 1 FOLLOWING PATTERN (a b))"
+    for query, line, column in (
+        (f"SELECT p FROM ticks JOIN {clause} m\n ON nope = 1", 7, 4),
+        (f"SELECT p FROM {clause} m WHERE nope = 1", 6, 10),
+        (
+            f"SELECT p FROM {clause} MATCH_RECOGNIZE (\n  ORDER BY p MEASURES a.p AS p\n  PATTERN (a)) m\nWHERE nope = 1",
+            9,
+            6,
+        ),
+        (f"SELECT * FROM (\n{outer}\n)\nWHERE nope = 1", 11, 6),
+    ):
+        with pytest.raises(AnalysisException, match=f"`nope`.*; line {line} pos {column}"):
+            spark.sql(query)
 
 
 def test_a_fault_of_ours_crosses_the_jvm(spark: SparkSession, monkeypatch: pytest.MonkeyPatch) -> None:
