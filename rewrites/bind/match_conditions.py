@@ -8,13 +8,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from pyspark.sql.types import DecimalType
 from sqlglot import exp
 
-from rewrites.bind.decimals import SUM_DIGITS
 from rewrites.bind.match_leaves import MatchLeaves
 from rewrites.bind.operand_builder import OperandBuilder
-from rewrites.bind.operands import EXACT_DIGITS, NotForTheEngine, Operand
+from rewrites.bind.operands import NotForTheEngine, Operand, reads_wide
 from rewrites.bind.slow_conditions import slow_condition
 from sparkcep.spec import row
 
@@ -31,14 +29,6 @@ class MatchConditionTranslator(MatchLeaves):
         """A condition; parts without an engine operator take the slow path."""
         try:
             found = OperandBuilder.boolean(self, node)
-            return slow_condition(node, self) if self.relation.expression is not None and _reads_wide(found) else found
+            return slow_condition(node, self) if self.relation.expression is not None and reads_wide(found) else found
         except NotForTheEngine:
             return slow_condition(node, self)
-
-
-def _reads_wide(operand: Operand) -> bool:
-    """Whether a condition reads a decimal that may have more digits than the engine's words. Of Spark's functions it asks Python where one does."""
-    if operand.operator is not None:
-        return any(map(_reads_wide, operand.arguments))
-    kind, most = operand.data_type, EXACT_DIGITS if operand.source is None else EXACT_DIGITS + SUM_DIGITS
-    return isinstance(kind, DecimalType) and kind.precision > most

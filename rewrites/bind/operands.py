@@ -30,6 +30,7 @@ from pyspark.sql.types import (
     TimestampType,
 )
 
+from rewrites.bind.decimals import SUM_DIGITS
 from rewrites.sql.instants import interval_micros
 from sparkcep.spec import expression as ir
 
@@ -67,6 +68,14 @@ class NotForTheEngine(Exception):
 def call(operator: ir.Operator, *arguments: Operand) -> Operand:
     """A condition."""
     return Operand(BooleanType(), operator=operator, arguments=arguments)
+
+
+def reads_wide(operand: Operand) -> bool:
+    """Whether a condition reads a decimal that may have more digits than an engine's words. Of Spark's functions it asks Python where one does."""
+    if operand.operator is not None:
+        return any(map(reads_wide, operand.arguments))
+    kind, most = operand.data_type, EXACT_DIGITS if operand.source is None else EXACT_DIGITS + SUM_DIGITS
+    return isinstance(kind, DecimalType) and kind.precision > most
 
 
 def is_true(condition: Operand) -> Operand:

@@ -34,10 +34,11 @@ from sqlglot import exp
 
 from rewrites.bind.closures import Aggregate, aggregate
 from rewrites.bind.conditions import Columns
+from rewrites.bind.decimals import mean_type, sum_type
 from rewrites.bind.literals import literal
 from rewrites.bind.names import Variables, has_query, reference, references, row_text
 from rewrites.bind.operand_builder import OperandBuilder
-from rewrites.bind.operands import NotForTheEngine, Operand
+from rewrites.bind.operands import NotForTheEngine, Operand, reads_wide
 from rewrites.bind.reached import where_reached
 from rewrites.bind.relation import Relation
 from rewrites.bind.slow_event_conditions import slow_event_condition
@@ -117,6 +118,8 @@ class ConditionTranslator(OperandBuilder):
     slow: bool = False
     made: Made | None = None
     summing: bool = False
+    narrow: bool = False
+    """Whether the engine has words of 64 bits: it asks Python about conditions over decimals of which one has no room."""
 
     def translate(self, conjunct: Expr) -> ir.Expression | None:
         """The condition over input columns, or None if it is left to Spark."""
@@ -183,7 +186,10 @@ class ConditionTranslator(OperandBuilder):
     def boolean(self, node: exp.Expression) -> Operand:
         """A condition. Raises NotForTheEngine, or with ``slow`` CepUnsupportedError."""
         try:
-            return OperandBuilder.boolean(self, node)
+            found = OperandBuilder.boolean(self, node)
+            if self.narrow and self.relation.expression is not None and reads_wide(found):
+                raise NotForTheEngine
+            return found
         except NotForTheEngine:
             if self.slow and seen_variables(node, self.variables):
                 return slow_event_condition(node, self)
@@ -220,6 +226,18 @@ class ConditionTranslator(OperandBuilder):
         data_type = self.relation.types_of([(text, span_of(node))])[0]
         seat = next(iter(seats(node, self.variables)), None)
         return Operand(data_type, seat, where_reached(text, node, lambda other: self._over_event_at(seat, other)))
+
+    def mean_of(self, node: exp.Expression) -> tuple[Operand, Operand, DecimalType] | None:
+        """AVG of decimals: the sum, how many there are, and its type; None for anything else."""
+        total = self._aggregate(node)
+        if total is None or total.function != "avg" or total.argument is None:
+            return None
+        text = row_text(total.argument, self.variables, self.source)
+        data_type = self.relation.types_of([(text, span_of(total.argument))])[0]
+        if not isinstance(data_type, DecimalType):
+            return None
+        parts = [self._total(replace(total, function=function)) for function in ("sum", "count")]
+        return parts[0], parts[1], mean_type(data_type)
 
     def _over_event_at(self, seat: Seat | None, node: exp.Expression) -> str | None:
         """A condition over the event at ``seat`` alone, as SQL over it."""
@@ -381,6 +399,6 @@ def _total_types(function: ir.Function, data_type: DataType) -> tuple[DataType, 
         return DoubleType(), DoubleType()
     if isinstance(data_type, IntegralType):
         return LongType(), LongType()
-    if function == "sum" and isinstance(data_type, DecimalType) and data_type.precision <= 28:
-        return data_type, DecimalType(data_type.precision + 10, data_type.scale)
+    if function == "sum" and isinstance(data_type, DecimalType):
+        return data_type, sum_type(data_type)
     raise NotForTheEngine

@@ -9,6 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Protocol
 
+from pyspark.sql.types import DecimalType
 from sqlglot import exp
 
 from rewrites.bind.operand_builder import OPERATORS
@@ -18,7 +19,7 @@ from rewrites.bind.stand_in import StandIn, is_constant, is_name, is_value
 from rewrites.dialect import span_of
 from rewrites.sql.source import Source
 from sparkcep.errors import CepUnsupportedError
-from sparkcep.spec.expression import Term
+from sparkcep.spec.expression import SparkFunction, Term
 
 
 class EventLeaves(Protocol):
@@ -33,6 +34,8 @@ class EventLeaves(Protocol):
     def is_leaf(self, node: exp.Expression) -> bool: ...
 
     def leaf(self, node: exp.Expression) -> Operand: ...
+
+    def mean_of(self, node: exp.Expression) -> tuple[Operand, Operand, DecimalType] | None: ...
 
     def term(self, operand: Operand, condition: exp.Expression) -> Term: ...
 
@@ -71,9 +74,21 @@ class _Pieces:
         if is_constant(node):
             return self.translator.source.text(span_of(node))
         if is_value(node) and self.translator.is_leaf(node):
+            mean = self.translator.mean_of(node)
+            if mean is not None:
+                return self._mean(*mean)
             operand = self.translator.leaf(node)
             return self.values.column(self.translator.term(operand, self.condition), operand.data_type)
         if isinstance(node, exp.Query):
             raise NotForTheEngine
         edits = [(span_of(child), self.text(child)) for child in node.iter_expressions() if not is_name(child)]
         return self.translator.source.splice(span_of(node), edits)
+
+    def _mean(self, total: Operand, count: Operand, data_type: DecimalType) -> str:
+        parts = (
+            SparkFunction(
+                "Source", one.data_type.simpleString(), (self.translator.term(one, self.condition),), text="value"
+            )
+            for one in (total, count)
+        )
+        return self.values.column(SparkFunction("mean", data_type.simpleString(), tuple(parts), (), "mean"), data_type)

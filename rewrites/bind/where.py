@@ -71,7 +71,14 @@ class Where:
     ) -> tuple[tuple[event.Predicate, ...], tuple[Expr, ...]]:
         """Conjuncts over several variables: (engine conditions, residual)."""
         translator = ConditionTranslator(
-            self.variables, self.source, self.relation, columns, self.guards(tests), self.kleene, made=made
+            self.variables,
+            self.source,
+            self.relation,
+            columns,
+            self.guards(tests),
+            self.kleene,
+            made=made,
+            narrow=self.clause.strategy != "any",
         )
         engine, residual = [], []
         for conjunct in self.clause.conjuncts:

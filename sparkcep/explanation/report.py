@@ -263,7 +263,8 @@ def _arc_lines(arc: Arc, bound: BoundAutomaton) -> Iterator[str]:
 
 
 def _class(predicate: Predicate, spec: EventPatternSpec) -> str:
-    slow = asked(predicate.condition, WIDE_DIGITS if spec.strategy == "any" else DIGITS)
+    skips = spec.strategy != "any"
+    slow = asked(predicate.condition, DIGITS if skips else WIDE_DIGITS, checked=skips)
     return f"slow path (Python: {', '.join(slow)})" if slow else predicate_class(predicate)
 
 

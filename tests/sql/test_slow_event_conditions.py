@@ -4,6 +4,7 @@ optional events, OR, other strategies than skip till any match."""
 from __future__ import annotations
 
 import re
+from random import Random
 from typing import Any
 
 import pytest
@@ -162,3 +163,52 @@ def test_explain_says_so(spark: SparkSession) -> None:
     assert any("slow path (Python: " in row[0] for row in rows)
     rows = spark.sql("EXPLAIN PATTERN " + in_words(closures("abs(b[i].x - c.x) = 1"))).collect()
     assert not any("slow path" in row[0] for row in rows)
+
+
+ORDERED = {
+    "": ["b[i].x > b[i-1].x", "MAX(b.x) < c.x", "MIN(b[..i-1].x) <= b[i].x"],
+    NEXT: ["b[i].x > b[i-1].x", "b[1].x > a.x AND c.x <> a.x", "MIN(b.x) > a.x OR MAX(b.x) < c.x", "b[i].x < c.x"],
+    "PARTITION CONTIGUITY": ["b[i].x BETWEEN a.x AND b[i-1].x", "COALESCE(MAX(b[..i-1].x), a.x) < b[i].x"],
+}
+COMPUTED = {
+    "": ["SUM(b.x) < c.x + 40", "AVG(b.x) > a.x", "b[i].x > AVG(b[..i-1].x) - 3"],
+    NEXT: ["SUM(b[..i-1].x) < 60", "AVG(b.x) > a.x", "b[i].x > AVG(b[..i-1].x)", "a.x / c.x < SUM(b.x) - 30"],
+    "STRICT CONTIGUITY": ["SUM(b.x) - c.x > a.x"],
+}
+"""By strategy. What is ORDERED has the same matches if a number is added to all."""
+
+
+def test_decimals_of_many_digits(spark: SparkSession) -> None:
+    drawn = Random(5)
+    rows = ", ".join(f"({i}, '{chr(65 + (i % 5 + 2) // 3)}', {drawn.randrange(2500) / 100}BD)" for i in range(120))
+    spark.sql(f"SELECT * FROM VALUES {rows} AS t(ts, type, x)").createOrReplaceTempView("cents")
+
+    def matches(x: str, asked: dict[str, list[str]]) -> dict[str, list[Any]]:
+        statement = """SELECT a.ts AS a, b.ts AS b, c.ts AS c FROM (SELECT ts, type, {} AS x FROM cents)
+            MATCH PATTERN ({} ORDER BY ts {} WHERE {} WITHIN 7 EVENTS)"""
+        texts = {
+            f"{how} {where}": statement.format(x, ABC, how, where) for how, all_ in asked.items() for where in all_
+        }
+        return {
+            name: sorted((tuple(row.values()) for row in found), key=repr)
+            for name, found in answers(spark, texts).items()
+        }
+
+    narrow = matches("CAST(x AS DECIMAL(8, 2))", ORDERED)
+    assert all(narrow.values())
+    assert matches("CAST(x AS DECIMAL(38, 18))", ORDERED) == narrow
+    assert matches("CAST(12345678901234567890BD + x / 1000000000000000BD AS DECIMAL(38, 18))", ORDERED) == narrow
+    narrow = matches("CAST(x AS DECIMAL(8, 2))", COMPUTED)
+    assert all(narrow.values())
+    for kind in ("DECIMAL(20, 8)", "DECIMAL(38, 18)"):
+        assert matches(f"CAST(x AS {kind})", COMPUTED) == narrow, kind
+
+
+@pytest.mark.parametrize("strategy", ["", NEXT])
+def test_a_sum_of_more_digits_than_decimals_have_is_an_error(spark: SparkSession, strategy: str) -> None:
+    most = "CAST(9e37 AS DECIMAL(38, 0))"
+    rows = f"(SELECT id AS ts, IF(id < 2, 'A', 'B') AS type, {most} AS x FROM range(3))"
+    with pytest.raises(PythonException, match="more than 38 digits"):
+        spark.sql(
+            f"SELECT * FROM {rows} MATCH PATTERN (SEQ(A+ a, B b) ORDER BY ts {strategy} WHERE SUM(a.x) > 1)"
+        ).collect()

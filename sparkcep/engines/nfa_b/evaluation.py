@@ -23,7 +23,7 @@ from sparkcep.engines.nfa_b.matches import matches, parts
 from sparkcep.engines.nfa_b.search import MAX_NODES, Algorithm, Resumption, Search
 from sparkcep.engines.nfa_b.slow import ROW, Calls
 from sparkcep.engines.nfa_b.support import check
-from sparkcep.engines.nfa_b.vector import Program, conjunct_columns, program
+from sparkcep.engines.nfa_b.vector import Program, conjunct_columns, program, read_directly
 from sparkcep.engines.row_match import values
 from sparkcep.engines.row_match.values import Kind, Pool
 from sparkcep.engines.row_pattern.columns import Columns
@@ -41,7 +41,9 @@ class Plan:
 
     spec: EventPatternSpec
     automata: tuple[Automaton, ...]
-    programs: dict[tuple[int, tuple[Kind, ...]], tuple[Program, Pool]] = field(default_factory=dict, compare=False)
+    programs: dict[tuple[int, tuple[Kind, ...], frozenset[str]], tuple[Program, Pool]] = field(
+        default_factory=dict, compare=False
+    )
 
 
 def plan(spec: EventPatternSpec) -> Plan:
@@ -151,16 +153,17 @@ def search(
         table = table.append_column(ROW, pa.array(np.arange(table.num_rows)))
     columns = Columns(table)
     kinds = {name: values.kind_of(columns.type(name)) for name in (*conjunct_columns(automaton), *_row_column(table))}
-    key = (at, tuple(kinds.values()))
+    wide = frozenset(name for name in kinds if values.is_wide(columns.type(name)))
+    key = (at, tuple(kinds.values()), wide)
     if key not in compiled.programs:
         pool = Pool({}, {}, {})
-        compiled.programs[key] = (program(automaton, kinds, pool), pool)
+        compiled.programs[key] = (program(automaton, kinds, pool, wide), pool)
     compiled_program, pool = compiled.programs[key]
     return Search(
         automaton,
         compiled_program,
         stream.events(automaton.components),
-        values.load(columns, pool, ()).words,
+        values.load(columns, pool, (), checked=wide - read_directly(automaton)).words,
         ignores=spec.strategy == "next",
         algorithm=_ALGORITHMS.get(spec.engine, "merging"),
         chooses=chooses(compiled),

@@ -10,6 +10,7 @@ from __future__ import annotations
 import ctypes
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from decimal import Decimal
 from typing import Any, Literal
 
 import pyarrow as pa
@@ -25,6 +26,8 @@ from sparkcep.engines.row_pattern.columns import Columns
 from sparkcep.errors import CepError, CepInternalError
 from sparkcep.spec.expression import AggregateOf, ColumnOf, ElementOf, Function, SparkFunction, Term
 
+MOST_DIGITS = 38
+"""Of Spark's decimals."""
 ROW = "<row>"
 """The column of row numbers."""
 
@@ -36,9 +39,9 @@ _FAULT = 3
 @dataclass(frozen=True, slots=True)
 class Held:
     """Where a term's value is: the event under test, a row number, a count or a total (with its count, for AVG) at ``word`` of the value
-    vector, or an element of the list."""
+    vector, an element of the list, or what all elements of the list at ``word`` make together."""
 
-    what: Literal["current", "row", "count", "total", "listed"]
+    what: Literal["current", "row", "count", "total", "listed", "folded"]
     word: int = -1
     kind: Kind = Kind("null")
     count: int = -1
@@ -72,7 +75,7 @@ class Calls:
         self.error: Exception | None = None
         self.vectors: NDArray[Any] | None = None
         readers = Readers(Columns(table))
-        self._atoms = [(atom, compile_function(atom.tree, _leaves(atom, readers))) for atom in atoms]
+        self._atoms = [(atom, compile_function(atom.tree, _leaves(atom, readers, self._content))) for atom in atoms]
         self._lists: list[tuple[int, int]] = []
         self._numbers: dict[tuple[int, int], int] = {}
         self._pointers = (_Pointer(self._evaluate), _Pointer(self._extend))
@@ -130,12 +133,20 @@ class Calls:
         return rows[::-1]
 
 
-def _leaves(atom: Atom, readers: Readers) -> Callable[[Term], Closure]:
-    return lambda term: _leaf(term, atom.held[term], readers)
+Content = Callable[[int], list[int]]
+"""The rows of a list."""
 
 
-def _leaf(term: Term, held: Held, readers: Readers) -> Closure:
+def _leaves(atom: Atom, readers: Readers, content: Content) -> Callable[[Term], Closure]:
+    return lambda term: _leaf(term, atom.held[term], readers, content)
+
+
+def _leaf(term: Term, held: Held, readers: Readers, content: Content) -> Closure:
     word = held.word
+    if held.what == "folded":
+        assert isinstance(term, AggregateOf) and term.column is not None
+        fold = _folding(term, readers)
+        return lambda frame: fold(content(int(frame.vector[word])))
     if held.what == "count":
         return lambda frame: int(frame.vector[word])
     if held.what == "listed":
@@ -161,10 +172,17 @@ def _prefix(term: AggregateOf, readers: Readers) -> Closure:
     """``COUNT(a[..i-1].*)``, ``SUM(a[..i-1].x)``."""
     if term.column is None:
         return lambda frame: frame.at
+    fold = _folding(term, readers)
+    return lambda frame: fold(frame.elements[: frame.at])
+
+
+def _folding(term: AggregateOf, readers: Readers) -> Callable[[list[int]], Any]:
+    """The aggregate of the values in some rows, NULLs left out."""
+    assert term.column is not None
     reader, fold = readers.reader(term.column), _fold(term.function, readers.kind(term.column))
 
-    def value(frame: Frame) -> Any:
-        found = [value for row in frame.elements[: frame.at] if (value := reader(row)) is not None]
+    def value(rows: list[int]) -> Any:
+        found = [value for row in rows if (value := reader(row)) is not None]
         return fold(found) if found or term.function == "count" else None
 
     return value
@@ -176,7 +194,7 @@ def _fold(function: Function, kind: Kind) -> Callable[[list[Any]], Any]:
     if function == "avg":
         return lambda values: sum(map(float, values)) / len(values)
     if function == "sum":
-        return _long_sum if kind.name == "integer" else exact_sum if kind.name == "decimal" else sum
+        return _long_sum if kind.name == "integer" else _decimal_sum if kind.name == "decimal" else sum
     key = key_of(type_name(kind))
     return lambda values: (min if function == "min" else max)(values, key=key)
 
@@ -185,6 +203,13 @@ def _long_sum(values: list[int]) -> int:
     total = sum(values)
     if not -(1 << 63) <= total < 1 << 63:
         raise failure("SUM overflows BIGINT", "OVERFLOW")
+    return total
+
+
+def _decimal_sum(values: list[Decimal]) -> Decimal:
+    total = exact_sum(values)
+    if len(total.as_tuple().digits) > MOST_DIGITS:
+        raise failure(f"SUM has more than {MOST_DIGITS} digits", "OVERFLOW")
     return total
 
 

@@ -7,7 +7,7 @@ words of V that still matter, by which runs are merged (section 5.2.2). Aggregat
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -32,7 +32,18 @@ from sparkcep.engines.row_match import codes as machine
 from sparkcep.engines.row_match.values import Kind, Pool
 from sparkcep.engines.row_match.writer import Writer
 from sparkcep.errors import CepUnsupportedError
-from sparkcep.spec.expression import AggregateOf, ColumnOf, ElementOf, SparkFunction, Term, looks_back, moves, terms
+from sparkcep.spec.expression import (
+    AggregateOf,
+    Call,
+    ColumnOf,
+    ElementOf,
+    Expression,
+    SparkFunction,
+    Term,
+    looks_back,
+    moves,
+    terms,
+)
 
 EDGES = ("begin", "take", "proceed")
 Key = tuple[str, str, str | None]
@@ -61,12 +72,12 @@ class Program:
     slow: tuple[Atom, ...] = ()
 
 
-def program(automaton: Automaton, kinds: Mapping[str, Kind], pool: Pool) -> Program:
-    """What the kernels run; the columns that they read are added to ``pool``.
+def program(automaton: Automaton, kinds: Mapping[str, Kind], pool: Pool, wide: frozenset[str] = frozenset()) -> Program:
+    """What the kernels run; the columns that they read are added to ``pool``. ``wide``: columns of decimals that may have no room in a word.
 
     Raises CepUnsupportedError for operators and aggregates on kinds that they are not made for.
     """
-    writer = _Writer(kinds, pool)
+    writer = _Writer(kinds, pool, wide)
     edges, starts, used, conjuncts = [0], [0], [], []
     for at, component in enumerate(automaton.components):
         for edge in EDGES:
@@ -97,11 +108,13 @@ def program(automaton: Automaton, kinds: Mapping[str, Kind], pool: Pool) -> Prog
 class _Writer(Writer):
     """The operations of all conjuncts, and the slots that they read."""
 
-    __slots__ = ("edge", "kinds", "pool", "read", "slots", "slow", "text", "variable")
+    CHECKED = True
 
-    def __init__(self, kinds: Mapping[str, Kind], pool: Pool) -> None:
+    __slots__ = ("edge", "kinds", "pool", "read", "slots", "slow", "text", "variable", "wide")
+
+    def __init__(self, kinds: Mapping[str, Kind], pool: Pool, wide: frozenset[str]) -> None:
         Writer.__init__(self)
-        self.kinds, self.pool = kinds, pool
+        self.kinds, self.pool, self.wide = kinds, pool, wide
         self.slots: dict[Key, int] = {}
         self.read: list[int] = []
         self.slow: list[Atom] = []
@@ -122,7 +135,8 @@ class _Writer(Writer):
 
     def _leaf(self, leaf: Term | SparkFunction) -> Kind:
         if isinstance(leaf, SparkFunction):
-            return self.attempt(leaf, lambda: self._apply(leaf))
+            folds = any(map(self._is_folded, terms(leaf)))
+            return self._apply(leaf) if folds else self.attempt(leaf, lambda: self._apply(leaf))
         if not isinstance(leaf, AggregateOf):
             kind = self.kinds[leaf.column]
             if self._is_current(leaf):
@@ -161,6 +175,8 @@ class _Writer(Writer):
                 return Held("current")
             back = isinstance(term, ElementOf) and term.place in ("previous", "last")
             return Held("row", self._slot(("last" if back else "first", term.variable, ROW)))
+        if self._is_folded(term):
+            return Held("folded", self._slot(("list", term.variable, None)))
         count = self._slot(("count", term.variable, term.column)) if term.function in ("count", "avg") else -1
         if term.function == "count":
             return Held("count", count)
@@ -171,6 +187,10 @@ class _Writer(Writer):
         if kind.name in ("string", "binary", "opaque"):
             raise self._refused(term)
         return Held("total", self._slot((term.function, term.variable, term.column)), kind, count)
+
+    def _is_folded(self, term: Term) -> bool:
+        """Whether an aggregate is over values that may have no room in words: then Python makes it of the events."""
+        return isinstance(term, AggregateOf) and term.function != "count" and term.column in self.wide
 
     def _is_current(self, leaf: ColumnOf | ElementOf) -> bool:
         """Whether the event under test is what the term looks at."""
@@ -255,3 +275,17 @@ def conjunct_columns(automaton: Automaton) -> tuple[str, ...]:
         term.column for edge in automaton.edges for c in edge.conjuncts for term in terms(c.condition) if term.column
     )
     return tuple(found)
+
+
+def read_directly(automaton: Automaton) -> frozenset[str]:
+    """The input columns that the formulas read outside Spark's functions, of which Python can be asked."""
+    conditions = (c.condition for edge in automaton.edges for c in edge.conjuncts if not c.each)
+    return frozenset(term.column for one in conditions for term in _direct(one) if term.column)
+
+
+def _direct(node: Expression) -> Iterator[Term]:
+    if isinstance(node, Call):
+        for argument in node.arguments:
+            yield from _direct(argument)
+    elif not isinstance(node, SparkFunction):
+        yield node

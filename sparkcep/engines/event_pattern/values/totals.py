@@ -14,13 +14,15 @@ import polars as pl
 
 from sparkcep.engines.event_pattern.values.closures import Closures
 from sparkcep.engines.event_pattern.values.values import Kind, Payload
-from sparkcep.errors import CepUnsupportedError
+from sparkcep.errors import CepDataError, CepUnsupportedError
 from sparkcep.spec.expression import AggregateOf
 
 Fold = Literal["count", "sum", "mean", "min", "max"]
 
-MAX_SUM_PRECISION = 28
-"""Spark's SUM adds ten digits to a decimal's precision; beyond 38 it rounds or fails."""
+SUM_DIGITS, MOST_DIGITS = 10, 38
+"""Spark's SUM adds so many digits to a decimal's precision, up to these; a sum that has more is an error."""
+BEYOND = 10**MOST_DIGITS
+"""The sum of two numbers below is below twice that: what wraps around in 128 bits is beyond it, too."""
 
 
 def total_kind(term: AggregateOf, payload: Payload) -> Kind:
@@ -34,8 +36,8 @@ def total_kind(term: AggregateOf, payload: Payload) -> Kind:
         return Kind("float")
     if term.function == "sum" and kind.name in ("integer", "float", "duration"):
         return Kind("duration" if kind.name == "duration" else kind.name)
-    if term.function == "sum" and kind.name == "decimal" and kind.precision <= MAX_SUM_PRECISION:
-        return Kind("decimal", 128, kind.precision + 10, kind.scale)
+    if term.function == "sum" and kind.name == "decimal":
+        return Kind("decimal", 128, min(kind.precision + SUM_DIGITS, MOST_DIGITS), kind.scale)
     raise CepUnsupportedError(
         f"{term.function.upper()} over the {kind.name} values of {term.variable} is not supported.",
         code="AGGREGATE",
@@ -76,7 +78,20 @@ def _folded_once(node: Closures, fold: Fold, column: str, payload: Payload) -> p
         return new
     before = node.shorter.totals[(fold, column)].gather(cast(np.ndarray, node.parents))
     pair = pl.DataFrame([before.alias("before"), new.alias("new")])
-    return pair.select(_combined(fold)).to_series()
+    found = pair.select(_combined(fold)).to_series()
+    if fold == "sum" and payload.kind(column).precision + SUM_DIGITS > MOST_DIGITS:
+        _require_digits(found, column)
+    return found
+
+
+def _require_digits(sums: pl.Series, column: str) -> None:
+    inside = pl.col("sum").is_between(pl.lit(1 - BEYOND, dtype=pl.Int128), pl.lit(BEYOND - 1, dtype=pl.Int128))
+    if not sums.to_frame("sum").select(inside.all()).item():
+        raise CepDataError(
+            f"SUM of {column} over the events of a closure has more than {MOST_DIGITS} digits",
+            code="ARITHMETIC_OVERFLOW",
+            hint="CAST it to DOUBLE, or to a DECIMAL with fewer places",
+        )
 
 
 def _lifted(values: pl.Series, fold: Fold, kind: Kind) -> pl.Series:
