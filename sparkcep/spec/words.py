@@ -75,7 +75,7 @@ def asked(condition: Any, most: int = DIGITS, *, checked: bool = False) -> tuple
 def _has_room(tree: SparkFunction, most: int, checked: bool) -> bool:
     """Whether columns have words, and quotients may have them. Sums are kept in two words."""
     if kind(tree.type) == "decimal":
-        if tree.name in ("Divide", "Cast") and not _has_places(tree, most):
+        if tree.name in ("Divide", "mean", "Cast") and not _has_places(tree, most):
             return False
         if digits(tree.type)[0] > most and _is_read(tree) and not (checked and _function(tree) is None):
             return False
@@ -95,7 +95,10 @@ def _has_places(tree: SparkFunction, most: int) -> bool:
     """Whether a cast to a decimal, or a quotient of decimals, has room for its places. Of a quotient Spark first rounds 38, which must not show."""
     if tree.name == "Cast":
         return _more_places(tree) <= most
-    dividend, divisor = (digits(argument.type)[0] for argument in tree.arguments)
+    dividend, divisor = (
+        digits(argument.type)[0] if kind(argument.type) == "decimal" else _INTEGER_DIGITS[argument.type]
+        for argument in tree.arguments
+    )
     scale = digits(tree.type)[1]
     fits = most < WIDE_DIGITS or dividend + _more_places(tree) <= WIDE_DIGITS
     return fits and scale <= most and scale + min(divisor, most + 1) < WIDE_DIGITS
@@ -321,6 +324,7 @@ _MAKERS: dict[str, Callable[[SparkFunction, list[Any]], Any]] = {
     "Not": _not,
     "In": _in,
     "Divide": _divide,
+    "mean": _divide,
     "UnaryMinus": _negative,
     "Abs": _absolute,
     "Coalesce": _coalesce,

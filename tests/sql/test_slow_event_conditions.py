@@ -204,6 +204,23 @@ def test_decimals_of_many_digits(spark: SparkSession) -> None:
         assert matches(f"CAST(x AS {kind})", COMPUTED) == narrow, kind
 
 
+@pytest.mark.parametrize("kind", ["DECIMAL(8, 2)", "DECIMAL(38, 18)"])
+def test_an_average_is_rounded_as_sparks(spark: SparkSession, kind: str) -> None:
+    """Half up, as a quotient of three is never; so is each of seven, whose last digits tell."""
+    clause = "MATCH PATTERN (SEQ(A a, ANY+ b, C c) ORDER BY ts {} WHERE {} WITHIN 9 EVENTS)"
+    rows = (
+        f"(SELECT id AS ts, CHAR(65 + id % 3) AS type, CAST((id * 37 % 101 - 50) / 7BD AS {kind}) AS x FROM range(24))"
+    )
+    for strategy in ("", NEXT):
+        every = spark.sql(f"SELECT b, c.ts FROM {rows} {clause.format(strategy, 'COUNT(b.*) > 0')}")
+        every.createOrReplaceTempView("every_closure")
+        wanted = spark.sql("SELECT (SELECT AVG(e.x) FROM explode(b) AS t(e)) AS mean FROM every_closure")
+        means = sorted({row.mean for row in wanted.collect()})
+        for mean in means[:: len(means) // 2]:
+            found = spark.sql(f"SELECT b, c.ts FROM {rows} {clause.format(strategy, f'AVG(b.x) = {mean}BD')}")
+            assert 0 < found.count() == wanted.where(f"mean = {mean}BD").count()
+
+
 @pytest.mark.parametrize("strategy", ["", NEXT])
 def test_a_sum_of_more_digits_than_decimals_have_is_an_error(spark: SparkSession, strategy: str) -> None:
     most = "CAST(9e37 AS DECIMAL(38, 0))"
