@@ -118,11 +118,10 @@ def result_type(function: str, value: DataType | None) -> DataType:
         if isinstance(value, DecimalType) and value.precision <= 18:
             return DecimalType(value.precision + 10, value.scale)
     shown = value.simpleString() if value is not None else "missing"
-    raise CepAnalysisError(
-        f"the value of {PREFIX}{function} is {shown}",
-        code="ASEQ_FUNCTION",
-        hint=f"{PREFIX}{function}(ts, type, 'SEQ(A, B)', within, value)",
-    )
+    hint = f"{PREFIX}{function}(ts, type, 'SEQ(A, B)', within, value)"
+    if isinstance(value, DecimalType):
+        hint = "CAST it to a DECIMAL of 18 digits or to DOUBLE; a MATCH PATTERN clause sums decimals of any width"
+    raise CepAnalysisError(f"the value of {PREFIX}{function} is {shown}", code="ASEQ_FUNCTION", hint=hint)
 
 
 def udf(spec: AggregateFunctionSpec, value: DataType | None, *, collected: bool, name: str) -> UserDefinedFunction:

@@ -157,11 +157,8 @@ class _Pieces:
         data_type = self._type(node, argument) if name in ("avg", "mean") else None
         if isinstance(data_type, DecimalType) and mean_type(data_type).precision > EXACT_DIGITS:
             parts = [self.translator.aggregate(node, function) for function in ("sum", "count")]
-            known = (
-                SparkFunction("Source", one.data_type.simpleString(), (self.translator.emit(one),), text="value")
-                for one in parts
-            )
-            return self._fold("mean", mean_type(data_type), *known)
+            sources = ((self.translator.emit(one), one.data_type) for one in parts)
+            return self.values.mean(sources, mean_type(data_type))
         found = self.translator.leaf(node)
         if found.operator == "div":
             total, count = map(self._column, found.arguments)

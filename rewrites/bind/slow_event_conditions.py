@@ -19,7 +19,7 @@ from rewrites.bind.stand_in import StandIn, is_constant, is_name, is_value
 from rewrites.dialect import span_of
 from rewrites.sql.source import Source
 from sparkcep.errors import CepUnsupportedError
-from sparkcep.spec.expression import SparkFunction, Term
+from sparkcep.spec.expression import Term
 
 
 class EventLeaves(Protocol):
@@ -76,19 +76,11 @@ class _Pieces:
         if is_value(node) and self.translator.is_leaf(node):
             mean = self.translator.mean_of(node)
             if mean is not None:
-                return self._mean(*mean)
+                parts = ((self.translator.term(one, self.condition), one.data_type) for one in mean[:2])
+                return self.values.mean(parts, mean[2])
             operand = self.translator.leaf(node)
             return self.values.column(self.translator.term(operand, self.condition), operand.data_type)
         if isinstance(node, exp.Query):
             raise NotForTheEngine
         edits = [(span_of(child), self.text(child)) for child in node.iter_expressions() if not is_name(child)]
         return self.translator.source.splice(span_of(node), edits)
-
-    def _mean(self, total: Operand, count: Operand, data_type: DecimalType) -> str:
-        parts = (
-            SparkFunction(
-                "Source", one.data_type.simpleString(), (self.translator.term(one, self.condition),), text="value"
-            )
-            for one in (total, count)
-        )
-        return self.values.column(SparkFunction("mean", data_type.simpleString(), tuple(parts), (), "mean"), data_type)

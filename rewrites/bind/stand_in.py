@@ -6,12 +6,12 @@ by the engine's sources.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
 from pyspark.errors import PySparkException
-from pyspark.sql.types import BooleanType, DataType
+from pyspark.sql.types import BooleanType, DataType, DecimalType
 from sqlglot import exp
 
 from rewrites.bind.operands import Operand
@@ -45,6 +45,11 @@ class StandIn:
         """The column, quoted, that stands for the engine's ``source``."""
         name, _ = self._columns.setdefault(source, (f"__cep_x{len(self._columns)}", data_type))
         return quoted(name)
+
+    def mean(self, parts: Iterable[tuple[Any, DataType]], data_type: DecimalType) -> str:
+        """The column of an AVG of decimals; ``parts``: the sources of their sum and of how many there are, with their types."""
+        sources = (SparkFunction("Source", kind.simpleString(), (source,), text="value") for source, kind in parts)
+        return self.column(SparkFunction("mean", data_type.simpleString(), tuple(sources), (), "mean"), data_type)
 
     def condition(self, text: str, node: exp.Expression, what: str, refusal: Refusal) -> Operand:
         """``text`` over the columns, standing for ``node``, as a tree of functions. What is void (``raise_error``) is a BOOLEAN within a condition.

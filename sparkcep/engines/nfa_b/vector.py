@@ -278,7 +278,7 @@ def conjunct_columns(automaton: Automaton) -> tuple[str, ...]:
 
 
 def read_directly(automaton: Automaton) -> frozenset[str]:
-    """The input columns that the formulas read outside Spark's functions, of which Python can be asked."""
+    """The input columns whose values the formulas read outside Spark's functions, of which Python can be asked."""
     conditions = (c.condition for edge in automaton.edges for c in edge.conjuncts if not c.each)
     return frozenset(term.column for one in conditions for term in _direct(one) if term.column)
 
@@ -287,5 +287,5 @@ def _direct(node: Expression) -> Iterator[Term]:
     if isinstance(node, Call):
         for argument in node.arguments:
             yield from _direct(argument)
-    elif not isinstance(node, SparkFunction):
+    elif not isinstance(node, SparkFunction) and getattr(node, "function", None) != "count":
         yield node
