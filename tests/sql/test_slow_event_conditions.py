@@ -167,7 +167,12 @@ def test_explain_says_so(spark: SparkSession) -> None:
 
 ORDERED = {
     "": ["b[i].x > b[i-1].x", "MAX(b.x) < c.x", "MIN(b[..i-1].x) <= b[i].x"],
-    NEXT: ["COUNT(b.x) > 1 AND b[i].x > b[i-1].x", "b[1].x > a.x AND c.x <> a.x", "MIN(b.x) > a.x OR MAX(b.x) < c.x", "b[i].x < c.x"],
+    NEXT: [
+        "COUNT(b.x) > 1 AND b[i].x > b[i-1].x",
+        "b[1].x > a.x AND c.x <> a.x",
+        "MIN(b.x) > a.x OR MAX(b.x) < c.x",
+        "b[i].x < c.x",
+    ],
     "PARTITION CONTIGUITY": ["b[i].x BETWEEN a.x AND b[i-1].x", "COALESCE(MAX(b[..i-1].x), a.x) < b[i].x"],
 }
 COMPUTED = {
