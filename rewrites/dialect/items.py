@@ -23,6 +23,12 @@ SEQUENCE_NUMBER_FORM = "SEQUENCE NUMBER (column [FROM 1])"
 WITHIN_FORM = "WITHIN INTERVAL 1 HOUR, WITHIN 1 hour, or WITHIN 10 for a numeric time"
 """How the sections are written, for hints."""
 
+_FORMS_OF_AGGREGATES: dict[type[exp.Expr] | type[None], str] = {
+    exp.Distinct: "DISTINCT",
+    exp.IgnoreNulls: "IGNORE NULLS",
+    exp.RespectNulls: "RESPECT NULLS",
+    exp.Filter: "FILTER",
+}
 _NO_NAME = {"AS", "NULL", "TRUE", "FALSE", "UNKNOWN", "END", "ASC", "DESC"}
 _UNITS = ["YEAR", "MONTH", "WEEK", "DAY", "HOUR", "MINUTE", "SECOND", "MILLISECOND", "MICROSECOND"]
 TIME_UNITS = {*_UNITS, *(f"{unit}S" for unit in _UNITS)}
@@ -143,6 +149,21 @@ def refuse_semantics(sql: str, expr: Expr, where: str, *, running: bool = False)
         )
 
 
+def refuse_forms_of_aggregates(sql: str, expr: Expr) -> None:
+    """CepUnsupportedError for DISTINCT, IGNORE NULLS and FILTER of a navigation that is no window function: it takes the value of one row."""
+    for node in expr.node.find_all(Navigation):
+        around = node.parent if type(node.parent) in _FORMS_OF_AGGREGATES else node
+        form = _FORMS_OF_AGGREGATES.get(type(node.this)) or _FORMS_OF_AGGREGATES.get(type(around))
+        if form is not None and not isinstance(around.parent, exp.Window):
+            raise CepUnsupportedError(
+                f"{form} of {node.function}: it is the value of one row, found by its place, and no aggregate",
+                code="FORM_OF_NAVIGATION",
+                sql=sql,
+                span=span_of(node),
+                hint="an aggregate has it: max_by(x, ts) FILTER (WHERE x IS NOT NULL) is the last x by ts that is not NULL",
+            )
+
+
 def refuse_windows(sql: str, expr: Expr) -> None:
     """CepUnsupportedError where a measure has a window function of its own, outside subqueries."""
     for node in expr.node.walk(prune=lambda part: isinstance(part, exp.Query)):
@@ -188,7 +209,10 @@ def _measure(sql: str, item: tuple[Token, ...], kleene: bool) -> Measure:
     if len(body) > 1 and body[0].key in ("RUNNING", "FINAL") and _starts_operand(body):
         running, body = body[0].key == "RUNNING", body[1:]
         _refuse_repeated(sql, body)
-    return Measure(parse_expression(sql, body, kleene=kleene), name, running)
+    expr = parse_expression(sql, body, kleene=kleene)
+    if not kleene:
+        refuse_forms_of_aggregates(sql, expr)
+    return Measure(expr, name, running)
 
 
 def _refuse_repeated(sql: str, body: tuple[Token, ...]) -> None:

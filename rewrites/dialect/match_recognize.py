@@ -22,6 +22,7 @@ from rewrites.dialect.items import (
     measures,
     order_items,
     partition_items,
+    refuse_forms_of_aggregates,
     refuse_semantics,
     refuse_windows,
     sequence_number,
@@ -232,6 +233,7 @@ def _define(sql: str, item: tuple[Token, ...]) -> Define:
         cursor.fail(f"the condition of {variable.text} is missing", hint=f"DEFINE {variable.text} AS condition")
     expr = parse_expression(sql, condition)
     refuse_semantics(sql, expr, "DEFINE", running=True)
+    refuse_forms_of_aggregates(sql, expr)
     return Define(variable.name, expr)
 
 

@@ -78,13 +78,6 @@ UNITS = (
     "MICROSECOND",
 )
 """Of which ``TIMESTAMPDIFF`` and its kin count or add some."""
-_FORMS_IN: dict[type[exp.Expr], str] = {
-    exp.Distinct: "DISTINCT",
-    exp.IgnoreNulls: "IGNORE NULLS",
-    exp.RespectNulls: "RESPECT NULLS",
-}
-_FORMS_BEHIND = {"IGNORE NULLS": "IGNORE NULLS", "RESPECT NULLS": "RESPECT NULLS", "FILTER (": "FILTER"}
-"""What stands inside the parentheses of an aggregate, or behind them."""
 _ARROWS = (TokenType.ARROW, TokenType.DARROW, TokenType.HASH_ARROW, TokenType.DHASH_ARROW)
 """Other systems' ways into JSON; in Spark the first makes a lambda, the others are nothing."""
 LAMBDA_HINT = "a lambda is an argument of a function: transform(array, x -> x + 1)"
@@ -253,7 +246,6 @@ class CepParser(PrecedenceParser):
         return self._parse_column_ops(node)
 
     def _parse_navigation(self, name: str) -> exp.Expr:
-        start = self._tokens[self._index - 2].start
         args = self._parse_function_args()
         self._check_closed()
         if self._queries:  # inside a subquery the name means Spark's aggregate
@@ -261,25 +253,10 @@ class CepParser(PrecedenceParser):
             return build(args) if build else exp.Anonymous(this=name, expressions=args)
         if not args:
             self.raise_error(f"{name} needs an argument")
-        if not self.kleene:
-            self._refuse_forms_of_aggregates(name, args[0], start)
         node = Navigation(function=name, this=args[0], offset=_offset(name, args[1]) if len(args) > 1 else None)
         if args[2:]:
             node.set("extra", args[2:])
         return node
-
-    def _refuse_forms_of_aggregates(self, name: str, argument: exp.Expr, start: int) -> None:
-        """CepUnsupportedError for DISTINCT, IGNORE NULLS and FILTER: ``name`` takes the value of one row, whatever the others have."""
-        behind = " ".join(token.text.upper() for token in self._tokens[self._index + 1 : self._index + 3])
-        form = _FORMS_IN.get(type(argument)) or _FORMS_BEHIND.get(behind)
-        if form is not None:
-            raise CepUnsupportedError(
-                f"{form} of {name}: it is the value of one row, found by its place, and no aggregate",
-                code="FORM_OF_NAVIGATION",
-                sql=self.sql,
-                span=Span(start, self._curr.end + 1),
-                hint="an aggregate has it: max_by(x, ts) FILTER (WHERE x IS NOT NULL) is the last x by ts that is not NULL",
-            )
 
     def _parse_classifier(self) -> exp.Expr:
         node = Classifier(this=self._parse_id_var(any_token=False))
