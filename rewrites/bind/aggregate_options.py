@@ -10,7 +10,7 @@ from collections.abc import Iterator
 
 from sqlglot import exp
 
-from rewrites.bind.names import Variables, outside_queries, references, starred
+from rewrites.bind.names import Variables, is_star, outside_queries, references, starred
 from rewrites.dialect import span_of
 from rewrites.dialect.clause import MatchRecognizeClause
 from rewrites.dialect.nodes import Classifier
@@ -46,7 +46,7 @@ def refuse_star_among_others(node: exp.Expression) -> None:
         return
     distinct = isinstance(node.this, exp.Distinct)
     arguments = [*(node.this.expressions if distinct else [node.this]), *node.expressions]
-    stars = [one for one in arguments if isinstance(one, exp.Star) or starred(one) is not None]
+    stars = [one for one in arguments if is_star(one)]
     if stars and (distinct or len(arguments) > 1):
         raise CepUnsupportedError(
             "* in a COUNT with DISTINCT or with other arguments",

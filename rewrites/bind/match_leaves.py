@@ -18,7 +18,7 @@ from rewrites.bind.engine_values import has_engine_value
 from rewrites.bind.literals import literal
 from rewrites.bind.match_positions import CURRENT, MatchPositions, innermost, is_special
 from rewrites.bind.measures import aggregate_type
-from rewrites.bind.names import is_early, outside_queries, row_text, starred
+from rewrites.bind.names import is_early, is_star, outside_queries, row_text, starred
 from rewrites.bind.operand_builder import OperandBuilder
 from rewrites.bind.operands import EXACT_DIGITS, NotForTheEngine, Operand
 from rewrites.bind.reached import decided, may_fail, where_filtered, where_reached
@@ -139,7 +139,7 @@ class MatchLeaves(MatchPositions, OperandBuilder):
     def aggregate(self, node: exp.Expression, function: row.AggregateFunction) -> Operand:
         """``function`` over the argument of the aggregate ``node``, with its FILTER."""
         argument = argument_of(innermost_call(node))
-        if function == "count" and (isinstance(argument, exp.Star) or starred(argument) is not None):
+        if function == "count" and is_star(argument):
             named = starred(argument)
             members = None if named is None else self.variables.require(Name(named.name, span_of(argument)))
             members, filtered = self._ranging(members, node), self._filter(node)

@@ -51,6 +51,7 @@ from rewrites.bind.measure_queries import query_edits
 from rewrites.bind.names import (
     input_text,
     is_early,
+    is_star,
     outside_queries,
     reference,
     require_known,
@@ -109,7 +110,7 @@ class MeasureBinder:
     def bind(self, measure: Measure) -> str:
         """The measure as SQL over the engine's outputs."""
         node = measure.expr.node
-        if _is_star(node):
+        if is_star(node):
             raise CepAnalysisError(
                 f"{self.inputs.source.sql[span_of(node).start : span_of(node).end]} has the columns of a row, and a measure is one value",
                 code="MEASURE",
@@ -260,7 +261,7 @@ class MeasureBinder:
             or (isinstance(call.parent, exp.Filter) and has_engine_value(call.parent.expression))
         ):
             return False
-        if _is_star(argument):
+        if is_star(argument):
             return True
         if has_engine_value(argument):
             plain = not isinstance(call.this, exp.Distinct) and not isinstance(call.parent, exp.Filter)
@@ -360,7 +361,7 @@ class MeasureBinder:
         filtered: str | None,
         cast: str | None = None,
     ) -> str:
-        if function == "count" and _is_star(argument):
+        if function == "count" and is_star(argument):
             return self._output(row.Aggregate("count", None, members, running, False, filtered), LongType())
         column, data_type = self.inputs.column_of(argument, members, cast)
         result = aggregate_type(function, data_type, argument)
@@ -422,10 +423,6 @@ def _has_one_value(call: exp.Expression) -> bool:
     """Whether an aggregate has one value a row and nothing that says how to take it; a separator may stand behind it."""
     plain = isinstance(call.this, exp.Expression) and not isinstance(call.this, exp.Distinct | exp.Order | exp.Star)
     return plain and not call.expressions and not call.args.get("expression")
-
-
-def _is_star(node: exp.Expression) -> bool:
-    return isinstance(node, exp.Star) or starred(node) is not None
 
 
 def _is_nested(argument: exp.Expression) -> bool:

@@ -105,6 +105,11 @@ def starred(node: exp.Expression) -> exp.Expression | None:
     return node.args.get("table") if is_star else None
 
 
+def is_star(node: exp.Expression) -> bool:
+    """Whether ``node`` is ``*`` or ``a.*``."""
+    return isinstance(node, exp.Star) or starred(node) is not None
+
+
 def require_known(path: tuple[Name, ...] | None, variables: Variables, relation: Relation) -> None:
     """Check that in ``x.price`` x is a variable, a struct column, or the ``session`` of a session variable; anything else is an error at x."""
     if path is None or len(path) == 1 or relation.column(path[0].value):

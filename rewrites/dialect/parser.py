@@ -132,8 +132,8 @@ class CepParser(PrecedenceParser):
         **{name: SparkParser.FUNCTION_PARSERS[name] for name in _SPECIAL_CALLS},
         **{name: _navigation(name) for name in NAVIGATION},
         "CLASSIFIER": lambda self: self._parse_classifier(),
-        "MATCH_NUMBER": lambda self: self._parse_no_arguments(MatchNumber),
-        "MATCH_SEQUENCE_NUMBER": lambda self: self._parse_no_arguments(MatchSequenceNumber),
+        "MATCH_NUMBER": lambda self: self._parse_no_arguments("MATCH_NUMBER", MatchNumber),
+        "MATCH_SEQUENCE_NUMBER": lambda self: self._parse_no_arguments("MATCH_SEQUENCE_NUMBER", MatchSequenceNumber),
     }
     NO_PAREN_FUNCTION_PARSERS = {
         name: parse for name, parse in SparkParser.NO_PAREN_FUNCTION_PARSERS.items() if name in ("ANY", "CASE", "IF")
@@ -263,8 +263,8 @@ class CepParser(PrecedenceParser):
         self._check_closed("CLASSIFIER takes one variable at most")
         return node
 
-    def _parse_no_arguments(self, node: type[exp.Expression]) -> exp.Expr:
-        self._check_closed("it takes no arguments")
+    def _parse_no_arguments(self, name: str, node: type[exp.Expression]) -> exp.Expr:
+        self._check_closed(f"{name} takes no arguments")
         return node()
 
     def _check_closed(self, otherwise: str = "expected )") -> None:

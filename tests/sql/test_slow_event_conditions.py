@@ -211,7 +211,7 @@ def test_decimals_of_many_digits(spark: SparkSession) -> None:
 
 @pytest.mark.parametrize("kind", ["DECIMAL(8, 2)", "DECIMAL(38, 18)"])
 def test_an_average_is_rounded_as_sparks(spark: SparkSession, kind: str) -> None:
-    """Half up, as a quotient of three is never; so is each of seven, whose last digits tell."""
+    """The last digits of means of sevenths tell how they were rounded."""
     clause = "MATCH PATTERN (SEQ(A a, ANY+ b, C c) ORDER BY ts {} WHERE {} WITHIN 9 EVENTS)"
     rows = (
         f"(SELECT id AS ts, CHAR(65 + id % 3) AS type, CAST((id * 37 % 101 - 50) / 7BD AS {kind}) AS x FROM range(24))"

@@ -16,6 +16,7 @@ from typing import Any, Literal
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from sparkcep.engines.event_pattern.values.values import MAX_PRECISION
 from sparkcep.engines.functions import compile_function
 from sparkcep.engines.functions.base import Closure, exact_sum, failure, key_of
 from sparkcep.engines.nfa_b.spelling import type_name
@@ -26,8 +27,6 @@ from sparkcep.engines.row_pattern.columns import Columns
 from sparkcep.errors import CepError, CepInternalError
 from sparkcep.spec.expression import AggregateOf, ColumnOf, ElementOf, Function, SparkFunction, Term
 
-MOST_DIGITS = 38
-"""Of Spark's decimals."""
 ROW = "<row>"
 """The column of row numbers."""
 
@@ -208,8 +207,8 @@ def _long_sum(values: list[int]) -> int:
 
 def _decimal_sum(values: list[Decimal]) -> Decimal:
     total = exact_sum(values)
-    if len(total.as_tuple().digits) > MOST_DIGITS:
-        raise failure(f"SUM has more than {MOST_DIGITS} digits", "OVERFLOW")
+    if len(total.as_tuple().digits) > MAX_PRECISION:
+        raise failure(f"SUM has more than {MAX_PRECISION} digits", "OVERFLOW")
     return total
 
 

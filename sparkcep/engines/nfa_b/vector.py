@@ -72,7 +72,7 @@ class Program:
     slow: tuple[Atom, ...] = ()
 
 
-def program(automaton: Automaton, kinds: Mapping[str, Kind], pool: Pool, wide: frozenset[str] = frozenset()) -> Program:
+def program(automaton: Automaton, kinds: Mapping[str, Kind], pool: Pool, wide: frozenset[str]) -> Program:
     """What the kernels run; the columns that they read are added to ``pool``. ``wide``: columns of decimals that may have no room in a word.
 
     Raises CepUnsupportedError for operators and aggregates on kinds that they are not made for.
@@ -287,5 +287,5 @@ def _direct(node: Expression) -> Iterator[Term]:
     if isinstance(node, Call):
         for argument in node.arguments:
             yield from _direct(argument)
-    elif not isinstance(node, SparkFunction) and getattr(node, "function", None) != "count":
+    elif not isinstance(node, SparkFunction) and not (isinstance(node, AggregateOf) and node.function == "count"):
         yield node

@@ -13,15 +13,15 @@ import numpy as np
 import polars as pl
 
 from sparkcep.engines.event_pattern.values.closures import Closures
-from sparkcep.engines.event_pattern.values.values import Kind, Payload
+from sparkcep.engines.event_pattern.values.values import MAX_PRECISION, Kind, Payload
 from sparkcep.errors import CepDataError, CepUnsupportedError
 from sparkcep.spec.expression import AggregateOf
 
 Fold = Literal["count", "sum", "mean", "min", "max"]
 
-SUM_DIGITS, MOST_DIGITS = 10, 38
-"""Spark's SUM adds so many digits to a decimal's precision, up to these; a sum that has more is an error."""
-BEYOND = 10**MOST_DIGITS
+SUM_DIGITS = 10
+"""Spark's SUM adds so many digits to a decimal's precision, up to ``MAX_PRECISION``; a sum that has more is an error."""
+BEYOND = 10**MAX_PRECISION
 """The sum of two numbers below is below twice that: what wraps around in 128 bits is beyond it, too."""
 
 
@@ -37,7 +37,7 @@ def total_kind(term: AggregateOf, payload: Payload) -> Kind:
     if term.function == "sum" and kind.name in ("integer", "float", "duration"):
         return Kind("duration" if kind.name == "duration" else kind.name)
     if term.function == "sum" and kind.name == "decimal":
-        return Kind("decimal", 128, min(kind.precision + SUM_DIGITS, MOST_DIGITS), kind.scale)
+        return Kind("decimal", 128, min(kind.precision + SUM_DIGITS, MAX_PRECISION), kind.scale)
     raise CepUnsupportedError(
         f"{term.function.upper()} over the {kind.name} values of {term.variable} is not supported.",
         code="AGGREGATE",
@@ -79,7 +79,7 @@ def _folded_once(node: Closures, fold: Fold, column: str, payload: Payload) -> p
     before = node.shorter.totals[(fold, column)].gather(cast(np.ndarray, node.parents))
     pair = pl.DataFrame([before.alias("before"), new.alias("new")])
     found = pair.select(_combined(fold)).to_series()
-    if fold == "sum" and payload.kind(column).precision + SUM_DIGITS > MOST_DIGITS:
+    if fold == "sum" and payload.kind(column).precision + SUM_DIGITS > MAX_PRECISION:
         _require_digits(found, column)
     return found
 
@@ -88,7 +88,7 @@ def _require_digits(sums: pl.Series, column: str) -> None:
     inside = pl.col("sum").is_between(pl.lit(1 - BEYOND, dtype=pl.Int128), pl.lit(BEYOND - 1, dtype=pl.Int128))
     if not sums.to_frame("sum").select(inside.all()).item():
         raise CepDataError(
-            f"SUM of {column} over the events of a closure has more than {MOST_DIGITS} digits",
+            f"SUM of {column} over the events of a closure has more than {MAX_PRECISION} digits",
             code="ARITHMETIC_OVERFLOW",
             hint="CAST it to DOUBLE, or to a DECIMAL with fewer places",
         )
