@@ -12,6 +12,7 @@ from difflib import get_close_matches
 from typing import Any, Literal, get_args
 
 from rewrites.dialect.clause import Hint
+from rewrites.dialect.items import TIME_UNITS
 from sparkcep.errors import CepAnalysisError, CepError, CepUnsupportedError
 from sparkcep.pattern.event import Element
 from sparkcep.spec.event import ENGINES, STRATEGIES, Engine, Negation, Strategy
@@ -217,7 +218,10 @@ def _one_of(values: Iterable[str]) -> Callable[[str], str]:
 
 def _shard_length(text: str) -> str | None:
     if not text:
-        raise _Unknown("it is auto, or a length as in WITHIN: INTERVAL 1 DAY, 1000")
+        raise _Unknown("it is auto, or a length as in WITHIN: 1 DAY, 1000")
+    number, _, unit = text.partition(" ")
+    if number.isdigit() and unit.strip().upper() in TIME_UNITS:
+        return f"INTERVAL {text}"
     return None if text.lower() == "auto" else text
 
 

@@ -139,11 +139,13 @@ class ClassicDescribe:
         with quiet:
             return StructType.fromJson(json.loads(self._dataset(query).schema().json()))
 
-    def expression(self, query: str) -> SparkFunction | Constant:
-        """The single column as a tree of functions. Raises CepUnsupportedError, without a span, for functions that no engine implements."""
+    def expression(self, text: str, source: str) -> SparkFunction | Constant:
+        """An expression over the columns of ``source`` as a tree of functions. Raises CepUnsupportedError, without a span, for functions that no
+        engine implements."""
         from sparkcep.engines.functions import check
 
         with quiet:
+            query = f"SELECT {text}\n AS `r` FROM {source}"
             tree = expression_tree(self.jsession, self._dataset(query).queryExecution().analyzed())
         check(tree)
         return tree
@@ -268,14 +270,17 @@ quiet = _Quiet()
 
 @dataclass(frozen=True, slots=True)
 class ConnectDescribe:
-    """What a Spark Connect session knows of queries; ``sql`` makes a DataFrame of text."""
+    """What a Spark Connect session knows of queries of one statement; ``sql`` makes a DataFrame of text. ``known``: the schemas asked for so far."""
 
     sql: Callable[[str], Any]
+    known: dict[str, StructType] = field(default_factory=dict)
 
     def __call__(self, query: str) -> StructType:
         """The output columns."""
-        with quiet:
-            return self.sql(query).schema  # type: ignore[no-any-return]
+        if query not in self.known:
+            with quiet:
+                self.known[query] = self.sql(query).schema
+        return self.known[query]
 
     def streaming(self, query: str) -> bool:
         """Whether rows of the query's result come from a stream."""
@@ -289,8 +294,3 @@ class ConnectDescribe:
         """The one column of the one row: a constant."""
         with quiet:
             return self.sql(query).collect()[0][0]
-
-
-def connect_describe(sql: Callable[[str], Any]) -> Describe:
-    """Describe queries in a Spark Connect session; ``sql`` turns text into a DataFrame."""
-    return ConnectDescribe(sql)

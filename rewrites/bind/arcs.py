@@ -70,7 +70,7 @@ class ArcTranslator(OperandBuilder):
     def test(self, text: str, span: Span) -> Value:
         """SQL of a condition over the input's columns, for the engine."""
         assert self.relation.expression is not None
-        tree = self.relation.expression(f"SELECT {text}\n AS `r` FROM {self.relation.stand_in}")
+        tree = self.relation.expression(text, self.relation.stand_in)
         value: Value = filled(tree, {name: EventValue(name) for name in self.relation.schema.names})
         if not isinstance(value, SparkFunction):
             raise CepUnsupportedError(f"{text} for all events of a stream", code="ARC_EXPRESSION", span=span)

@@ -57,7 +57,9 @@ def _integer(text: str, kind: str) -> Constant | None:
 def _decimal(text: str, data_type: DecimalType) -> Constant | None:
     digits, _, fraction = text.lstrip("-").partition(".")
     fits = (
-        digits.isdigit() and len(fraction) <= data_type.scale and len(digits) <= data_type.precision - data_type.scale
+        digits.isdigit()
+        and len(fraction) <= data_type.scale
+        and len(digits.lstrip("0")) <= data_type.precision - data_type.scale
     )
     if "e" in text.lower() or not fits or data_type.precision > EXACT_DIGITS:
         return None

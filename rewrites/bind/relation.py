@@ -57,7 +57,7 @@ _CHAR = "__CHAR_VARCHAR_TYPE_STRING"
 """Where Spark notes that a STRING is a CHAR(n)."""
 _CHAR_TYPE = re.compile(r"char\((\d+)\)")
 
-_ANSI = "1 + '1'"
+ANSI = "1 + '1'"
 """An expression that is BIGINT in ANSI mode, otherwise DOUBLE."""
 
 Describe = Callable[[str], StructType]
@@ -85,7 +85,7 @@ class Relation:
     """The input of one clause: ``text`` to put after FROM, and what Spark knows of it.
 
     ``describe`` sees the CTEs of the statement; ``scope`` adds them to a query that is to run on its own.
-    ``expression``: Spark's analysis of a query's one column as a tree (a ``spec.expression.SparkFunction``), where it is in reach.
+    ``expression``: Spark's analysis of an expression over the columns of a relation (as SQL) as a tree (a ``spec.expression.SparkFunction``).
     ``resources``: what Spark knows of the cost of columns (quoted; none: all) of a query, where it is in reach; ``scattered``: the same, None unless
     its rows come as they are read, not as an exchange (or one before they were written) has distributed them. ``streaming``: they come from a stream.
     ``columns``: all columns of a query as trees over a relation below it, where that is in reach. ``literal``: SQL of a parameter's value.
@@ -99,7 +99,7 @@ class Relation:
     schema: StructType
     describe: Describe
     scope: Callable[[str], str] = str
-    expression: Callable[[str], SparkFunction | Constant] | None = None
+    expression: Callable[[str, str], SparkFunction | Constant] | None = None
     resources: Callable[[str, tuple[str, ...]], Resources] | None = None
     scattered: Callable[[str, tuple[str, ...]], Resources | None] | None = None
     streaming: bool = False
@@ -166,7 +166,7 @@ class Relation:
 
     def is_ansi(self) -> bool:
         """Whether the session is in ANSI mode."""
-        return self.types_of([(_ANSI, Span(0, 0))], "(SELECT 1)") == [LongType()]
+        return self.types_of([(ANSI, Span(0, 0))], "(SELECT 1)") == [LongType()]
 
     @property
     def has_steady_zone(self) -> bool:

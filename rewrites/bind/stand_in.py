@@ -36,9 +36,9 @@ Refusal = Callable[..., CepUnsupportedError]
 
 @dataclass(slots=True)
 class StandIn:
-    """``analyse``: Spark's tree of the only column of a query; None over Spark Connect."""
+    """``analyse``: see ``Relation.expression``."""
 
-    analyse: Callable[[str], SparkFunction | Constant] | None
+    analyse: Callable[[str, str], SparkFunction | Constant] | None
     _columns: dict[Any, tuple[str, DataType]] = field(default_factory=dict)
 
     def column(self, source: Any, data_type: DataType) -> str:
@@ -95,10 +95,10 @@ class StandIn:
 
     def _analysed(self, text: str, node: exp.Expression, refusal: Refusal) -> SparkFunction | Constant:
         if self.analyse is None:
-            raise refusal("over Spark Connect there is no slow path for such conditions")
+            raise refusal()
         columns = ", ".join(self._empty_columns()) or "1"
         try:
-            return self.analyse(f"SELECT {text}\n AS `r` FROM (SELECT {columns})")
+            return self.analyse(text, f"(SELECT {columns})")
         except CepError as error:
             error.span = error.span or span_of(node)
             raise

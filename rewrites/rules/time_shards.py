@@ -248,7 +248,7 @@ def _wanted(bound: BoundEventPattern, wanted: str, place: Span) -> str:
             f"sparkcep.shardLength is {wanted}, which is no length of the time line of this pattern",
             code="SETTING",
             span=place,
-            hint=f"set it to auto, or to a constant such as {'1000' if is_number else 'INTERVAL 1 DAY'}",
+            hint=f"set it to auto, or to a constant such as {'1000' if is_number else '1 DAY'}",
         )
     return found
 

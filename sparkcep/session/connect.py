@@ -7,11 +7,12 @@ a stream as a temporary view of the streaming DataFrame.
 from __future__ import annotations
 
 import hashlib
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
 from rewrites import InputError, Options, Rewritten, positional_name
+from rewrites.bind.typed_tree import typed_tree
 from sparkcep.errors import CepUnsupportedError
 from sparkcep.session.aggregate_functions import connect_function as aggregate_function
 from sparkcep.session.config import options
@@ -19,11 +20,25 @@ from sparkcep.session.patterns import SessionPatterns
 from sparkcep.session.server_packages import require_packages
 from sparkcep.session.statement import analysed as analysed_statement
 from sparkcep.session.statement import concerns, immediate, lasting_view, runs_no_pattern, spark_sql
+from sparkcep.spec.expression import Constant, SparkFunction
 from sparkcep.streaming.function import FUNCTION_NAME as STREAM_NAME
-from sql_functions.catalog import connect_describe
+from sql_functions.catalog import ConnectDescribe
 from sql_functions.register import connect_expand, connect_function
 
 _ORIGINAL = "_sparkcep_original_sql"
+
+
+@dataclass(frozen=True, slots=True)
+class _Describe(ConnectDescribe):
+    """What the session knows of queries, and the trees that are made of their types."""
+
+    def expression(self, text: str, source: str) -> SparkFunction | Constant:
+        """An expression over the columns of ``source``. Raises CepUnsupportedError, without a span, for what no engine implements, or has no tree."""
+        from sparkcep.engines.functions import check
+
+        tree = typed_tree(text, source, self, self.value)
+        check(tree)
+        return tree
 
 
 def install(spark: Any) -> None:
@@ -69,7 +84,7 @@ def analysed(spark: Any, text: str, **changes: Any) -> Rewritten:
     sql = getattr(spark, _ORIGINAL, spark.sql)
     try:
         found = replace(_options(spark, sql), **changes)
-        return analysed_statement(text, connect_describe(sql), found, _patterns(spark, sql))
+        return analysed_statement(text, _Describe(sql), found, _patterns(spark, sql))
     except InputError as error:
         raise error.cause from None
 
@@ -141,7 +156,7 @@ def _rewritten(spark: Any, text: str, sql: Any, arguments: str = "") -> str:
     aggregate = partial(aggregate_function, spark, sql)
     try:
         found = replace(_options(spark, sql, arguments), aggregate_function=aggregate)
-        return spark_sql(text, connect_describe(sql), found, _patterns(spark, sql))
+        return spark_sql(text, _Describe(sql), found, _patterns(spark, sql))
     except InputError as error:
         raise error.cause from None
 

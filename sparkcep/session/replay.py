@@ -105,16 +105,16 @@ class _Asked:
         return answer
 
     @property
-    def expression(self) -> Callable[[str], Any] | None:
+    def expression(self) -> Callable[[str, str], Any] | None:
         """Spark's analysis of an expression, if available; it depends on the session's modes and time zone, so it is repeated each time."""
-        analyse_expression: Callable[[str], Any] | None = getattr(self._describe, "expression", None)
+        analyse_expression: Callable[[str, str], Any] | None = getattr(self._describe, "expression", None)
         if analyse_expression is None:
             return None
         ask = analyse_expression
 
-        def asked(query: str) -> Any:
+        def asked(text: str, source: str) -> Any:
             self.all_answered = False
-            return ask(query)
+            return ask(text, source)
 
         return asked
 

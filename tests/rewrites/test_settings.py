@@ -22,9 +22,9 @@ def clause(hints: str) -> tuple[MatchPatternClause, str]:
 
 def test_a_session_sets_them() -> None:
     assert evaluation({}.get) == Evaluation()
-    settings = {"sparkcep.engine": " Tree ", "sparkcep.sharding": "ALL", "sparkcep.shardLength": "INTERVAL 1 DAY"}
+    settings = {"sparkcep.engine": " Tree ", "sparkcep.sharding": "ALL", "sparkcep.shardLength": "1 day"}
     found = evaluation({**settings, "sparkcep.maxPartialMatches": "1000"}.get)
-    assert found == Evaluation("tree", "all", "INTERVAL 1 DAY", 1000)
+    assert found == Evaluation("tree", "all", "INTERVAL 1 day", 1000)
 
 
 def test_hints_override_the_session() -> None:

@@ -174,7 +174,7 @@ def compiled(spark: SparkSession, texts: list[str]) -> list[Any]:
 
     functions = []
     for text in texts:
-        tree = describe.expression(f"SELECT {text} AS r FROM {ROWS}")
+        tree = describe.expression(text, ROWS)
         note(tree)
         functions.append(compile_function(tree, leaf))
     return functions

@@ -179,14 +179,24 @@ for name, matches in {"read": spark.readStream.table("frames"), "table": spark.t
 batches = StreamMonitor(query).batches()
 assert (sum(one.events for one in batches), sum(one.matches for one in batches)) == (61, len(wanted)), batches
 assert any("keeps events until" in line for line in lines(f"EXPLAIN PATTERN {MATCHES.format('moving')}"))
-SLOW = "MATCH_RECOGNIZE (ORDER BY ts MEASURES LAST(ts) AS t PATTERN (a b) DEFINE b AS array_join(array_agg(CLASSIFIER()), '') = 'ab')"
+DEFINED = "SELECT * FROM (SELECT *, CAST(x AS DECIMAL(10, 2)) AS p FROM t WHERE ts < 5) MATCH_RECOGNIZE (ORDER BY ts MEASURES LAST(ts) AS t PATTERN (a b) DEFINE b AS {})"
+for condition, ends in {
+    "array_join(array_agg(CLASSIFIER()), '') = 'ab'": [2, 4],
+    "p / a.p > 1.45": [4],
+    "ROUND(p / a.p, 1) + COALESCE(LAST(b.x, 1), 1) > 2.4": [4],
+    "LOWER(type || a.type) = 'ba' AND x % a.x <= 3": [2, 4],
+}.items():
+    assert rows(DEFINED.format(condition)) == [(end,) for end in ends], condition
+BETWEEN = "MATCH PATTERN (SEQ(A a, B b) ORDER BY ts {} WHERE CASE WHEN b.x > a.x THEN CAST(b.x AS DECIMAL(5, 0)) / a.x END > 1.45)"
+assert rows(f"SELECT a.ts, b.ts FROM t {BETWEEN.format('SKIP TILL NEXT MATCH')}") == [(1, 4), (3, 4)]
+assert rows(f"SELECT a.ts, b.ts FROM t {BETWEEN.format('')}") == [(1, 4), (3, 4)]
 for sql, kind in (
     (f"SELECT * FROM t {ROW.format('nope.x')}", CepAnalysisError),
     ("SELECT * FROM t MATCH PATTERN (SEQ(A a) ORDER BY ts DESC)", CepAnalysisError),
     ("SELECT * FROM t MATCH PATTERN (SEQ(A a, NOT SEQ(NOT A c, A d), B b) ORDER BY ts)", CepUnsupportedError),
     ("SELECT * FROM t MATCH PATTERN pairs", CepAnalysisError),
     ("SELECT * FROM t MATCH AUTOMATON (START s FINAL s)", CepSyntaxError),
-    (f"SELECT * FROM t {SLOW}", CepUnsupportedError),
+    (DEFINED.format("EXISTS(array_agg(x), e -> e > 6)"), CepUnsupportedError),
     ("SELECT * FROM rates MATCH_RECOGNIZE (ORDER BY timestamp PATTERN (a b))", CepAnalysisError),
     (f"CREATE VIEW lasting AS {MATCHES.format('moving')}", CepUnsupportedError),
     (f"EXECUTE IMMEDIATE 'SELECT * FROM t {ROW.format(0)}'", CepUnsupportedError),
