@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from pyspark.errors import PySparkException
+from pyspark.errors import PySparkException, PythonException
 from pyspark.sql import SparkSession
 
 from sparkcep.errors import CepError
@@ -124,6 +124,16 @@ def test_aggregates_are_those_of_windows(spark: SparkSession) -> None:
 
 
 @pytest.mark.spark
+def test_a_sum_of_more_digits_than_decimals_have_is_an_error(spark: SparkSession) -> None:
+    """Also where later rows leave fewer, as SUM in Spark."""
+    rows = "(SELECT id AS ts, CAST(9e37 AS DECIMAL(38, 0)) * IF(id < 2, 1, -1) AS x FROM range(4))"
+    for condition in ("SUM(b.x) > -5", "SUM(b.x) - 1 > -5"):
+        with pytest.raises(PythonException, match="more than 38 digits"):
+            spark.sql(
+                f"SELECT * FROM {rows} MATCH_RECOGNIZE (ORDER BY ts PATTERN (b+) DEFINE b AS {condition})"
+            ).collect()
+
+
 @pytest.mark.parametrize("kind", ["DECIMAL(38, 10)", "DECIMAL(38, 0)", "DECIMAL(28, 3)", "DECIMAL(20, 2)"])
 @pytest.mark.parametrize("scale", ["1", "123456789012"])
 def test_sums_of_wide_decimals(spark: SparkSession, kind: str, scale: str) -> None:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from sparkcep.engines.event_pattern.output import parts
 
-SET, COUNT, INT_SUM, FLOAT_SUM, WIDENED_SUM, LEAST, GREATEST, LISTED = 0, 1, 2, 3, 4, 5, 6, 7
+SET, COUNT, INT_SUM, FLOAT_SUM, WIDENED_SUM, LEAST, GREATEST, LISTED, WIDE_SUM = 0, 1, 2, 3, 4, 5, 6, 7, 8
 """What an event does to a slot of the value vector: its value replaces, is counted, added (as an integer, a float, an
-integer in a sum of floats), or kept if less, or greater; or the event itself is put behind those of a list (see ``slow``)."""
+integer in a sum of floats, a number of two words), or kept if less, or greater; or the event itself is put behind those of a list (see ``slow``)."""
 
 BEGIN, TAKE, PROCEED = 0, 1, 2
 """Edges of component k: conditions 3 k + BEGIN, …; updates 2 k + BEGIN, 2 k + TAKE."""

@@ -34,13 +34,14 @@ from sparkcep.engines.nfa_b.codes import (
     S_NODES,
     SET,
     UNION,
+    WIDE_SUM,
     WIDENED_SUM,
 )
 from sparkcep.engines.nfa_b.kernel_types import ENDS, EVENTS, FORMULAS, MACHINE, NODES, PATHS, RUNS
 from sparkcep.engines.row_match.codes import FALSE, TRUE
 from sparkcep.engines.row_match.condition_kernels import holds
 from sparkcep.engines.row_match.kernel_types import WORDS
-from sparkcep.engines.row_match.register_kernels import add_float, add_integer, keep
+from sparkcep.engines.row_match.register_kernels import add_float, add_integer, add_wide, keep
 from sparkcep.engines.row_match.structures import Taken, Tested
 from sparkcep.engines.row_match.word_kernels import call_python, is_null, keyed_float
 
@@ -86,6 +87,9 @@ def absorb(which, event, run, update_starts, updates, vectors, words):  # type: 
             vectors[run, word] += 1
         elif kind == INT_SUM:
             add_integer(vectors, run, word, value)
+        elif kind == WIDE_SUM:
+            add_wide(vectors, run, word, value, words.values[updates[u, 4], event])
+            continue
         elif kind == FLOAT_SUM:
             add_float(vectors, run, word, keyed_float(value))
         elif kind == WIDENED_SUM:

@@ -21,7 +21,7 @@ from sparkcep.engines.functions import compile_function
 from sparkcep.engines.functions.base import Closure, exact_sum, failure, key_of
 from sparkcep.engines.nfa_b.spelling import type_name
 from sparkcep.engines.row_match import codes
-from sparkcep.engines.row_match.frames import Readers, as_float, decoder
+from sparkcep.engines.row_match.frames import Readers, as_float, total
 from sparkcep.engines.row_match.values import Kind
 from sparkcep.engines.row_pattern.columns import Columns
 from sparkcep.errors import CepError, CepInternalError
@@ -219,10 +219,5 @@ def _total(term: Term, held: Held) -> Closure:
         return lambda frame: (
             as_float(int(frame.vector[word])) / int(frame.vector[count]) if frame.vector[count] else None
         )
-    decode = decoder(term.function, held.kind)
-
-    def value(frame: Frame) -> Any:
-        low, high, there = frame.vector[word : word + 3].tolist()
-        return decode(low, high) if there else None
-
-    return value
+    value = total(term.function, held.kind)
+    return lambda frame: value(frame.vector[word : word + 3])

@@ -22,6 +22,7 @@ from sparkcep.engines.nfa_b.codes import (
     LISTED,
     SET,
     SLOT_WORDS,
+    WIDE_SUM,
     WIDENED_SUM,
 )
 from sparkcep.engines.nfa_b.compilation import Automaton
@@ -56,7 +57,8 @@ class Program:
 
     ``edges`` [3 n + 1]: the conjuncts of each edge; ``starts`` [conjuncts + 1] and ``operations`` [m, 6]: their
     operations, which need a stack of ``depth``. ``update_starts`` [2 n + 1] and ``updates`` [u, 5] (kind, word, column
-    or -1, whether the slot is emptied first; of a list the address to call). ``masks`` [2 n, words]: what matters in state 2 k (waiting for component
+    or -1, whether the slot is emptied first; of a list the address to call, of a wide sum the column of the high words).
+    ``masks`` [2 n, words]: what matters in state 2 k (waiting for component
     k) and 2 k + 1 (inside its closure). ``conjuncts``: for messages. ``slow``: what Python evaluates.
     """
 
@@ -189,8 +191,8 @@ class _Writer(Writer):
         return Held("total", self._slot((term.function, term.variable, term.column)), kind, count)
 
     def _is_folded(self, term: Term) -> bool:
-        """Whether an aggregate is over values that may have no room in words: then Python makes it of the events."""
-        return isinstance(term, AggregateOf) and term.function != "count" and term.column in self.wide
+        """Whether the least or greatest value may have no room in a word: then Python makes it of the events."""
+        return isinstance(term, AggregateOf) and term.function in ("min", "max") and term.column in self.wide
 
     def _is_current(self, leaf: ColumnOf | ElementOf) -> bool:
         """Whether the event under test is what the term looks at."""
@@ -233,13 +235,21 @@ def _updates(automaton: Automaton, writer: _Writer) -> tuple[NDArray[np.int32], 
         for begins in (True, False):
             for (what, _, column), word in own:
                 if begins or what != "first":
-                    number = -1 if column is None else writer.pool.column(column)
-                    rows.append((_update(what, column, writer.kinds), word, number, int(begins), 0))
+                    rows.append(_update(what, column, word, int(begins), writer))
             starts.append(len(rows))
     return np.array(starts, np.int32), np.array(rows, np.int64).reshape(-1, 5)
 
 
-def _update(what: str, column: str | None, kinds: Mapping[str, Kind]) -> int:
+def _update(what: str, column: str | None, word: int, begins: int, writer: _Writer) -> tuple[int, int, int, int, int]:
+    """A row of ``Program.updates``."""
+    if what == "sum" and column in writer.wide:
+        halves = writer.pool.half(column, "low"), writer.pool.half(column, "high")
+        return WIDE_SUM, word, halves[0], begins, halves[1]
+    number = -1 if column is None else writer.pool.column(column)
+    return _kind_of_update(what, column, writer.kinds), word, number, begins, 0
+
+
+def _kind_of_update(what: str, column: str | None, kinds: Mapping[str, Kind]) -> int:
     if what in ("first", "last"):
         return SET
     if what in ("count", "list"):

@@ -38,6 +38,9 @@ COUNT_TOTAL, INT_TOTAL, FLOAT_TOTAL, LEAST_TOTAL, GREATEST_TOTAL = 0, 1, 2, 3, 4
 LIST_TOTAL, MOMENT_TOTAL, MEAN_TOTAL, WIDE_TOTAL = 5, 6, 7, 8
 """Kinds of totals. LIST_TOTAL: the number of a list that Python keeps. WIDE_TOTAL: a sum of numbers of two words."""
 
+ABSENT, PRESENT, BEYOND = 0, 1, 2
+"""The third word of a total: no value yet; one; the sum of decimals has had more than 38 digits."""
+
 RAW, VALUE, FILLED, LABEL = 0, 1, 2, 3
 """What a key holds of a register: its word; a column's value in the slot's row; whether the slot is filled; the variable
 of a row near the slot's."""

@@ -15,6 +15,7 @@ from sparkcep.engines.row_match.codes import (
     ABS,
     ADD,
     APPLY,
+    BEYOND,
     BRANCH,
     CALL_FAILED,
     CLASSIFIER,
@@ -120,7 +121,7 @@ def total(operation, a, b, top, tested, registers, stack):  # type: ignore[no-un
     elif operation == INT_SUM:
         stack.word[top] = registers[after, a]
         stack.null[top] = registers[after, a + 2] == 0
-        if registers[after, a + 1] != registers[after, a] >> 63:
+        if registers[after, a + 1] != registers[after, a] >> 63 or registers[after, a + 2] == BEYOND:
             return OVERFLOW
     else:
         stack.word[top] = float_key(float_of(registers[after, a]))

@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from sparkcep.engines.functions.aggregates import OF_MOMENTS, Moments
 from sparkcep.engines.functions.base import EXACT, Closure, failure
 from sparkcep.engines.functions.times import internal
+from sparkcep.engines.row_match import codes
 from sparkcep.engines.row_match.registers import Layout, Place
 from sparkcep.engines.row_match.values import Kind, kind_of
 from sparkcep.engines.row_pattern.columns import Columns
@@ -155,13 +156,8 @@ def _aggregate(source: Aggregate, layout: Layout, readers: Readers) -> Closure:
         return _moment(OF_MOMENTS[source.function], word)
     if source.function == "avg":
         return _mean(readers.kind(source.column or "").scale, word)
-    decode = decoder(source.function, readers.kind(source.column or ""))
-
-    def closure(frame: Frame) -> Any:
-        low, high, there = frame.registers[frame.depth + 1, word : word + 3].tolist()
-        return decode(low, high) if there else None
-
-    return closure
+    value = total(source.function, readers.kind(source.column or ""))
+    return lambda frame: value(frame.registers[frame.depth + 1, word : word + 3])
 
 
 def _moment(finish: Callable[[Moments], float | None], word: int) -> Closure:
@@ -183,7 +179,20 @@ def _mean(scale: int, word: int) -> Closure:
     return closure
 
 
-def decoder(function: str, kind: Kind) -> Callable[[int, int], Any]:
+def total(function: str, kind: Kind) -> Callable[[NDArray[np.int64]], Any]:
+    """The words of a total → its value. Errors: as SUM."""
+    decode = _decoder(function, kind)
+
+    def value(words: NDArray[np.int64]) -> Any:
+        low, high, there = words.tolist()
+        if there == codes.BEYOND:
+            raise failure("SUM has more than 38 digits", "OVERFLOW")
+        return decode(low, high) if there else None
+
+    return value
+
+
+def _decoder(function: str, kind: Kind) -> Callable[[int, int], Any]:
     """Two words of a total → its value."""
     if function == "sum":
         if kind.name == "float":

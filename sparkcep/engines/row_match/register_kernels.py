@@ -1,8 +1,8 @@
 """Numba kernels: what mapping a row does to the registers.
 
-A total has three words: the number (of a SUM of integers the low word, of one of floats its bits), the high word, and whether there is one; of
-a mean of integers how many there are. Of variances and deviations: the bits of the mean, of the sum of squared distances from it, and how many values
-there are.
+A total has three words: the number (of a SUM of integers the low word, of one of floats its bits), the high word, and whether there is one
+(``codes.PRESENT``); of a mean of integers how many there are. Of variances and deviations: the bits of the mean, of the sum of squared distances from
+it, and how many values there are.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ import numba as nb
 from sparkcep.engines.inner_kernel import inner
 from sparkcep.engines.kernel_types import I64X2
 from sparkcep.engines.row_match.codes import (
+    BEYOND,
     COUNT_TOTAL,
     FLOAT_TOTAL,
     INT_TOTAL,
@@ -19,10 +20,24 @@ from sparkcep.engines.row_match.codes import (
     LIST_TOTAL,
     MEAN_TOTAL,
     MOMENT_TOTAL,
+    PRESENT,
     WIDE_TOTAL,
 )
 from sparkcep.engines.row_match.kernel_types import CHANGES, WORDS
-from sparkcep.engines.row_match.word_kernels import bits_of, call_python, float_of, keyed_float, sum_and_carry
+from sparkcep.engines.row_match.word_kernels import (
+    bits_of,
+    call_python,
+    difference_of,
+    float_of,
+    keyed_float,
+    sum_and_carry,
+    sum_of,
+)
+
+LEAST_WORD = -(1 << 63)
+MOST_HIGH = 10**38 >> 64
+MOST_LOW = (10**38 & (1 << 64) - 1) - (1 << 64 if 10**38 >> 63 & 1 else 0)
+"""The words of 10^38."""
 
 
 @inner()
@@ -31,6 +46,26 @@ def add_integer(registers, at, word, value):  # type: ignore[no-untyped-def]
     total, carry = sum_and_carry(registers[at, word], value)
     registers[at, word] = total
     registers[at, word + 1] += (value >> 63) + carry
+
+
+@inner()
+def add_wide(registers, at, word, low, high):  # type: ignore[no-untyped-def]
+    """Adds a number of 128 bits to a sum of them. What wraps around has more than 38 digits, too: the sum of two numbers is below twice 10^38."""
+    total, carry = sum_and_carry(registers[at, word], low)
+    upper = sum_of(sum_of(registers[at, word + 1], high)[0], nb.int64(carry))[0]
+    registers[at, word] = total
+    registers[at, word + 1] = upper
+    if registers[at, word + 2] != BEYOND:
+        registers[at, word + 2] = BEYOND if has_more_digits(total, upper) else PRESENT
+
+
+@inner()
+def has_more_digits(low, high):  # type: ignore[no-untyped-def]
+    """Whether a number of two words has more than 38 digits."""
+    if high < 0:
+        high = ~high + (low == 0)
+        low = difference_of(nb.int64(0), low)[0]
+    return high > MOST_HIGH or (high == MOST_HIGH and low ^ LEAST_WORD >= MOST_LOW ^ LEAST_WORD)
 
 
 @inner()
@@ -87,9 +122,8 @@ def count_in(variable, row, depth, registers, changes, words):  # type: ignore[n
         if kind == INT_TOTAL:
             add_integer(registers, after, word, value)
         elif kind == WIDE_TOTAL:
-            total, carry = sum_and_carry(registers[after, word], value)
-            registers[after, word] = total
-            registers[after, word + 1] += words.values[totals[i, 4], row] + carry
+            add_wide(registers, after, word, value, words.values[totals[i, 4], row])
+            continue
         elif kind == FLOAT_TOTAL:
             add_float(registers, after, word, keyed_float(value))
         else:

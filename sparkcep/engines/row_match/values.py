@@ -185,7 +185,8 @@ def _rank(
 def _nulls(columns: Columns, pool: Pool, rows: int) -> tuple[NDArray[np.int32], NDArray[np.bool_]]:
     nullable = np.full(pool.size, -1, np.int32)
     found: list[NDArray[np.bool_]] = []
-    for name, number in pool.columns.items():
+    numbers = [*pool.columns.items(), *((name, number) for (name, _), number in pool.halves.items())]
+    for name, number in numbers:
         if columns.column(name).null_count:
             nullable[number] = len(found)
             found.append(np.asarray(columns.column(name).is_null().to_numpy(zero_copy_only=False), np.bool_))
