@@ -16,8 +16,8 @@ import pyarrow.types as kinds
 
 from sparkcep.errors import CepDataError
 
-_WHOLE = frozenset({"byte", "short", "integer", "long"})
-_NUMBERS = _WHOLE | {"float", "double", "decimal"}
+_BITS = {"byte": 8, "short": 16, "integer": 32, "long": 64}
+_WIDTHS = {"float": 32, "double": 64}
 _STRINGS = ("string", "char", "varchar")
 
 
@@ -41,18 +41,26 @@ def _declared(schema: str) -> tuple[str, ...]:
 
 
 def _element(declared: Any) -> str:
-    """The type, of an array its elements', without its parameters."""
+    """The type, of an array its elements'."""
     while isinstance(declared, dict) and declared["type"] == "array":
         declared = declared["elementType"]
-    name = declared if isinstance(declared, str) else str(declared["type"])
-    return name.split("(")[0].split(" ")[0]
+    return (declared if isinstance(declared, str) else str(declared["type"])).split(" ")[0]
 
 
 def _suits(declared: str, found: pa.DataType) -> bool:
+    """Whether a value of the one type is one of the other without loss."""
+    name = declared.split("(")[0]
     if kinds.is_null(found):
         return True
-    if (declared in _STRINGS) != (kinds.is_string(found) or kinds.is_large_string(found)):
+    if (name in _STRINGS) != (kinds.is_string(found) or kinds.is_large_string(found)):
         return False
-    if declared in _WHOLE:
-        return bool(kinds.is_integer(found))
-    return declared not in _NUMBERS or kinds.is_integer(found) or kinds.is_floating(found) or kinds.is_decimal(found)
+    if name in _BITS:
+        return bool(kinds.is_integer(found) and found.bit_width <= _BITS[name])
+    if name in ("float", "double"):
+        return bool(kinds.is_integer(found) or (kinds.is_floating(found) and found.bit_width <= _WIDTHS[name]))
+    if name == "decimal":
+        places = int(declared.rstrip(")").rpartition(",")[2])
+        return bool(kinds.is_integer(found) or (kinds.is_decimal(found) and found.scale <= places))
+    if name == "date":
+        return bool(kinds.is_date(found))
+    return not name.startswith("timestamp") or bool(kinds.is_timestamp(found))

@@ -16,7 +16,7 @@ from rewrites.bind.names import variable_names
 from rewrites.bind.outer_values import OuterValues
 from rewrites.dialect import column_path, set_span, span_of
 from rewrites.dialect.clause import Clause, MatchAutomatonClause, MatchPatternClause, Name
-from rewrites.dialect.nodes import Navigation
+from rewrites.dialect.nodes import KleeneRef, Navigation
 from rewrites.dialect.tokens import tokenize
 from rewrites.sql.source import Edit, lambda_names, table_names
 from sparkcep.errors import Span
@@ -82,13 +82,37 @@ def _neighbour(part: exp.Expression, clause: Clause) -> exp.Expression | None:
     while scope is not None:
         if _is_over_rows(scope) or (scope.parent is None and isinstance(clause, MatchPatternClause)):
             beside = [other for other in scope.walk() if _head(other) in variables]
+            apart = [other for other in beside if _is_over_rows(scope) or not _is_aggregated(other)]
+            if apart:
+                return min(apart, key=lambda other: not isinstance(other, exp.Column))
             if beside:
-                return min(beside, key=lambda other: not isinstance(other, exp.Column))
+                return _event_of(_head(beside[0]) or "", clause)
         scope = scope.parent
     if isinstance(clause, MatchPatternClause):
-        first = event.elements(clause.patterns[0][1])[0].variable
-        return exp.column("", table=first)
+        return _event_of(event.elements(clause.patterns[0][1])[0].variable, clause)
     return None
+
+
+def _is_aggregated(node: exp.Expression) -> bool:
+    """Whether it stands inside an aggregate or a navigation."""
+    return any(_is_over_rows(above) for above in _above(node))
+
+
+def _above(node: exp.Expression) -> Iterator[exp.Expression]:
+    while node.parent is not None:
+        node = node.parent
+        yield node
+
+
+def _event_of(variable: str, clause: Clause) -> exp.Expression:
+    """A reference to an event that the variable takes: of a closure the first."""
+    assert isinstance(clause, MatchPatternClause)
+    kleene = {one.variable.lower() for one in event.elements(clause.patterns[0][1]) if one.kleene}
+    if variable.lower() not in kleene:
+        return exp.column("", table=variable)
+    return exp.Dot(
+        this=KleeneRef(this=exp.to_identifier(variable), index=1, offset=0), expression=exp.to_identifier("")
+    )
 
 
 def _head(node: exp.Expression) -> str | None:

@@ -30,7 +30,10 @@ from rewrites.sql.instants import MICROS, interval_micros, local_micros
 from rewrites.sql.source import Source
 from sparkcep.errors import CepAnalysisError, CepUnsupportedError, Span
 
-NOT_POSITIVE = "[CEP_ANALYSIS_WITHIN] WITHIN must be a positive length, and event times finite"
+NOT_POSITIVE = (
+    "[CEP_ANALYSIS_WITHIN] WITHIN must be a positive length, and event times finite and not so large that a DOUBLE "
+    "loses the length beside them"
+)
 """The error raised in Spark if no window ends behind its first event."""
 
 _LONGEST = 1 << 62

@@ -28,7 +28,7 @@ from rewrites.emit.shards import OWN, in_line, offered, own, partitioning, shard
 from rewrites.rules.keys_in_order import distributed, ranked_by_time, sorted_by_workers
 from rewrites.rules.prune_fields import Shown
 from rewrites.rules.time_shards import Shards
-from rewrites.sql.builder import filtered, match_call, named, over, quoted, raw, select, text_of
+from rewrites.sql.builder import ALIAS, filtered, match_call, named, over, quoted, raw, select, text_of
 from rewrites.sql.source import Source, replaced
 from rewrites.sql.transport import carried_schema, decoded_columns, encoded
 from sparkcep.spec.event import (
@@ -301,13 +301,15 @@ def _time_of(bound: BoundEventPattern, sent: Sequence[str]) -> str | None:
 
 
 def over_matches(node: exp.Expression, bound: BoundEventPattern, source: Source) -> str:
-    """A residual conjunct over the result: ``a.price`` is a field of the STRUCT column ``a``; what is hidden is a key."""
+    """A residual conjunct over the result: ``a.price`` is a field of the STRUCT column ``a``, also where a table of a subquery has an ``a``; what is
+    hidden is a key."""
     variables = Variables(bound.variables)
 
     def field(part: exp.Expression) -> str | None:
         found = reference(part, variables)
         if found is None or found.column.value.startswith(HIDDEN):
             return None if found is None else quoted(found.column.value)
-        return f"{quoted(found.members[0])}.{source.text(found.rest)}"
+        result = f"{quoted(ALIAS)}." if part.find_ancestor(exp.Query) else ""
+        return f"{result}{quoted(found.members[0])}.{source.text(found.rest)}"
 
     return source.splice(span_of(node), replaced(node, field))

@@ -10,10 +10,11 @@ _EPOCH = "TIMESTAMP_NTZ '1970-01-01 00:00:00'"
 
 
 def local_micros(text: str) -> str:
-    """The microseconds of a TIMESTAMP_NTZ since 1970."""
-    return f"TIMESTAMPDIFF(MICROSECOND, {_EPOCH}, {text})"
+    """The microseconds of a TIMESTAMP_NTZ since 1970. (UNIX_MICROS and TIMESTAMPDIFF read it by the clocks of the session's time zone, which skip
+    some.)"""
+    return interval_micros(f"{text} - {_EPOCH}")
 
 
 def interval_micros(text: str) -> str:
-    """The microseconds of a day-time interval. Added to a TIMESTAMP, its days would be those of the zone's calendar, of 23 to 25 hours."""
-    return local_micros(f"{_EPOCH} + ({text})")
+    """The microseconds of a day-time interval. (Added to a TIMESTAMP, its days would be those of the zone's calendar, of 23 to 25 hours.)"""
+    return f"CAST(CAST(CAST(({text}) AS INTERVAL SECOND) AS DECIMAL(20, 6)) * 1000000 AS BIGINT)"

@@ -30,6 +30,8 @@ CLAUSES = {
     "WHERE v.amount + b.amount > {level} * 4 AND b.amount > {level} AND coalesce(v.item, '') || 'x' = b.item || {item})",
     "closures": "clicks MATCH PATTERN (SEQ(View v, ANY+ b, NOT Buy c) PARTITION BY user ORDER BY ts "
     "WHERE b[i].amount > {level} AND c.amount < {level} * 3 AND b[i].amount > b[i-1].amount - {level} WITHIN 20)",
+    "closure_aggregates": "clicks MATCH PATTERN (SEQ(View+ v, Buy b) PARTITION BY user ORDER BY ts WHERE COUNT(v.*) < {level} "
+    "AND SUM(v[..i-1].amount) < {level} + 20 AND b.amount < MAX(v.amount) + {level} AND 1 < {level} WITHIN 20)",
     "automaton": "clicks MATCH AUTOMATON (PARTITION BY user ORDER BY ts REGISTERS (total INT DEFAULT 0) START s FINAL f "
     "ARC s -> m WHEN amount > {level} SET total = amount + {level} ARC m -> f WHEN item = {item})",
 }  # fmt: skip
@@ -103,3 +105,11 @@ def test_forms(spark: SparkSession, rows: list[Row]) -> None:
     expected = answers(spark, {name: form.format(clause=by_loop) for name, form in FORMS.items()})
     assert answers(spark, {name: form.format(clause=with_columns(clause)) for name, form in FORMS.items()}) == expected
     assert all(expected.values())
+
+
+def test_a_struct_of_the_subquerys_table_with_the_name_of_a_variable(spark: SparkSession) -> None:
+    events = "(SELECT * FROM VALUES ('A', 7), ('B', 8) AS t(type, ts))"
+    side = "(SELECT named_struct('ts', -1) AS b, 3 AS k)"
+    both = f"EXISTS (SELECT 1 FROM {side} WHERE k < a.ts AND k < b.ts)"
+    found = spark.sql(f"SELECT a.ts, b.ts FROM {events} MATCH PATTERN (SEQ(A a, B b) ORDER BY ts WHERE {both})")
+    assert found.collect() == [(7, 8)]

@@ -260,6 +260,36 @@ def test_a_window_of_a_day_has_24_hours(spark: SparkSession, length: str) -> Non
         spark.conf.set("spark.sql.session.timeZone", "UTC")
 
 
+def test_clocks_that_skip_hours_do_not_change_windows(spark: SparkSession) -> None:
+    """Berlin has no 02:30 on 31 March 2024; New York none on 26 April 1970, 115 days and 2.5 hours after the epoch."""
+    between = "SEQ(A a, B b) ORDER BY ts"
+    forms = (
+        f"SELECT COUNT(*) FROM {{}} MATCH PATTERN ({between} WITHIN {{}})",
+        f"SELECT COUNT(a.ts) FROM {{}} MATCH PATTERN ({between} SKIP TILL NEXT MATCH WITHIN {{}})",
+        "SELECT 1 - COUNT(a.ts) FROM {} MATCH PATTERN (SEQ(A a, NOT B b) ORDER BY ts WITHIN {})",
+        "SELECT COUNT(n) FROM {} MATCH_RECOGNIZE (ORDER BY ts MEASURES COUNT(*) AS n PATTERN (a b) WITHIN {} DEFINE b AS type = 'B')",
+        "SELECT COUNT(*) FROM {} MATCH AUTOMATON (ORDER BY ts START s FINAL f ARC s -> m WHEN type = 'A' ARC m -> f WHEN type = 'B' WITHIN {})",
+        f"SELECT COUNT(a.ts) FROM {{}} MATCH PATTERN ({between} WHERE b.ts - a.ts < {{}})",
+    )
+    local = (
+        "(SELECT * FROM VALUES ('A', TIMESTAMP_NTZ'2024-03-31 {}'), ('B', TIMESTAMP_NTZ'2024-03-31 {}') AS t(type, ts))"
+    )
+    days = "(SELECT * FROM VALUES ('A', TIMESTAMP'2023-06-01 00:00:00Z'), ('B', TIMESTAMP'2023-09-24 03:00:00Z') AS t(type, ts))"
+    cases = (
+        ("Europe/Berlin", local.format("02:30:00", "03:10:00"), "INTERVAL 10 MINUTES", 0),
+        ("Europe/Berlin", local.format("02:50:00", "03:05:00"), "INTERVAL 20 MINUTES", 1),
+        ("America/New_York", days, "INTERVAL '115 02:30:00' DAY TO SECOND", 0),
+        ("America/New_York", days, "INTERVAL '115 03:00:01' DAY TO SECOND", 1),
+    )
+    try:
+        for zone, rows, length, wanted in cases:
+            spark.conf.set("spark.sql.session.timeZone", zone)
+            for form in forms:
+                assert spark.sql(form.format(rows, length)).collect() == [(wanted,)], (form, rows, length)
+    finally:
+        spark.conf.set("spark.sql.session.timeZone", "UTC")
+
+
 def test_windows_of_days_reach_over_the_shards_of_a_time_line(spark: SparkSession) -> None:
     spark.conf.set("spark.sql.session.timeZone", "America/New_York")
     try:
