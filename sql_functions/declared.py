@@ -14,7 +14,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.types as kinds
 
-from sparkcep.errors import CepDataError
+from sparkcep.engines.arrow_types import other_type
 
 _BITS = {"byte": 8, "short": 16, "integer": 32, "long": 64}
 _WIDTHS = {"float": 32, "double": 64}
@@ -28,11 +28,7 @@ def check_declared(schema: str, table: pa.Table) -> None:
         while kinds.is_list(found) or kinds.is_large_list(found):
             found = found.value_type
         if not _suits(declared, found):
-            raise CepDataError(
-                f"a value is {found}, where the statement was written for {declared}: a column of the input has another type since",
-                code="INPUT_TYPE",
-                hint="create the view again; in a script run the statement by EXECUTE IMMEDIATE",
-            )
+            raise other_type(found, declared)
 
 
 @lru_cache(maxsize=64)

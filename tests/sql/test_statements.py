@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import pytest
+from pyspark.errors import PythonException
 from pyspark.sql import SparkSession
 
 from tests.sql.cases import EVENT, EVENT_ANSWER, ROW, ROW_ANSWER, Case, assert_rows, check, parametrize
@@ -314,6 +315,32 @@ def test_temp_view(spark: SparkSession, query: tuple[str, list], drop: None) -> 
     assert_rows(spark.sql("SELECT * FROM made").collect(), answer)
     assert [row.col_name for row in spark.sql("DESCRIBE made").collect()] == names.split(", ")
     assert_rows(spark.table("made").selectExpr("count(*)").collect(), [(len(answer),)])
+
+
+LAST_X = "MATCH_RECOGNIZE (ORDER BY ts MEASURES LAST(b.x) AS l PATTERN (a b) DEFINE b AS x > a.x)"
+
+
+@pytest.mark.parametrize(
+    ("written", "since", "clause"),
+    [
+        ("(1, 1F), (2, 2F)", "(1, 16777216D), (2, 16777217D)", LAST_X),
+        ("(1, DATE'2020-01-01'), (2, DATE'2020-01-02')", "(1, TIMESTAMP'2020-01-01 01:00:00'), (2, TIMESTAMP'2020-01-01 02:00:00')", LAST_X),
+        ("(1, 1), (2, 2)", "(1, 3000000000), (2, 4000000000)", LAST_X),
+        ("(1, 1BD), (2, 2BD)", "(1, 1.25BD), (2, 1.75BD)", LAST_X),
+        ("(1, 1), (2, 2)", "(1.5D, 1), (2.5D, 2)", LAST_X),
+        ("(1, 1), (2, 2)", "(1, 1.5D), (2, 2.5D)", "MATCH AUTOMATON (ORDER BY ts REGISTERS (p INT) START s FINAL f ARC s -> m SET p = x ARC m -> f WHEN x > p)"),
+    ],
+)  # fmt: skip
+def test_a_view_whose_input_has_wider_values_since(
+    spark: SparkSession, written: str, since: str, clause: str, drop: None
+) -> None:
+    for rows in (written, since):
+        spark.sql(f"CREATE OR REPLACE TEMP VIEW changing AS SELECT * FROM VALUES {rows} AS t(ts, x)")
+        if rows == written:
+            spark.sql(f"CREATE OR REPLACE TEMP VIEW made AS SELECT * FROM changing {clause}")
+            assert spark.table("made").count() == 1
+    with pytest.raises(PythonException, match="CEP_DATA_INPUT_TYPE"):
+        spark.table("made").collect()
 
 
 def test_global_temp_view_in_another_session(spark: SparkSession, drop: None) -> None:

@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from sparkcep.engines.arrow_types import other_type
 from sparkcep.engines.automaton import codes
 from sparkcep.engines.automaton.comparisons import Comparisons, Fence
 from sparkcep.engines.automaton.registers import Held, Inputs, reads_handle
@@ -142,8 +143,8 @@ class _ArcWriter(Writer):
             self._write(DOUBLE, operations.TO_FLOAT, 0, kind.scale)
         elif wanted.name == "decimal" and kind.name in ("integer", "decimal") and kind.scale < wanted.scale:
             self._write(wanted, operations.RESCALE, 0, 10 ** (wanted.scale - kind.scale))
-        elif kind.name not in (wanted.name, "null"):
-            raise CepInternalError(f"{self._text()}: a {kind.name} value for a {wanted.name} register")
+        elif kind.name not in (wanted.name, "null") or kind.scale > wanted.scale:
+            raise other_type(kind.name, wanted.name)
 
     def _leaf(self, leaf: Value) -> Kind:
         match leaf:
