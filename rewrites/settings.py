@@ -12,8 +12,9 @@ from difflib import get_close_matches
 from typing import Any, Literal, get_args
 
 from rewrites.dialect.clause import Hint
-from rewrites.dialect.items import TIME_UNITS
-from sparkcep.errors import CepAnalysisError, CepError, CepUnsupportedError
+from rewrites.dialect.items import is_bare_interval
+from rewrites.dialect.tokens import tokenize
+from sparkcep.errors import CepAnalysisError, CepError, CepUnsupportedError, Span
 from sparkcep.pattern.event import Element
 from sparkcep.spec.event import ENGINES, STRATEGIES, Engine, Negation, Strategy
 from sparkcep.spec.stream import LateRows
@@ -219,8 +220,7 @@ def _one_of(values: Iterable[str]) -> Callable[[str], str]:
 def _shard_length(text: str) -> str | None:
     if not text:
         raise _Unknown("it is auto, or a length as in WITHIN: 1 DAY, 1000")
-    number, _, unit = text.partition(" ")
-    if number.isdigit() and unit.strip().upper() in TIME_UNITS:
+    if is_bare_interval(tokenize(text).inside(Span(0, len(text)))):
         return f"INTERVAL {text}"
     return None if text.lower() == "auto" else text
 

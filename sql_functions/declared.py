@@ -44,7 +44,7 @@ def _element(declared: Any) -> str:
 
 
 def _suits(declared: str, found: pa.DataType) -> bool:
-    """Whether a value of the one type is one of the other without loss."""
+    """Whether a value of the one type is one of the other, or a number that Arrow casts without loss or not at all."""
     name = declared.split("(")[0]
     if kinds.is_null(found):
         return True
@@ -52,11 +52,13 @@ def _suits(declared: str, found: pa.DataType) -> bool:
         return False
     if name in _BITS:
         return bool(kinds.is_integer(found) and found.bit_width <= _BITS[name])
-    if name in ("float", "double"):
-        return bool(kinds.is_integer(found) or (kinds.is_floating(found) and found.bit_width <= _WIDTHS[name]))
+    if name in _WIDTHS:
+        return bool(kinds.is_integer(found) or kinds.is_floating(found)) and found.bit_width <= _WIDTHS[name]
     if name == "decimal":
         places = int(declared.rstrip(")").rpartition(",")[2])
         return bool(kinds.is_integer(found) or (kinds.is_decimal(found) and found.scale <= places))
     if name == "date":
         return bool(kinds.is_date(found))
-    return not name.startswith("timestamp") or bool(kinds.is_timestamp(found))
+    if name.startswith("timestamp"):
+        return bool(kinds.is_timestamp(found)) and (found.tz is None) == (name == "timestamp_ntz")
+    return True

@@ -10,8 +10,8 @@ from pyspark.sql.types import DataType
 from sqlglot import exp
 
 from rewrites.bind.literals import literal
-from rewrites.bind.typed_functions import refused
-from rewrites.sql.instants import interval_micros
+from rewrites.bind.typed_refusals import refused
+from rewrites.sql.instants import interval_micros, local_micros
 from sparkcep.spec.expression import Constant
 from sparkcep.spec.types import is_day_time
 
@@ -30,8 +30,8 @@ def constant_of(node: exp.Expression, text: str, data_type: DataType, value: Cal
     if isinstance(node, exp.Interval) and is_day_time(type_text):
         return Constant(int(value(f"SELECT {interval_micros(text)}")), type_text)
     if _INSTANT.fullmatch(text):
-        reads = "UNIX_DATE" if type_text == "date" else "UNIX_MICROS"
-        return Constant(int(value(f"SELECT {reads}({text})")), type_text)
+        reads = {"date": f"UNIX_DATE({text})", "timestamp_ntz": local_micros(text)}
+        return Constant(int(value(f"SELECT {reads.get(type_text, f'UNIX_MICROS({text})')}")), type_text)
     if number is not None or isinstance(node, exp.Literal | exp.Interval):
         raise refused(f"the constant {text}")
     return None

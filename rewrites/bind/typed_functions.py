@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
 from rewrites.bind.coercion import FLOATS, is_number
-from sparkcep.errors import CepUnsupportedError
 from sparkcep.spec.types import kind
-
-_STAND_IN = re.compile(r"`__cep_\w+`")
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,8 +33,8 @@ FUNCTIONS = _signatures(
     ("abs", "Abs", "number", ("fails",)),
     ("round", "Round", "number places", (), (0,)),
     ("bround", "BRound", "number places", (), (0,)),
-    ("floor", "Floor", "exact", ("fails",)),
-    ("ceil ceiling", "Ceil", "exact", ("fails",)),
+    ("floor", "Floor", "decimal_or_double", ("fails",)),
+    ("ceil ceiling", "Ceil", "decimal_or_double", ("fails",)),
     ("sqrt", "Sqrt", "double"),
     ("exp", "Exp", "double"),
     ("ln", "Log", "double"),
@@ -47,7 +43,7 @@ FUNCTIONS = _signatures(
     ("log1p", "Log1p", "double"),
     ("pow power", "Pow", "double double"),
     ("sign signum", "Signum", "double"),
-    ("isnan", "IsNaN", "float"),
+    ("isnan", "IsNaN", "fractional"),
     ("nanvl", "NaNvl", "same same"),
     ("coalesce nvl ifnull", "Coalesce", "same same*"),
     ("greatest", "Greatest", "same same*"),
@@ -136,11 +132,17 @@ FUNCTIONS = _signatures(
 
 CONSTANT = ("places", "order", "unit")
 """What only constants are."""
+
+
+def _never(own: str) -> bool:
+    return False
+
+
 _TAKEN: dict[str, Callable[[str], bool]] = {
     "any": lambda own: True,
     "number": is_number,
-    "exact": lambda own: kind(own) == "decimal" or own == "double",
-    "float": FLOATS.__contains__,
+    "decimal_or_double": lambda own: kind(own) == "decimal" or own == "double",
+    "fractional": FLOATS.__contains__,
     "places": "int".__eq__,
     "order": "boolean".__eq__,
     "unit": "string".__eq__,
@@ -149,8 +151,8 @@ _TAKEN: dict[str, Callable[[str], bool]] = {
 }
 """The types that a parameter takes as they are; others take their own."""
 _CAST: dict[str, tuple[str, Callable[[str], bool]]] = {
-    "exact": ("double", "int".__eq__),
-    "float": ("double", is_number),
+    "decimal_or_double": ("double", "int".__eq__),
+    "fractional": ("double", is_number),
     "double": ("double", is_number),
     "int": ("int", ("tinyint", "smallint").__contains__),
     "date": ("date", ("timestamp", "timestamp_ntz").__contains__),
@@ -161,20 +163,10 @@ _CAST: dict[str, tuple[str, Callable[[str], bool]]] = {
 def taken_as(what: str, own: str, first: str) -> str | None:
     """The type as which a parameter takes an argument, whose own type is given; None: Spark refuses it, or it is not certain what Spark does.
 
-    ``what``: a type, or ``exact`` (a decimal or a DOUBLE), ``places``, ``order`` and ``unit`` (constants), ``strings`` (their array), ``element``
+    ``what``: a type, or ``fractional`` (FLOAT or DOUBLE), ``places``, ``order`` and ``unit`` (constants), ``strings`` (their array), ``element``
     (what the ``first`` argument has), ``first`` …; ``same``, what the result is, is not asked here."""
     like_first = first == {"element": f"array<{own}>", "first": own}.get(what)
-    if own == what or like_first or _TAKEN.get(what, "".__eq__)(own):
+    if own == what or like_first or _TAKEN.get(what, _never)(own):
         return own
-    target, is_cast = _CAST.get(what, ("", "".__eq__))
+    target, is_cast = _CAST.get(what, ("", _never))
     return target if is_cast(own) else None
-
-
-def refused(what: str) -> CepUnsupportedError:
-    """The error for what no tree is made of."""
-    shown = _STAND_IN.sub("…", what)
-    return CepUnsupportedError(
-        f"{shown}, computed from several rows of the match over Spark Connect",
-        code="MATCH_DEPENDENT_FUNCTION",
-        hint="if it reads only one row, compute it in a subquery; a classic session has more functions",
-    )

@@ -9,16 +9,18 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import Any
 
 from pyspark.errors import PySparkException
 from pyspark.sql.types import DataType, LongType
 from sqlglot import exp
 
-from rewrites.bind.coercion import FLOATS, are_times, decimal_of, is_number, wider
+from rewrites.bind.coercion import Coercion, is_number
 from rewrites.bind.relation import ANSI, Describe
 from rewrites.bind.typed_constants import constant_of
-from rewrites.bind.typed_functions import CONSTANT, FUNCTIONS, Signature, refused, taken_as
+from rewrites.bind.typed_functions import CONSTANT, FUNCTIONS, Signature, taken_as
+from rewrites.bind.typed_refusals import refused
 from rewrites.dialect import bare, column_path, parse_expression, span_of
 from sparkcep.errors import Span
 from sparkcep.spec.expression import Constant, SparkFunction
@@ -26,6 +28,7 @@ from sparkcep.spec.types import BITS, kind
 
 Tree = SparkFunction | Constant
 _CHARS = re.compile(r"\b(?:var)?char(?:acter)?\s*\(", re.IGNORECASE)
+_NOT_CALLED = (exp.Binary, exp.Unary, exp.Cast, exp.Connector, exp.Case)
 _SIZE_OF_NULL = "SELECT SIZE(CAST(NULL AS ARRAY<INT>))"
 _CALLED = re.compile(r"(\w+)\s*\(")
 
@@ -92,15 +95,15 @@ class _Builder:
     describe: Describe
     value: Callable[[str], Any]
     types: dict[str, DataType] = field(default_factory=dict)
-    is_ansi: bool = True
-    known_zone: str = ""
+    coercion: Coercion = field(init=False)
 
     def learn(self, node: exp.Expression, result: DataType) -> None:
         """Asks Spark for the types of all parts; the whole is a ``result``."""
         parts = list(dict.fromkeys(self._of(part) for part in _values(node)))
         *known, mode = self._ask([*parts, ANSI])
         self.types = dict(zip(parts, known, strict=True)) | {self._of(node): result}
-        self.is_ansi = mode == LongType()
+        zone = lru_cache(lambda: str(self.value("SELECT CURRENT_TIMEZONE()")))
+        self.coercion = Coercion(self._ask, zone, mode == LongType())
 
     def tree(self, node: exp.Expression) -> Tree:
         """The tree of a part."""
@@ -117,7 +120,7 @@ class _Builder:
             return self._null_if(node)
         if name in _WITH_UNIT and any(isinstance(part, exp.Var) for part in node.iter_expressions()):
             return self._with_unit(node, _WITH_UNIT[name])
-        if name in FUNCTIONS:
+        if name in FUNCTIONS and not node.args.get("position"):  # TRIM(LEADING …)
             return self._function(node, name, FUNCTIONS[name])
         if name and not isinstance(node, exp.Paren):
             raise refused(f"the function {name}")
@@ -159,7 +162,7 @@ class _Builder:
         target = self._type(node) if what == "same" else taken_as(what, tree.type, before[0].type if before else "")
         if target is None or (what in CONSTANT and not isinstance(tree, Constant)):
             raise refused(f"{self._of(node)} of the type {tree.type}")
-        return self._as(tree, target)
+        return self.coercion.cast(tree, target)
 
     def _operation(self, node: exp.Binary) -> Tree:
         return self._arithmetic(node, _ARITHMETIC[type(node)], "mode", node.this, node.expression)
@@ -177,38 +180,24 @@ class _Builder:
             return self._call(_DAYS[name], node, sides)
         if not all(map(is_number, types)):
             raise refused(f"{self._of(node)} of the types {' and '.join(types)}")
-        sides = self._beside_decimals(sides)
+        sides = self.coercion.beside_decimals(sides)
         if name == "Divide" and not any(kind(side.type) == "decimal" for side in sides):
-            sides = [self._as(side, "double") for side in sides]
+            sides = [self.coercion.cast(side, "double") for side in sides]
         elif name == "IntegralDivide":
             if any(side.type not in BITS for side in sides):
                 raise refused(f"DIV of {' and '.join(types)}")
-            sides = [self._as(side, "bigint") for side in sides]
+            sides = [self.coercion.cast(side, "bigint") for side in sides]
         elif not all(kind(side.type) == "decimal" for side in sides):
-            sides = self._alike(sides)
+            sides = self.coercion.alike(sides)
         return self._call(name, node, sides, (mode,))
-
-    def _beside_decimals(self, sides: list[Tree]) -> list[Tree]:
-        """Integers beside a decimal become decimals; decimals beside a float, and it, doubles."""
-        if not any(kind(side.type) == "decimal" for side in sides):
-            return sides
-        if any(side.type in FLOATS for side in sides):
-            return [self._as(side, "double") for side in sides]
-        return [self._as(side, decimal_of(side)) if side.type in BITS else side for side in sides]
 
     def _comparison_of(self, node: exp.Binary) -> Tree:
         name, negated = _COMPARISONS[type(node)]
         return self._compared(name, self.tree(node.this), self.tree(node.expression), negated)
 
     def _compared(self, name: str, left: Tree, right: Tree, negated: bool = False) -> Tree:
-        found = SparkFunction(name, "boolean", tuple(self._comparable([left, right])), text=name.lower())
+        found = SparkFunction(name, "boolean", tuple(self.coercion.comparable([left, right])), text=name.lower())
         return SparkFunction("Not", "boolean", (found,), text="not") if negated else found
-
-    def _comparable(self, sides: list[Tree]) -> list[Tree]:
-        types = {side.type for side in sides} - {"void"}
-        if len(types) > 1 and not all(map(is_number, types)) and not are_times(types):
-            raise refused(f"a comparison of {' and '.join(sorted(types))}")
-        return self._alike(self._beside_decimals(sides) if len(sides) == 2 else sides)
 
     def _logic(self, node: exp.And | exp.Or | exp.Not) -> Tree:
         operands = [self.tree(operand) for operand in (node.this, node.args.get("expression")) if operand is not None]
@@ -240,7 +229,7 @@ class _Builder:
     def _in(self, node: exp.In) -> Tree:
         if not node.expressions:
             raise refused(self._of(node))
-        sides = self._comparable([self.tree(node.this), *map(self.tree, node.expressions)])
+        sides = self.coercion.comparable([self.tree(node.this), *map(self.tree, node.expressions)])
         return SparkFunction("In", "boolean", tuple(sides), text="in")
 
     def _case(self, node: exp.Case) -> Tree:
@@ -251,10 +240,10 @@ class _Builder:
                 condition = self._compared("EqualTo", self.tree(node.this), condition)
             if condition.type != "boolean":
                 raise refused(f"CASE WHEN of the type {condition.type}")
-            parts += [condition, self._as(self.tree(branch.args["true"]), self._type(node))]
+            parts += [condition, self.coercion.cast(self.tree(branch.args["true"]), self._type(node))]
         default = node.args.get("default")
         if default is not None:
-            parts.append(self._as(self.tree(default), self._type(node)))
+            parts.append(self.coercion.cast(self.tree(default), self._type(node)))
         return self._call("CaseWhen", node, parts)
 
     def _with_unit(self, node: exp.Expression, name: str) -> Tree:
@@ -263,13 +252,13 @@ class _Builder:
         wanted = "timestamp" if name == "TimestampDiff" else "bigint"
         if last.type != "timestamp" or not (first.type == wanted or (wanted == "bigint" and first.type in BITS)):
             raise refused(f"{self._of(node)} of the types {first.type} and {last.type}")
-        return self._call(name, node, [self._as(first, wanted), last], (self._of(unit).upper(), "zone"))
+        return self._call(name, node, [self.coercion.cast(first, wanted), last], (self._of(unit).upper(), "zone"))
 
     def _bits(self, node: exp.Binary) -> Tree:
         sides = [self.tree(node.this), self.tree(node.expression)]
         if any(side.type not in BITS for side in sides):
             raise refused(self._of(node))
-        return self._call(_BITS[type(node)], node, self._alike(sides))
+        return self._call(_BITS[type(node)], node, self.coercion.alike(sides))
 
     def _null_if(self, node: exp.Expression) -> Tree:
         value, other = map(self.tree, self._arguments(node))
@@ -285,8 +274,8 @@ class _Builder:
 
     def _negative(self, node: exp.Neg) -> Tree:
         found = self.tree(node.this)
-        if not is_number(found.type):
-            raise refused(f"minus of the type {found.type}")
+        if not is_number(found.type) or (isinstance(node.this, exp.Cast) and "::" in self._of(node.this)):
+            raise refused(f"minus of {self._of(node.this)}")  # of -1::INT it is the constant's
         return self._call("UnaryMinus", node, [found], ("fails",))
 
     def _item(self, node: exp.Bracket) -> Tree:
@@ -304,40 +293,13 @@ class _Builder:
         type_text: str = "",
         text: str = "",
     ) -> SparkFunction:
-        known = {"mode": "ANSI" if self.is_ansi else "LEGACY", "fails": str(self.is_ansi)}
+        known = {"mode": self.coercion.mode, "fails": str(self.coercion.is_ansi)}
         asked: dict[str, Callable[[], str]] = {
-            "zone": self._zone,
+            "zone": self.coercion.zone,
             "size": lambda: str(self.value(_SIZE_OF_NULL) == -1),
         }
         found = tuple(asked[one]() if one in asked else known.get(one, one) for one in settings)
         return SparkFunction(name, type_text or self._type(node), tuple(arguments), found, text or name.lower())
-
-    def _alike(self, sides: list[Tree]) -> list[Tree]:
-        """The sides in the one type that has all their values."""
-        types = list(dict.fromkeys(side.type for side in sides if side.type != "void"))
-        if not types:
-            return sides
-        common = types[0] if len(types) == 1 else wider(types)
-        if common is None:
-            (asked,) = self._ask([f"COALESCE({', '.join(f'CAST(NULL AS {one})' for one in types)})"])
-            common = asked.simpleString()
-        return [self._as(side, common) for side in sides]
-
-    def _as(self, tree: Tree, target: str) -> Tree:
-        """The value as another type's, as an implicit cast makes it."""
-        if tree.type == target:
-            return tree
-        if tree.type == "void":
-            return Constant(None, target)
-        if not (is_number(tree.type) and is_number(target)) and not are_times({tree.type, target}):
-            raise refused(f"{tree.type} as {target}")
-        zone = self._zone() if "timestamp" in (tree.type, target) else ""
-        return SparkFunction("Cast", target, (tree,), ("ANSI" if self.is_ansi else "LEGACY", zone), "cast")
-
-    def _zone(self) -> str:
-        """The session's time zone."""
-        self.known_zone = self.known_zone or str(self.value("SELECT CURRENT_TIMEZONE()"))
-        return self.known_zone
 
     def _ask(self, texts: list[str]) -> list[DataType]:
         """Spark's types of expressions."""
@@ -356,10 +318,12 @@ class _Builder:
         return self.text[span.start : span.end]
 
     def _called(self, node: exp.Expression) -> str | None:
-        """The name of a function, as it is called."""
-        found = _CALLED.match(self._of(node)) if isinstance(node, exp.Func | exp.Anonymous | exp.Bracket) else None
-        own = found is not None and not isinstance(node, exp.Cast | exp.Connector | exp.Case | exp.Like)
-        return found[1].lower() if found is not None and own and self._of(node).endswith(")") else None
+        """The name of a function, as it is called; None: it is written in another way."""
+        if not isinstance(node, exp.Func | exp.Bracket) or isinstance(node, _NOT_CALLED):
+            return None
+        text = self._of(node)
+        found = _CALLED.match(text)
+        return found[1].lower() if found is not None and text.endswith(")") else None
 
     def _arguments(self, node: exp.Expression) -> list[exp.Expression]:
         """A call's, in the order in which they are written."""
@@ -387,7 +351,7 @@ def _values(node: exp.Expression) -> Iterator[exp.Expression]:
     """The parts of an expression that have a value of their own."""
     node = bare(node)
     yield node
-    for part in node.iter_expressions():
+    for part in () if isinstance(node, exp.Interval) else node.iter_expressions():
         if isinstance(part, exp.DataType | exp.Var | exp.Identifier):
             continue
         if isinstance(

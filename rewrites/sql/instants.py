@@ -6,13 +6,13 @@ DAY = 86_400_000_000
 MICROS = {"SECOND": 1_000_000, "MINUTE": 60_000_000, "HOUR": 3_600_000_000, "DAY": DAY, "WEEK": 7 * DAY}
 """Microseconds."""
 
-_EPOCH = "TIMESTAMP_NTZ '1970-01-01 00:00:00'"
-
 
 def local_micros(text: str) -> str:
     """The microseconds of a TIMESTAMP_NTZ since 1970. (UNIX_MICROS and TIMESTAMPDIFF read it by the clocks of the session's time zone, which skip
     some.)"""
-    return interval_micros(f"{text} - {_EPOCH}")
+    days, hours, minutes = f"UNIX_DATE(CAST({text} AS DATE)) * {DAY}L", f"HOUR({text})", f"MINUTE({text})"
+    seconds = f"CAST(EXTRACT(SECOND FROM {text}) * 1000000 AS BIGINT)"
+    return f"({days} + {hours} * {MICROS['HOUR']}L + {minutes} * {MICROS['MINUTE']}L + {seconds})"
 
 
 def interval_micros(text: str) -> str:

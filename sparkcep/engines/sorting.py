@@ -215,8 +215,8 @@ def _narrow(values: NDArray[Any]) -> NDArray[Any]:
 
 def _numbers(column: pa.ChunkedArray, descending: bool) -> NDArray[Any]:
     """Numbers that sort as the values do."""
-    if pa.types.is_floating(column.type) or pa.types.is_decimal(column.type):
-        raise other_type(column.type, "whole numbers in ORDER BY")
+    if not (pa.types.is_integer(column.type) or pa.types.is_date(column.type) or pa.types.is_timestamp(column.type)):
+        raise other_type(column.type, "one that sorts as whole numbers do, a date or a timestamp")
     if not pa.types.is_integer(column.type):
         column = column.cast(pa.int32() if pa.types.is_date32(column.type) else pa.int64())
     values: NDArray[Any] = column.fill_null(0).to_numpy()

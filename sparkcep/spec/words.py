@@ -23,9 +23,8 @@ EXACT_TENS = 22
 """Up to this one the powers of ten are doubles, so that of a number of less than 2^53 units the quotient is the nearest double."""
 WIDE_DIGITS = 38
 """Of 128 bits."""
-EXACT_QUOTIENT = 37
-"""A quotient of decimals whose dividend has no more digits, with the places added to it, is the same whether it is rounded once or first to 38
-digits: it is further from the middle between two results than the first rounding moves it."""
+MOST_PLACES = 36
+"""Of the quotients that machines compute. Spark rounds some of them, AVG's among them, to 39 places first, which could show in those with more."""
 
 _EXACT = Context(prec=160)
 _INTEGER_DIGITS = {"tinyint": 3, "smallint": 5, "int": 10, "bigint": 19}
@@ -95,13 +94,13 @@ def _function(source: SparkFunction) -> str | None:
 
 
 def _has_places(tree: SparkFunction, most: int) -> bool:
-    """Whether a cast to a decimal, or a quotient of decimals, has room for its places. Spark rounds a quotient to 38 digits first, which must not
-    show; a machine of 128 bits sees that at the values (``EXACT_QUOTIENT``)."""
+    """Whether a cast to a decimal, or a quotient of decimals, has room for its places. Whether a dividend has, a machine of 128 bits sees at the
+    values."""
     if tree.name == "Cast":
         return _more_places(tree) <= most
-    if most == WIDE_DIGITS:
-        return _more_places(tree) < EXACT_QUOTIENT
     scale, divisor = digits(tree.type)[1], tree.arguments[1].type
+    if most == WIDE_DIGITS:
+        return scale <= MOST_PLACES and _more_places(tree) < WIDE_DIGITS
     own = digits(divisor)[0] if kind(divisor) == "decimal" else _INTEGER_DIGITS[divisor]
     return scale <= most and scale + min(own, most + 1) < WIDE_DIGITS
 

@@ -25,6 +25,7 @@ def test_a_session_sets_them() -> None:
     settings = {"sparkcep.engine": " Tree ", "sparkcep.sharding": "ALL", "sparkcep.shardLength": "1 day"}
     found = evaluation({**settings, "sparkcep.maxPartialMatches": "1000"}.get)
     assert found == Evaluation("tree", "all", "INTERVAL 1 day", 1000)
+    assert evaluation({"sparkcep.shardLength": "INTERVAL 1 DAY"}.get) == Evaluation(shard_length="INTERVAL 1 DAY")
 
 
 def test_hints_override_the_session() -> None:

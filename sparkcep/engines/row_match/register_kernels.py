@@ -62,6 +62,8 @@ def add_wide(registers, at, word, low, high):  # type: ignore[no-untyped-def]
 @inner()
 def has_more_digits(low, high):  # type: ignore[no-untyped-def]
     """Whether a number of two words has more than 38 digits."""
+    if high == LEAST_WORD:  # what has no opposite
+        return True
     if high < 0:
         high = ~high + (low == 0)
         low = difference_of(nb.int64(0), low)[0]

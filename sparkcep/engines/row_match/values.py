@@ -185,7 +185,8 @@ def _rank(
 def _nulls(columns: Columns, pool: Pool, rows: int) -> tuple[NDArray[np.int32], NDArray[np.bool_]]:
     nullable = np.full(pool.size, -1, np.int32)
     found: list[NDArray[np.bool_]] = []
-    numbers = [*pool.columns.items(), *((name, number) for (name, _), number in pool.halves.items())]
+    lows = ((name, number) for (name, which), number in pool.halves.items() if which == "low")
+    numbers = [*pool.columns.items(), *lows]
     for name, number in numbers:
         if columns.column(name).null_count:
             nullable[number] = len(found)

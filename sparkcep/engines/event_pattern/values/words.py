@@ -15,7 +15,7 @@ from sparkcep.engines.event_pattern.values.arithmetic import OVERFLOW, ZERO_DIVI
 from sparkcep.engines.event_pattern.values.values import Kind, kind_of_type
 from sparkcep.engines.functions.base import EXACT
 from sparkcep.spec.expression import Constant
-from sparkcep.spec.words import EXACT_QUOTIENT, Word
+from sparkcep.spec.words import WIDE_DIGITS, Word
 
 _TYPES: dict[str, Any] = {"boolean": pl.Boolean, "decimal": pl.Int128, "float": pl.Float64}
 _NO_FAULT = pl.lit(0)
@@ -87,7 +87,7 @@ def _divided(node: Word, left: Lowered, right: Lowered, kind: Kind) -> Lowered:
     value = _DIVISIONS[node.operator](upper, lower, amount // by, amount % by, by)
     fault = either(either(left.fault, right.fault), pl.when(zero).then(ZERO_DIVISION).otherwise(0))
     if node.operator == "quotient":
-        most = pl.lit(10 ** (EXACT_QUOTIENT - node.digits), dtype=pl.Int128)
+        most = pl.lit(10 ** (WIDE_DIGITS - node.digits), dtype=pl.Int128)
         fault = either(fault, pl.when((upper.abs() >= most).fill_null(False)).then(OVERFLOW).otherwise(0))
     if kind.name != "integer":
         return Lowered(value, kind, fault)
