@@ -22,15 +22,14 @@ from rewrites.bind.typed_constants import constant_of
 from rewrites.bind.typed_functions import CONSTANT, FUNCTIONS, Signature, taken_as
 from rewrites.bind.typed_refusals import refused
 from rewrites.dialect import bare, column_path, parse_expression, span_of
+from rewrites.dialect.tokens import tokenize
 from sparkcep.errors import Span
 from sparkcep.spec.expression import Constant, SparkFunction
 from sparkcep.spec.types import BITS, kind
 
 Tree = SparkFunction | Constant
 _CHARS = re.compile(r"\b(?:var)?char(?:acter)?\s*\(", re.IGNORECASE)
-_NOT_CALLED = (exp.Binary, exp.Unary, exp.Cast, exp.Connector, exp.Case)
 _SIZE_OF_NULL = "SELECT SIZE(CAST(NULL AS ARRAY<INT>))"
-_CALLED = re.compile(r"(\w+)\s*\(")
 
 
 _ARITHMETIC = {
@@ -120,7 +119,7 @@ class _Builder:
             return self._null_if(node)
         if name in _WITH_UNIT and any(isinstance(part, exp.Var) for part in node.iter_expressions()):
             return self._with_unit(node, _WITH_UNIT[name])
-        if name in FUNCTIONS and not node.args.get("position"):  # TRIM(LEADING …)
+        if name in FUNCTIONS and not (name == "trim" and node.args.get("position")):  # TRIM(LEADING …)
             return self._function(node, name, FUNCTIONS[name])
         if name and not isinstance(node, exp.Paren):
             raise refused(f"the function {name}")
@@ -319,11 +318,9 @@ class _Builder:
 
     def _called(self, node: exp.Expression) -> str | None:
         """The name of a function, as it is called; None: it is written in another way."""
-        if not isinstance(node, exp.Func | exp.Bracket) or isinstance(node, _NOT_CALLED):
+        if not isinstance(node, exp.Func | exp.Bracket) or isinstance(node, exp.Cast | exp.Connector | exp.Case):
             return None
-        text = self._of(node)
-        found = _CALLED.match(text)
-        return found[1].lower() if found is not None and text.endswith(")") else None
+        return _called(self._of(node))
 
     def _arguments(self, node: exp.Expression) -> list[exp.Expression]:
         """A call's, in the order in which they are written."""
@@ -345,6 +342,17 @@ _MAKERS: dict[type[exp.Expression], Callable[[_Builder, Any], Tree]] = {
     exp.Neg: _Builder._negative,
     exp.Bracket: _Builder._item,
 }
+
+
+def _called(text: str) -> str | None:
+    """The name of the function that the whole of ``text`` calls; None: it is no call."""
+    name, *others = tokenize(text).items
+    depth = 0
+    for at, token in enumerate(others):
+        depth += (token.key == "(") - (token.key == ")")
+        if not depth:
+            return name.text.lower() if 0 < at == len(others) - 1 else None
+    return None
 
 
 def _values(node: exp.Expression) -> Iterator[exp.Expression]:

@@ -73,9 +73,9 @@ class FakeSpark:
                 fields.append(StructField(item[-1].text if item else "x", self._type_of(text)))
         return StructType(fields)
 
-    def expression(self, query: str) -> SparkFunction | Constant:
-        """A condition over the stand-in's columns that the query names."""
-        names = dict.fromkeys(re.findall(r"__cep_x\d+", query))
+    def expression(self, text: str, source: str) -> SparkFunction | Constant:
+        """A condition over the stand-in's columns that the text names."""
+        names = dict.fromkeys(re.findall(r"__cep_x\d+", text))
         leaves = tuple(SparkFunction("AttributeReference", "int", (), (name,), name) for name in names)
         return SparkFunction("EqualTo", "boolean", leaves, (), "=") if leaves else Constant(True, "boolean")
 

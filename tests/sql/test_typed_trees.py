@@ -55,9 +55,9 @@ VALUES = {
     "unit": "'MONTH'",
     "order": "TRUE",
     "number": "p",
-    "exact": "i",
+    "decimal_or_double": "i",
     "double": "p",
-    "float": "f",
+    "fractional": "f",
 }
 """For what a parameter takes, an argument."""
 OTHERS = (
@@ -154,12 +154,14 @@ def test_conditions(spark: SparkSession, describe: ClassicDescribe) -> None:
 @pytest.mark.parametrize("ansi", [True, False])
 def test_numbers_beside_numbers_and_functions(ansi: bool, spark: SparkSession, describe: ClassicDescribe) -> None:
     spark.conf.set("spark.sql.ansi.enabled", str(ansi).lower())
+    describe.known.clear()
     try:
         drawn = Random(7).sample(list(product(NUMBERS, ("+", "*", "/", "%", "=", "<=>"), NUMBERS)), 120)
         assert same([" ".join(one) for one in drawn if {*one} & {*COLUMNS}], spark, describe) == []
         assert same(calls(), spark, describe) == []
     finally:
         spark.conf.set("spark.sql.ansi.enabled", "true")
+        describe.known.clear()
 
 
 @pytest.mark.parametrize("text", REFUSED)
