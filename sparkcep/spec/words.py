@@ -23,8 +23,6 @@ EXACT_TENS = 22
 """Up to this one the powers of ten are doubles, so that of a number of less than 2^53 units the quotient is the nearest double."""
 WIDE_DIGITS = 38
 """Of 128 bits."""
-MOST_PLACES = 36
-"""Of the quotients that machines compute. Spark rounds some of them, AVG's among them, to 39 places first, which could show in those with more."""
 
 _EXACT = Context(prec=160)
 _INTEGER_DIGITS = {"tinyint": 3, "smallint": 5, "int": 10, "bigint": 19}
@@ -98,9 +96,9 @@ def _has_places(tree: SparkFunction, most: int) -> bool:
     values."""
     if tree.name == "Cast":
         return _more_places(tree) <= most
-    scale, divisor = digits(tree.type)[1], tree.arguments[1].type
     if most == WIDE_DIGITS:
-        return scale <= MOST_PLACES and _more_places(tree) < WIDE_DIGITS
+        return _more_places(tree) < WIDE_DIGITS
+    scale, divisor = digits(tree.type)[1], tree.arguments[1].type
     own = digits(divisor)[0] if kind(divisor) == "decimal" else _INTEGER_DIGITS[divisor]
     return scale <= most and scale + min(own, most + 1) < WIDE_DIGITS
 

@@ -67,6 +67,15 @@ def test_what_is_not_the_engines(spark: SparkSession) -> None:
         assert sorted(found) == sorted(spark.sql(f"SELECT k, round({expected}, 9) FROM {rows} GROUP BY k").collect())
 
 
+def test_a_mean_of_many_places_is_rounded_once(spark: SparkSession) -> None:
+    """4950.495 … units of the 37th place, which two roundings would make 4951."""
+    rows = "(SELECT id, CAST(IF(id < 50, 1E-33BD, 0BD) AS DECIMAL(38, 33)) AS v FROM range(102))"
+    ((mean,),) = spark.sql(f"SELECT AVG(v) FROM {rows} WHERE id < 101").collect()
+    clause = f"PATTERN (b{{101}} c) DEFINE c AS AVG(b.v) = CAST('{mean}' AS DECIMAL(38, 37))"
+    found = spark.sql(f"SELECT * FROM {rows} MATCH_RECOGNIZE (ORDER BY id MEASURES COUNT(*) AS n {clause})")
+    assert (str(mean), found.collect()) == ("4.950E-34", [(102,)])
+
+
 @pytest.mark.parametrize(
     "type_", ["DECIMAL(10, 2)", "DECIMAL(14, 0)", "DECIMAL(15, 2)", "DECIMAL(30, 5)", "DECIMAL(38, 18)"]
 )

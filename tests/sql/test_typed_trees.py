@@ -107,6 +107,7 @@ REFUSED = (
 @pytest.fixture(scope="module")
 def describe(spark: SparkSession) -> ClassicDescribe:
     jsession: Any = spark._jsparkSession
+    SparkSession._get_j_spark_session_class(spark._jvm).setActiveSession(jsession)  # whose settings the parser reads
     return ClassicDescribe(dataset_of_plan(spark.sparkContext), jsession, jsession.sessionState().sqlParser().parsePlan)
 
 

@@ -76,26 +76,20 @@ for _name, _finish in OF_MOMENTS.items():
     simple(_name, _over_list(_finish))
 
 
-_PLACES = Decimal(1).scaleb(-39)
-
-
 @strict("mean")
 def _mean(node: SparkFunction) -> Callable[[Decimal, int], Any]:
     """AVG of decimals, of their sum and how many there are (over none there is no sum)."""
     result = type_of(node)
-    return lambda total, count: fitted(_quotient(total, count), result, "ANSI")
+    return lambda total, count: fitted(EXACT.divide(total, Decimal(count)), result, "ANSI")
 
 
 @strict("avg")
 def _avg(node: SparkFunction) -> Callable[[list[Decimal]], Any]:
     """AVG of decimals."""
     result = type_of(node)
-    return lambda values: fitted(_quotient(exact_sum(values), len(values)), result, "ANSI") if values else None
-
-
-def _quotient(total: Decimal, count: int) -> Decimal:
-    """Of 39 places, to which Spark rounds it before it rounds to the result's."""
-    return EXACT.divide(total, Decimal(count)).quantize(_PLACES, context=EXACT)
+    return lambda values: (
+        fitted(EXACT.divide(exact_sum(values), Decimal(len(values))), result, "ANSI") if values else None
+    )
 
 
 @strict("sum")
