@@ -14,7 +14,7 @@ from typing import Any, Literal, get_args
 from rewrites.dialect.clause import Hint
 from rewrites.dialect.items import is_bare_interval
 from rewrites.dialect.tokens import tokenize
-from sparkcep.errors import CepAnalysisError, CepError, CepUnsupportedError, Span
+from sparkcep.errors import CepAnalysisError, CepError, CepSyntaxError, CepUnsupportedError, Span
 from sparkcep.pattern.event import Element
 from sparkcep.spec.event import ENGINES, STRATEGIES, Engine, Negation, Strategy
 from sparkcep.spec.stream import LateRows
@@ -218,9 +218,14 @@ def _one_of(values: Iterable[str]) -> Callable[[str], str]:
 
 
 def _shard_length(text: str) -> str | None:
+    unknown = _Unknown("it is auto, or a length as in WITHIN: 1 DAY, 1000")
     if not text:
-        raise _Unknown("it is auto, or a length as in WITHIN: 1 DAY, 1000")
-    if is_bare_interval(tokenize(text).inside(Span(0, len(text)))):
+        raise unknown
+    try:
+        tokens = tokenize(text).inside(Span(0, len(text)))
+    except CepSyntaxError:
+        raise unknown from None
+    if is_bare_interval(tokens):
         return f"INTERVAL {text}"
     return None if text.lower() == "auto" else text
 

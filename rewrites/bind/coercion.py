@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import reduce
+from typing import cast
 
-from pyspark.sql.types import DataType
+from pyspark.sql.types import DataType, DecimalType
 
+from rewrites.bind import decimals
 from rewrites.bind.literals import DIGITS
 from rewrites.bind.typed_refusals import refused
 from sparkcep.spec.expression import Constant, SparkFunction
@@ -14,7 +17,6 @@ from sparkcep.spec.types import BITS, digits, is_day_time, kind
 
 Tree = SparkFunction | Constant
 FLOATS = ("float", "double")
-MOST_DIGITS = 38
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,7 +94,7 @@ def wider(types: list[str]) -> str | None:
     if all(one in BITS for one in types):
         return max(types, key=BITS.__getitem__)
     if all(kind(one) == "decimal" for one in types):
-        scale = max(digits(one)[1] for one in types)
-        precision = scale + max(digits(one)[0] - digits(one)[1] for one in types)
-        return f"decimal({precision},{scale})" if precision <= MOST_DIGITS else None
+        first, *others = (DecimalType(*digits(one)) for one in types)
+        found = reduce(lambda known, one: known and decimals.wider(known, one), others, cast(DecimalType | None, first))
+        return None if found is None else found.simpleString()
     return None

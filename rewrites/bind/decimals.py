@@ -20,6 +20,13 @@ def mean_type(values: DecimalType) -> DecimalType:
     )
 
 
+def wider(left: DecimalType, right: DecimalType) -> DecimalType | None:
+    """The type that has all values of both; None: Spark has none of so many digits."""
+    scale = max(left.scale, right.scale)
+    precision = max(left.precision - left.scale, right.precision - right.scale) + scale
+    return DecimalType(precision, scale) if precision <= MAX_DIGITS else None
+
+
 def quotient_places(total: DecimalType) -> int:
     """The decimal places of a sum's quotient by a BIGINT, a DECIMAL(20, 0)."""
     whole, places = total.precision - total.scale, max(6, total.scale + 21)

@@ -30,7 +30,7 @@ from pyspark.sql.types import (
     TimestampType,
 )
 
-from rewrites.bind.decimals import SUM_DIGITS
+from rewrites.bind.decimals import SUM_DIGITS, wider
 from rewrites.sql.instants import interval_micros
 from sparkcep.spec import expression as ir
 
@@ -236,11 +236,10 @@ def _decimal(data_type: DataType) -> DecimalType:
 
 
 def _wider(left: DecimalType, right: DecimalType) -> DecimalType:
-    scale = max(left.scale, right.scale)
-    precision = max(left.precision - left.scale, right.precision - right.scale) + scale
-    if precision > 38:
+    found = wider(left, right)
+    if found is None:
         raise NotForTheEngine
-    return DecimalType(precision, scale)
+    return found
 
 
 def _cast(operand: Operand, target: DataType) -> Operand:

@@ -16,7 +16,7 @@ from pyspark.errors import PySparkException
 from pyspark.sql.types import DataType, LongType
 from sqlglot import exp
 
-from rewrites.bind.coercion import Coercion, is_number
+from rewrites.bind.coercion import Coercion, Tree, is_number
 from rewrites.bind.relation import ANSI, Describe
 from rewrites.bind.typed_constants import constant_of
 from rewrites.bind.typed_functions import CONSTANT, FUNCTIONS, Signature, taken_as
@@ -27,7 +27,6 @@ from sparkcep.errors import Span
 from sparkcep.spec.expression import Constant, SparkFunction
 from sparkcep.spec.types import BITS, kind
 
-Tree = SparkFunction | Constant
 _CHARS = re.compile(r"\b(?:var)?char(?:acter)?\s*\(", re.IGNORECASE)
 _SIZE_OF_NULL = "SELECT SIZE(CAST(NULL AS ARRAY<INT>))"
 
@@ -121,7 +120,7 @@ class _Builder:
             return self._with_unit(node, _WITH_UNIT[name])
         if name in FUNCTIONS and not (name == "trim" and node.args.get("position")):  # TRIM(LEADING …)
             return self._function(node, name, FUNCTIONS[name])
-        if name and not isinstance(node, exp.Paren):
+        if name:
             raise refused(f"the function {name}")
         make = _MAKERS.get(type(node))
         if make is None:
@@ -324,8 +323,7 @@ class _Builder:
 
     def _arguments(self, node: exp.Expression) -> list[exp.Expression]:
         """A call's, in the order in which they are written."""
-        found = [part for part in node.iter_expressions() if isinstance(part, exp.Expression)]
-        return sorted(found, key=lambda part: span_of(part).start)
+        return sorted(node.iter_expressions(), key=lambda part: span_of(part).start)
 
 
 _MAKERS: dict[type[exp.Expression], Callable[[_Builder, Any], Tree]] = {
