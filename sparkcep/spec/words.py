@@ -41,16 +41,16 @@ class Word:
     """What ``Call`` lacks.
 
     ``room``: a value that may have none. ``as``: the argument as a value of ``type``, without loss (of a decimal the nearest double, if it has less
-    than 2^53 units). ``quotient``: of decimals, rounded half up, the dividend with ``digits`` more places. ``int_div``, ``remainder``, ``pmod``: of
-    integers. ``least``, ``greatest``: of two, NULL only if both are. ``if``: (condition, value, value). ``coalesce``: of two. ``sqrt``: of a double.
+    than 2^53 units). ``round``: a decimal with at most the places of ``type``, rounded half up. ``quotient``: of decimals, with the places of ``type``,
+    rounded so. ``int_div``, ``remainder``, ``pmod``: of integers. ``least``, ``greatest``: of two, NULL only if both are. ``if``: (condition, value,
+    value). ``coalesce``: of two. ``sqrt``: of a double.
     """
 
     operator: Literal[
-        "room", "as", "quotient", "int_div", "remainder", "pmod", "least", "greatest", "if", "coalesce", "sqrt"
+        "room", "as", "round", "quotient", "int_div", "remainder", "pmod", "least", "greatest", "if", "coalesce", "sqrt"
     ]
     arguments: tuple[Any, ...]
     type: str
-    digits: int = 0
 
 
 def in_words(tree: SparkFunction, most: int = DIGITS, *, checked: bool = False) -> Any | None:
@@ -98,9 +98,7 @@ def _has_places(tree: SparkFunction, most: int) -> bool:
         return _more_places(tree) <= most
     if most == WIDE_DIGITS:
         return _more_places(tree) < WIDE_DIGITS
-    scale, divisor = digits(tree.type)[1], tree.arguments[1].type
-    own = digits(divisor)[0] if kind(divisor) == "decimal" else _INTEGER_DIGITS[divisor]
-    return scale <= most and scale + min(own, most + 1) < WIDE_DIGITS
+    return digits(tree.type)[1] <= most
 
 
 def _more_places(tree: SparkFunction) -> int:
@@ -135,10 +133,18 @@ def _is_plain(type_text: str) -> bool:
 def _fitting(constant: Constant, most: int) -> Constant:
     """A constant that has a word."""
     if constant.value is not None and kind(constant.type) == "decimal":
-        word = Decimal(constant.value).scaleb(digits(constant.type)[1], _EXACT)
-        if word != int(word) or word.copy_abs() >= 10**most:
+        (word, places), scale = shortest(constant.value), digits(constant.type)[1]
+        more = scale - places if most == WIDE_DIGITS else 0
+        if places > scale or abs(word) * 10**more >= 10**most:
             raise _NoWords("a constant without room")
     return constant
+
+
+def shortest(number: Decimal | str) -> tuple[int, int]:
+    """A number as an integer, and the decimal places that it needs."""
+    value = Decimal(number).normalize(_EXACT)
+    places = max(-int(value.as_tuple().exponent), 0)
+    return int(value.scaleb(places, _EXACT)), places
 
 
 def _comparison(node: SparkFunction, sides: list[Any]) -> Call:
@@ -167,8 +173,12 @@ def _arithmetic(node: SparkFunction, sides: list[Any]) -> Call | Word:
     found = Call(_ARITHMETIC[node.name], tuple(sides))
     if kind(node.type) != "decimal":
         return found
-    left, right = (digits(argument.type)[1] for argument in node.arguments)
-    return _rounded(found, left + right if node.name == "Multiply" else max(left, right), node.type)
+    (left, left_places), (right, right_places) = (digits(argument.type) for argument in node.arguments)
+    whole = left - left_places, right - right_places
+    precision, places = digits(node.type)
+    if precision - places < min(sum(whole) if node.name == "Multiply" else max(whole) + 1, DIGITS + 1):
+        raise _NoWords("a type that lacks room for what a word has room for")
+    return _rounded(found, left_places + right_places if node.name == "Multiply" else max(left_places, right_places), node.type)
 
 
 def _rounded(node: Any, places: int, type_text: str) -> Any:
@@ -176,7 +186,7 @@ def _rounded(node: Any, places: int, type_text: str) -> Any:
     less = places - digits(type_text)[1]
     if not 0 <= less <= DIGITS:
         raise _NoWords("places")
-    return Word("quotient", (node, Constant(10**less, "bigint")), type_text) if less else node
+    return Word("round", (node,), type_text) if less else node
 
 
 def _divide(node: SparkFunction, sides: list[Any]) -> Call | Word:
@@ -184,10 +194,9 @@ def _divide(node: SparkFunction, sides: list[Any]) -> Call | Word:
         return Call("div", tuple(sides))
     if kind(node.type) != "decimal":
         raise _NoWords(node.type)
-    more = _more_places(node)
-    if more < 0:
+    if _more_places(node) < 0:
         raise _NoWords("a quotient of so few places")
-    return Word("quotient", tuple(sides), node.type, more)
+    return Word("quotient", tuple(sides), node.type)
 
 
 def _integers(node: SparkFunction, sides: list[Any]) -> Word:

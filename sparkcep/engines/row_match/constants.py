@@ -1,4 +1,4 @@
-"""Constants of conditions, and defaults of registers, as words."""
+"""Constants of conditions, and defaults of registers, as words; decimals as unscaled integers."""
 
 from __future__ import annotations
 

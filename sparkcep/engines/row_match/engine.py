@@ -10,7 +10,7 @@ rows x nodes x distinct values of those registers. What is inherently exponentia
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import lru_cache
 
@@ -27,7 +27,7 @@ from sparkcep.engines.row_match.liveness import keys
 from sparkcep.engines.row_match.registers import Layout, Total, functions, lay_out
 from sparkcep.engines.row_match.search import MAX_STEPS, Plan, Slice, find_matches
 from sparkcep.engines.row_match.structures import Changes, Code
-from sparkcep.engines.row_match.values import Kind, Pool, is_wide, kind_of, load
+from sparkcep.engines.row_match.values import Kind, Pool, is_wide, kind_of, load, shortened
 from sparkcep.engines.row_match.within import Rows, last_rows, limited, matches_without_search, unlimited
 from sparkcep.engines.row_pattern import engine as row_pattern
 from sparkcep.engines.row_pattern.analyze import counting
@@ -72,8 +72,9 @@ class RowMatchEngine(RowPatternEngine):
         asked: NDArray[np.int64] | None = None,
     ) -> Iterator[Matches]:
         """The matches of a slice; ``asked``: see ``search.find_matches``."""
-        plan = self._plan(columns)
-        data = load(columns, plan.pool, self.spec.variables, checked=plan.checked)
+        short, lost = shortened(columns, _without_times(self.spec))
+        plan = self._plan(short, lost)
+        data = load(short, plan.pool, self.spec.variables, checked=plan.checked)
         within = self.spec.within if self.spec.frame is None else None  # a frame's bounds change what mask bits say
         masks, error = masks_of(columns.table, self.spec.masks), self._skip_error(columns)
         rows = None if within is None else Rows(masks, starts, last_rows(within, starts, data, plan.pool))
@@ -82,7 +83,7 @@ class RowMatchEngine(RowPatternEngine):
             if found is not None:
                 return found
         slow = plan.slow or plan.lists
-        calls = Calls(plan.slow, plan.lists, self.layout, columns) if slow else None
+        calls = Calls(plan.slow, plan.lists, self.layout, short) if slow else None
         frames = None
         if self.spec.frame is not None:
             frames = compile_frames(self.spec), FrameRows.of(self.spec, columns, starts)
@@ -91,12 +92,12 @@ class RowMatchEngine(RowPatternEngine):
         part = Slice(starts, data, inside, calls, frames)
         return find_matches(self.search, plan, part, viable, progress, self.most_steps, error, asked)
 
-    def _plan(self, columns: Columns) -> Plan:
+    def _plan(self, columns: Columns, lost: Mapping[str, int]) -> Plan:
         kinds = {name: kind_of(columns.type(name)) for name in _columns(self.spec)}
         slow = _slow_columns(self.spec)
         opaque = frozenset(name for name in slow if kinds[name].name == "opaque" or is_wide(columns.type(name)))
-        wide = frozenset(name for name in kinds if is_wide(columns.type(name)))
-        key = (*kinds.values(), opaque, wide)
+        wide = {name: lost.get(name, 0) for name in kinds if name in lost or is_wide(columns.type(name))}
+        key = (*kinds.values(), opaque, *wide.items())
         if key not in self.plans:
             self.plans[key] = _compile(self, kinds, opaque, wide)
         return self.plans[key]
@@ -126,6 +127,12 @@ def _columns(spec: RowPatternSpec) -> list[str]:
     return list(found)
 
 
+def _without_times(spec: RowPatternSpec) -> list[str]:
+    """``_columns`` but those of WITHIN, which are compared with each other."""
+    times = () if spec.within is None else (spec.within.time, spec.within.deadline)
+    return [name for name in _columns(spec) if name not in times]
+
+
 def _only_in_functions(spec: RowPatternSpec) -> frozenset[str]:
     """The columns that are read by Spark's functions alone, which Python can be asked."""
     return frozenset(_slow_columns(spec)).difference(*(_read_directly(define.condition) for define in spec.defines))
@@ -146,7 +153,7 @@ def _slow_columns(spec: RowPatternSpec) -> set[str]:
     return {leaf.column for function in slow for leaf in leaves(function) if isinstance(leaf, ColumnAt)}
 
 
-def _compile(engine: RowMatchEngine, kinds: dict[str, Kind], opaque: frozenset[str], wide: frozenset[str]) -> Plan:
+def _compile(engine: RowMatchEngine, kinds: dict[str, Kind], opaque: frozenset[str], wide: Mapping[str, int]) -> Plan:
     spec, layout, pool = engine.spec, engine.layout, Pool({}, {}, {})
     code = assemble(spec.defines, layout, kinds, pool)
     registers = np.zeros(layout.words, np.int64)
@@ -168,8 +175,8 @@ def _compile(engine: RowMatchEngine, kinds: dict[str, Kind], opaque: frozenset[s
     )
 
 
-def _changes(layout: Layout, kinds: dict[str, Kind], pool: Pool, wide: frozenset[str]) -> Changes:
-    """What a row of each variable does to the registers."""
+def _changes(layout: Layout, kinds: dict[str, Kind], pool: Pool, wide: Mapping[str, int]) -> Changes:
+    """What a row of each variable does to the registers. ``wide``: see ``_total``."""
     slots: list[list[tuple[int, ...]]] = []
     totals: list[list[tuple[int, ...]]] = []
     for name in layout.variables:
@@ -178,7 +185,8 @@ def _changes(layout: Layout, kinds: dict[str, Kind], pool: Pool, wide: frozenset
     return Changes(*_ragged(slots, 3), *_ragged(totals, 6))
 
 
-def _total(total: Total, layout: Layout, kinds: dict[str, Kind], pool: Pool, wide: frozenset[str]) -> tuple[int, ...]:
+def _total(total: Total, layout: Layout, kinds: dict[str, Kind], pool: Pool, wide: Mapping[str, int]) -> tuple[int, ...]:
+    """A row of ``Changes.totals``. ``wide``: columns whose sums may have too many digits, and the decimal places that their words lack."""
     source = total.source
     use = pool.filter(source.column, source.filter)
     if source.function == "array_agg":
@@ -192,6 +200,9 @@ def _total(total: Total, layout: Layout, kinds: dict[str, Kind], pool: Pool, wid
     if source.function == "avg":
         return codes.MEAN_TOTAL, total.word, pool.column(source.column), use, 0, 0
     if source.function == "sum" and source.column in wide:
+        less = wide[source.column]
+        if less:
+            return codes.WIDE_TOTAL, total.word, pool.column(source.column), use, -1, less
         return codes.WIDE_TOTAL, total.word, pool.half(source.column, "low"), use, pool.half(source.column, "high"), 0
     kind = _TOTALS.get(source.function, codes.FLOAT_TOTAL if floating else codes.INT_TOTAL)
     return kind, total.word, pool.column(source.column), use, 0, 0

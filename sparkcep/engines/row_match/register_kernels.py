@@ -8,6 +8,7 @@ it, and how many values there are.
 from __future__ import annotations
 
 import numba as nb
+import numpy as np
 
 from sparkcep.engines.inner_kernel import inner
 from sparkcep.engines.kernel_types import I64X2
@@ -35,9 +36,9 @@ from sparkcep.engines.row_match.word_kernels import (
 )
 
 LEAST_WORD = -(1 << 63)
-MOST_HIGH = 10**38 >> 64
-MOST_LOW = (10**38 & (1 << 64) - 1) - (1 << 64 if 10**38 >> 63 & 1 else 0)
-"""The words of 10^38."""
+MOST_HIGH = np.array([10 ** (38 - less) >> 64 for less in range(19)], np.int64)
+MOST_LOW = np.array([10 ** (38 - less) & (1 << 64) - 1 for less in range(19)], np.uint64).view(np.int64)
+"""The words of 10^38, and of the powers below it."""
 
 
 @inner()
@@ -49,25 +50,27 @@ def add_integer(registers, at, word, value):  # type: ignore[no-untyped-def]
 
 
 @inner()
-def add_wide(registers, at, word, low, high):  # type: ignore[no-untyped-def]
-    """Adds a number of 128 bits to a sum of them. What wraps around has more than 38 digits, too: the sum of two numbers is below twice 10^38."""
+def add_wide(registers, at, word, low, high, less):  # type: ignore[no-untyped-def]
+    """Adds a number of 128 bits to a sum of them, which may have 38 digits, ``less`` of them after the point and 0, which are left out here. What wraps
+    around has more, too: the sum of two numbers is below twice 10^38."""
     total, carry = sum_and_carry(registers[at, word], low)
     upper = sum_of(sum_of(registers[at, word + 1], high)[0], nb.int64(carry))[0]
     registers[at, word] = total
     registers[at, word + 1] = upper
     if registers[at, word + 2] != BEYOND:
-        registers[at, word + 2] = BEYOND if has_more_digits(total, upper) else PRESENT
+        registers[at, word + 2] = BEYOND if has_more_digits(total, upper, less) else PRESENT
 
 
 @inner()
-def has_more_digits(low, high):  # type: ignore[no-untyped-def]
-    """Whether a number of two words has more than 38 digits."""
+def has_more_digits(low, high, less):  # type: ignore[no-untyped-def]
+    """Whether a number of two words has more than 38 - ``less`` digits."""
     if high == LEAST_WORD:  # what has no opposite
         return True
     if high < 0:
         high = ~high + (low == 0)
         low = difference_of(nb.int64(0), low)[0]
-    return high > MOST_HIGH or (high == MOST_HIGH and low ^ LEAST_WORD >= MOST_LOW ^ LEAST_WORD)
+    most = MOST_HIGH[less]
+    return high > most or (high == most and low ^ LEAST_WORD >= MOST_LOW[less] ^ LEAST_WORD)
 
 
 @inner()
@@ -124,7 +127,8 @@ def count_in(variable, row, depth, registers, changes, words):  # type: ignore[n
         if kind == INT_TOTAL:
             add_integer(registers, after, word, value)
         elif kind == WIDE_TOTAL:
-            add_wide(registers, after, word, value, words.values[totals[i, 4], row])
+            high = words.values[totals[i, 4], row] if totals[i, 4] >= 0 else value >> 63
+            add_wide(registers, after, word, value, high, totals[i, 5])
             continue
         elif kind == FLOAT_TOTAL:
             add_float(registers, after, word, keyed_float(value))

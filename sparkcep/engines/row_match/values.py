@@ -20,9 +20,12 @@ from sparkcep.engines.row_match import codes
 from sparkcep.engines.row_match.structures import Words
 from sparkcep.engines.row_pattern.columns import MAX_NARROW_DECIMAL, Columns
 from sparkcep.errors import CepLimitError
+from sparkcep.spec.words import shortest
 
 RANKED = ("string", "binary")
 """Kinds whose words are ranks."""
+SAMPLED = 256
+"""How many values say how many decimal places a column may have."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,6 +107,30 @@ def kind_of(data_type: pa.DataType) -> Kind:
 def is_wide(data_type: pa.DataType) -> bool:
     """Whether a decimal may have more digits than a word holds."""
     return bool(pa.types.is_decimal(data_type)) and data_type.precision > MAX_NARROW_DECIMAL
+
+
+def shortened(columns: Columns, names: Collection[str]) -> tuple[Columns, dict[str, int]]:
+    """The columns with those of wide decimals among ``names`` in as few decimal places as their values have, where a word then has room for each of
+    them; and how many places these columns have lost. Prices in DECIMAL(38, 18) have words so."""
+    table, lost = columns.table, {}
+    for name in names:
+        data_type = columns.type(name)
+        if is_wide(data_type) and 0 <= data_type.scale <= MAX_NARROW_DECIMAL:
+            short = _shortened(columns.column(name))
+            if short is not None:
+                table = table.set_column(table.schema.get_field_index(name), name, short)
+                lost[name] = data_type.scale - short.type.scale
+    return (Columns(table), lost) if lost else (columns, lost)
+
+
+def _shortened(column: pa.Array | pa.ChunkedArray) -> pa.Array | pa.ChunkedArray | None:
+    """``column`` with the decimal places of a sample of it, if all values have as few, and no more digits than a word."""
+    sample = column.take(pa.array(np.linspace(0, len(column) - 1, min(len(column), SAMPLED)).astype(np.int64)))
+    places = max((shortest(value)[1] for value in sample.to_pylist() if value is not None), default=0)
+    try:
+        return column.cast(pa.decimal128(MAX_NARROW_DECIMAL, places))
+    except pa.ArrowInvalid:
+        return None
 
 
 def load(

@@ -1,7 +1,8 @@
 """Conditions as operations of the stack machine in ``condition_kernels``, whatever their leaves are.
 
 In: ``Call``s over leaves. Out: operations. Operands of one operator should come in one type; integers, decimals and floats are brought to one here
-too, since the driver cannot cast what only the engine computes (COUNT, SUM). Results are Spark's under ANSI: overflow and division by zero are
+too, since the driver cannot cast what only the engine computes (COUNT, SUM). Decimals keep the places that they have, which are fewer than those of
+their types where columns or constants have fewer, until another operand has more. Results are Spark's under ANSI: overflow and division by zero are
 errors, except in what Python can be asked (``Writer.attempt``).
 """
 
@@ -9,7 +10,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar
 
 from sparkcep.engines.row_match import codes
@@ -17,11 +18,12 @@ from sparkcep.engines.row_match.constants import kind_of_constant, kind_of_type,
 from sparkcep.engines.row_match.values import Kind
 from sparkcep.errors import CepUnsupportedError
 from sparkcep.spec.expression import Call, Constant, SparkFunction
-from sparkcep.spec.words import Word, in_words
+from sparkcep.spec.words import Word, in_words, shortest
 
 BOOLEAN = Kind("boolean")
 LONG = Kind("integer")
 DOUBLE = Kind("float")
+MOST = 1 << 63
 
 _COMPARISONS = {
     "eq": codes.EQ, "ne": codes.NE, "lt": codes.LT, "le": codes.LE, "gt": codes.GT, "ge": codes.GE,
@@ -83,7 +85,11 @@ class Writer(ABC):
         if node is None:
             return ask()
         start = self._jump()
-        self.condition(node)
+        try:
+            self.condition(node)
+        except CepUnsupportedError:
+            del self.operations[start:]
+            return ask()
         end = self._jump()
         self._land(start, codes.TRY)
         kind = ask()
@@ -102,34 +108,52 @@ class Writer(ABC):
     def _word(self, node: Word) -> Kind:
         if node.operator == "if":
             return self._choice(node)
-        kind = kind_of_type(node.type)
         if node.operator == "coalesce":
-            self.condition(node.arguments[0])
-            end = self._jump()
-            self.condition(node.arguments[1])
-            self._land(end, codes.KEEP)
-            return kind
-        kinds = [self.condition(argument) for argument in node.arguments]
+            return self._first(node)
+        kinds, kind = [self.condition(argument) for argument in node.arguments], kind_of_type(node.type)
         if node.operator == "room":
-            return self._write(kind, codes.ROOM)
+            return self._write(kinds[0], codes.ROOM)
         if node.operator == "as":
             return self._as(kinds[0], kind)
+        if node.operator == "round":
+            return self._round(kinds[0], kind)
         if node.operator == "quotient":
-            return self._write(kind, codes.QUOTIENT, node.digits)
+            return self._quotient(kinds[0], kinds[1], kind, node)
         if node.operator == "sqrt":
             return self._write(kind, codes.FLOAT_SQRT)
-        return self._write(kind, _DIVISIONS.get(node.operator) or _EXTREMES[node.operator])
+        if node.operator in _EXTREMES:
+            return self._write(self._common(node, *kinds), _EXTREMES[node.operator])
+        return self._write(kind, _DIVISIONS[node.operator])
 
     def _choice(self, node: Word) -> Kind:
         condition, value, other = node.arguments
         self.condition(condition)
         no = self._jump()
-        self.condition(value)
+        left, places = self._branch(value)
         end = self._jump()
         self._land(no, codes.BRANCH)
-        self.condition(other)
+        right, others = self._branch(other)
         self._land(end, codes.JUMP)
-        return kind_of_type(node.type)
+        return self._joined(node, (left, right), (places, others))
+
+    def _first(self, node: Word) -> Kind:
+        left, places = self._branch(node.arguments[0])
+        end = self._jump()
+        right, others = self._branch(node.arguments[1])
+        self._land(end, codes.KEEP)
+        return self._joined(node, (left, right), (places, others))
+
+    def _branch(self, node: Any) -> tuple[Kind, int | None]:
+        """One of two ways to a value, and room for the operation that gives a decimal as many places as the other's."""
+        kind = self.condition(node)
+        return kind, self._jump() if kind.name == "decimal" else None
+
+    def _joined(self, node: Word, kinds: tuple[Kind, Kind], rooms: tuple[int | None, int | None]) -> Kind:
+        scale = max(kind.scale for kind in kinds)
+        for kind, room in zip(kinds, rooms, strict=True):
+            if room is not None:
+                self.operations[room] = (codes.RESCALE, 0, self._power(scale - kind.scale, node))
+        return replace(kind_of_type(node.type), scale=scale)
 
     def _as(self, kind: Kind, wanted: Kind) -> Kind:
         """The value on the stack as one of another type, which has all values of its own."""
@@ -137,14 +161,29 @@ class Writer(ABC):
             self._write(wanted, codes.TO_FLOAT, 0, kind.scale, 1)
         elif wanted.name == "float":
             self._to_float(kind, 0)
-        elif wanted.scale > kind.scale:
-            self._write(wanted, codes.RESCALE, 0, 10 ** (wanted.scale - kind.scale))
-        return wanted
+        return replace(wanted, scale=min(kind.scale, wanted.scale))
+
+    def _round(self, kind: Kind, wanted: Kind) -> Kind:
+        if kind.scale <= wanted.scale:
+            return kind
+        self.leaves += 1
+        self._write(LONG, codes.CONSTANT, 10 ** (kind.scale - wanted.scale), 0)
+        return self._write(wanted, codes.QUOTIENT, 0)
+
+    def _quotient(self, left: Kind, right: Kind, wanted: Kind, node: Word) -> Kind:
+        more = wanted.scale - left.scale + right.scale
+        if more < 0:
+            self._write(right, codes.RESCALE, 0, self._power(-more, node))
+        return self._write(wanted, codes.QUOTIENT, max(more, 0))
 
     def _constant(self, constant: Constant) -> Kind:
         """A constant that is no string."""
+        kind = kind_of_constant(constant)
+        if kind.name == "decimal":
+            word, places = shortest(constant.value)
+            return self._write(replace(kind, scale=places), codes.CONSTANT, word, 0)
         word = 0 if constant.value is None else word_of(constant)
-        return self._write(kind_of_constant(constant), codes.CONSTANT, word, int(constant.value is None))
+        return self._write(kind, codes.CONSTANT, word, int(constant.value is None))
 
     def _write(self, kind: Kind, *operation: int) -> Kind:
         self.operations.append(operation)
@@ -162,7 +201,7 @@ class Writer(ABC):
             self.operations[skip] = (codes.SKIP_IF, int(not both), len(self.operations))
         return BOOLEAN
 
-    def _common(self, node: Call, left: Kind, right: Kind) -> Kind:
+    def _common(self, node: Call | Word, left: Kind, right: Kind) -> Kind:
         """Brings the two operands on the stack to one kind."""
         if "null" in (left.name, right.name):
             return right if left.name == "null" else left
@@ -174,7 +213,7 @@ class Writer(ABC):
             scale = max(left.scale, right.scale)
             for kind, depth in ((left, 1), (right, 0)):
                 if kind.scale < scale:
-                    self._write(kind, codes.RESCALE, depth, self._power(scale - kind.scale, node))
+                    self._rescale(node, depth, self._power(scale - kind.scale, node))
             if "decimal" in (left.name, right.name):
                 return Kind("decimal", scale=scale)
             return Kind("integer", max(left.bits, right.bits))
@@ -184,7 +223,15 @@ class Writer(ABC):
             raise self._unsupported(f"{node.operator} of {left.name} and {right.name} values")
         return left
 
-    def _power(self, digits: int, node: Call) -> int:
+    def _rescale(self, node: Call | Word, depth: int, factor: int) -> None:
+        """Multiplies an operand; a constant on top of the stack at once."""
+        last = self.operations[-1]
+        if depth == 0 and isinstance(node.arguments[1], Constant) and abs(last[1] * factor) < MOST:
+            self.operations[-1] = (last[0], last[1] * factor, *last[2:])
+        else:
+            self.operations.append((codes.RESCALE, depth, factor))
+
+    def _power(self, digits: int, node: Call | Word) -> int:
         if digits > 18:
             raise self._unsupported(f"{node.operator} of decimals whose scales differ by {digits}")
         return int(10**digits)

@@ -16,9 +16,9 @@ MOST = 10**38
 
 
 @nb.njit
-def summed(low, high, registers):  # type: ignore[no-untyped-def]
+def summed(low, high, registers, less):  # type: ignore[no-untyped-def]
     for i in range(len(low)):
-        add_wide(registers, 0, 0, low[i], high[i])
+        add_wide(registers, 0, 0, low[i], high[i], less)
 
 
 def words(numbers: list[int]) -> tuple[np.ndarray, np.ndarray]:
@@ -43,7 +43,7 @@ def drawn() -> list[list[int]]:
 def test_sums(lists: list[list[int]]) -> None:
     for numbers in lists:
         registers = np.zeros((1, 3), np.int64)
-        summed(*words(numbers), registers)
+        summed(*words(numbers), registers, 0)
         sums = [sum(numbers[: i + 1]) for i in range(len(numbers))]
         low, high, state = registers[0].tolist()
         assert state == (BEYOND if any(abs(one) >= MOST for one in sums) else PRESENT), numbers

@@ -38,6 +38,8 @@ def lower_word(node: Word, parts: list[Lowered]) -> Lowered:
         return _to_double(parts[0], kind) if inexact else Lowered(_as(parts[0], kind), kind, parts[0].fault)
     if node.operator == "sqrt":
         return Lowered(parts[0].value.sqrt(), kind, parts[0].fault)
+    if node.operator == "round":
+        return _rounded(parts[0], kind)
     if node.operator == "if":
         return _choice(parts, kind)
     left, right = parts
@@ -78,16 +80,23 @@ def _extreme(operator: str, left: pl.Expr, right: pl.Expr) -> pl.Expr:
     return pl.when(left.is_null() | other).then(right).otherwise(left)
 
 
+def _rounded(part: Lowered, kind: Kind) -> Lowered:
+    unit = pl.lit(10 ** (part.kind.scale - kind.scale), dtype=pl.Int128)
+    amount = part.value.abs()
+    return Lowered(_quotient(part.value, unit, amount // unit, amount % unit, unit), kind, part.fault)
+
+
 def _divided(node: Word, left: Lowered, right: Lowered, kind: Kind) -> Lowered:
     """Divisions of integers, and of decimals, there rounded half up."""
+    more = kind.scale - left.kind.scale + right.kind.scale
     upper, lower = (side.value.cast(pl.Int128) for side in (left, right))
     zero = ((lower == 0) & upper.is_not_null()).fill_null(False)
     by = pl.when(zero).then(None).otherwise(lower.abs())
-    amount = upper.abs() * pl.lit(10**node.digits, dtype=pl.Int128)
+    amount = upper.abs() * pl.lit(10**more, dtype=pl.Int128)
     value = _DIVISIONS[node.operator](upper, lower, amount // by, amount % by, by)
     fault = either(either(left.fault, right.fault), pl.when(zero).then(ZERO_DIVISION).otherwise(0))
     if node.operator == "quotient":
-        most = pl.lit(10 ** (WIDE_DIGITS - node.digits), dtype=pl.Int128)
+        most = pl.lit(10 ** (WIDE_DIGITS - more), dtype=pl.Int128)
         fault = either(fault, pl.when((upper.abs() >= most).fill_null(False)).then(OVERFLOW).otherwise(0))
     if kind.name != "integer":
         return Lowered(value, kind, fault)
