@@ -28,6 +28,7 @@ COLUMNS = {
     "rate": "decimal(18,9)",
     "whole": "decimal(18,0)",
     "wide": "decimal(30,4)",
+    "exact": "decimal(38,18)",
 }
 
 
@@ -82,8 +83,8 @@ def as_digits(kind: str) -> tuple[int, int]:
     return digits(kind) if is_decimal(kind) else ({"tinyint": 3, "int": 10, "bigint": 20}[kind], 0)
 
 
-def arithmetic(name: str, left: Any, right: Any, mode: str) -> SparkFunction | None:
-    """With Spark's types."""
+def arithmetic(name: str, left: Any, right: Any, mode: str, *, loses: bool = True) -> SparkFunction | None:
+    """With Spark's types; ``loses``: ``spark.sql.decimalOperations.allowPrecisionLoss``, of operators but division."""
     if "double" in (left.type, right.type):
         return apply(name, "double", cast(left, "double"), cast(right, "double"), settings=(mode,))
     if left.type in BITS and right.type in BITS and name != "Divide":
@@ -98,8 +99,9 @@ def arithmetic(name: str, left: Any, right: Any, mode: str) -> SparkFunction | N
     else:
         scale = max(s1, s2)
         precision = max(p1 - s1, p2 - s2) + scale + 1
-    if precision > 38:
+    if precision > 38 and (loses or name == "Divide"):
         scale, precision = max(38 - precision + scale, min(scale, 6)), 38
+    precision, scale = min(precision, 38), min(scale, 38)
     sides = (cast(side, f"decimal({p},{s})") for side, p, s in ((left, p1, s1), (right, p2, s2)))
     return apply(name, f"decimal({precision},{scale})", *sides, settings=(mode,))
 
@@ -120,7 +122,7 @@ def values(draw: st.DrawFn, depth: int) -> Any:
     ):
         case "arithmetic":
             name = draw(st.sampled_from(["Add", "Subtract", "Multiply", "Divide", "Divide"]))
-            return arithmetic(name, left, right, mode) or left
+            return arithmetic(name, left, right, mode, loses=draw(st.booleans())) or left
         case "integers" if left.type in BITS and right.type in BITS:
             kind = max(left.type, right.type, key=lambda one: BITS[one])
             name = draw(st.sampled_from(["IntegralDivide", "Remainder", "Pmod"]))
@@ -189,7 +191,8 @@ def numbers(kind: str) -> st.SearchStrategy[Any]:
     precision, scale = digits(kind)
     most = 10**precision - 1
     unscaled = st.one_of(st.integers(-3, 3), st.integers(-100_000, 100_000), st.integers(-most, most), st.just(most))
-    return st.one_of(st.none(), unscaled.map(lambda value: Decimal(value).scaleb(-scale, EXACT)))
+    few_places = st.integers(-100_000, 100_000).map(lambda value: Decimal(value).scaleb(-min(scale, 2), EXACT))
+    return st.one_of(st.none(), few_places, unscaled.map(lambda value: Decimal(value).scaleb(-scale, EXACT)))
 
 
 constants = st.one_of(

@@ -41,9 +41,9 @@ class Word:
     """What ``Call`` lacks.
 
     ``room``: a value that may have none. ``as``: the argument as a value of ``type``, without loss (of a decimal the nearest double, if it has less
-    than 2^53 units). ``round``: a decimal with at most the places of ``type``, rounded half up. ``quotient``: of decimals, with the places of ``type``,
-    rounded so. ``int_div``, ``remainder``, ``pmod``: of integers. ``least``, ``greatest``: of two, NULL only if both are. ``if``: (condition, value,
-    value). ``coalesce``: of two. ``sqrt``: of a double.
+    than 2^53 units). ``round``: a decimal with at most the places of ``type``, rounded half up. ``quotient``: of decimals, with the places of
+    ``type``, rounded so. ``int_div``, ``remainder``, ``pmod``: of integers. ``least``, ``greatest``: of two, NULL only if both are. ``if``:
+    (condition, value, value). ``coalesce``: of two. ``sqrt``: of a double.
     """
 
     operator: Literal[
@@ -178,7 +178,9 @@ def _arithmetic(node: SparkFunction, sides: list[Any]) -> Call | Word:
     precision, places = digits(node.type)
     if precision - places < min(sum(whole) if node.name == "Multiply" else max(whole) + 1, DIGITS + 1):
         raise _NoWords("a type that lacks room for what a word has room for")
-    return _rounded(found, left_places + right_places if node.name == "Multiply" else max(left_places, right_places), node.type)
+    return _rounded(
+        found, left_places + right_places if node.name == "Multiply" else max(left_places, right_places), node.type
+    )
 
 
 def _rounded(node: Any, places: int, type_text: str) -> Any:

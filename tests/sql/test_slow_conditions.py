@@ -124,9 +124,13 @@ def test_aggregates_are_those_of_windows(spark: SparkSession) -> None:
 
 
 @pytest.mark.spark
-def test_a_sum_of_more_digits_than_decimals_have_is_an_error(spark: SparkSession) -> None:
-    """Also where later rows leave fewer, as SUM in Spark."""
-    rows = "(SELECT id AS ts, CAST(9e37 AS DECIMAL(38, 0)) * IF(id < 2, 1, -1) AS x FROM range(4))"
+@pytest.mark.parametrize(
+    ("most", "rising"), [("CAST(9e37 AS DECIMAL(38, 0))", 2), ("CAST(9e17 AS DECIMAL(38, 18))", 120)]
+)
+def test_a_sum_of_more_digits_than_decimals_have_is_an_error(spark: SparkSession, most: str, rising: int) -> None:
+    """Also where later rows leave fewer, as SUM in Spark, and where each value has room in a word."""
+    values = f"CAST({most} * IF(id < {rising}, 1, -1) AS {most[most.index('DEC') : -1]})"
+    rows = f"(SELECT id AS ts, {values} AS x FROM range({2 * rising}))"
     for condition in ("SUM(b.x) > -5", "SUM(b.x) - 1 > -5"):
         with pytest.raises(PythonException, match="more than 38 digits"):
             spark.sql(
@@ -134,7 +138,9 @@ def test_a_sum_of_more_digits_than_decimals_have_is_an_error(spark: SparkSession
             ).collect()
 
 
-@pytest.mark.parametrize("kind", ["DECIMAL(38, 10)", "DECIMAL(38, 0)", "DECIMAL(28, 3)", "DECIMAL(20, 2)"])
+@pytest.mark.parametrize(
+    "kind", ["DECIMAL(38, 10)", "DECIMAL(38, 0)", "DECIMAL(28, 3)", "DECIMAL(20, 2)", "DECIMAL(38, 18)"]
+)
 @pytest.mark.parametrize("scale", ["1", "123456789012"])
 def test_sums_of_wide_decimals(spark: SparkSession, kind: str, scale: str) -> None:
     """Running sums are those of windows, of few digits and of more than a word holds."""

@@ -226,11 +226,14 @@ def test_an_average_is_rounded_as_sparks(spark: SparkSession, kind: str) -> None
             assert 0 < found.count() == wanted.where(f"mean = {mean}BD").count()
 
 
-@pytest.mark.parametrize("strategy", ["", NEXT])
-def test_a_sum_of_more_digits_than_decimals_have_is_an_error(spark: SparkSession, strategy: str) -> None:
-    """Also where later events leave fewer, as SUM in Spark."""
-    most = "CAST(9e37 AS DECIMAL(38, 0)) * IF(id < 2, 1, -1)"
-    rows = f"(SELECT id AS ts, IF(id < 4, 'A', 'B') AS type, {most} AS x FROM range(5))"
+@pytest.mark.parametrize(("strategy", "most", "rising"), [("", "9e37", 2), (NEXT, "9e37", 2), (NEXT, "9e17", 120)])
+def test_a_sum_of_more_digits_than_decimals_have_is_an_error(
+    spark: SparkSession, strategy: str, most: str, rising: int
+) -> None:
+    """Also where later events leave fewer, as SUM in Spark, and where each value has room in a word."""
+    kind = f"DECIMAL(38, {0 if rising == 2 else 18})"
+    values = f"CAST(CAST({most} AS {kind}) * IF(id < {rising}, 1, -1) AS {kind})"
+    rows = f"(SELECT id AS ts, IF(id < {2 * rising}, 'A', 'B') AS type, {values} AS x FROM range({2 * rising + 1}))"
     with pytest.raises(PythonException, match="more than 38 digits"):
         spark.sql(
             f"SELECT * FROM {rows} MATCH PATTERN (SEQ(A+ a, B b) ORDER BY ts {strategy} WHERE SUM(a.x) < 1)"

@@ -25,7 +25,7 @@ from sparkcep.engines.nfa_b.slow import ROW, Calls
 from sparkcep.engines.nfa_b.support import check
 from sparkcep.engines.nfa_b.vector import Program, conjunct_columns, program, read_directly
 from sparkcep.engines.row_match import values
-from sparkcep.engines.row_match.values import Kind, Pool
+from sparkcep.engines.row_match.values import Pool
 from sparkcep.engines.row_pattern.columns import Columns
 from sparkcep.pattern.event import elements
 from sparkcep.spec.event import EventPatternSpec
@@ -41,9 +41,7 @@ class Plan:
 
     spec: EventPatternSpec
     automata: tuple[Automaton, ...]
-    programs: dict[tuple[int, tuple[Kind, ...], frozenset[str]], tuple[Program, Pool]] = field(
-        default_factory=dict, compare=False
-    )
+    programs: dict[tuple[object, ...], tuple[Program, Pool]] = field(default_factory=dict, compare=False)
 
 
 def plan(spec: EventPatternSpec) -> Plan:
@@ -152,9 +150,10 @@ def search(
     if any(slow_parts(c.condition) or c.each for edge in automaton.edges for c in edge.conjuncts):
         table = table.append_column(ROW, pa.array(np.arange(table.num_rows)))
     columns = Columns(table)
+    columns, lost = values.shortened(columns, () if before else conjunct_columns(automaton))
     kinds = {name: values.kind_of(columns.type(name)) for name in (*conjunct_columns(automaton), *_row_column(table))}
-    wide = frozenset(name for name in kinds if values.is_wide(columns.type(name)))
-    key = (at, tuple(kinds.values()), wide)
+    wide = {name: lost.get(name, 0) for name in kinds if name in lost or values.is_wide(columns.type(name))}
+    key = (at, tuple(kinds.values()), tuple(wide.items()))
     if key not in compiled.programs:
         pool = Pool({}, {}, {})
         compiled.programs[key] = (program(automaton, kinds, pool, wide), pool)
@@ -163,7 +162,7 @@ def search(
         automaton,
         compiled_program,
         stream.events(automaton.components),
-        values.load(columns, pool, (), checked=wide - read_directly(automaton)).words,
+        values.load(columns, pool, (), checked=wide.keys() - read_directly(automaton)).words,
         ignores=spec.strategy == "next",
         algorithm=_ALGORITHMS.get(spec.engine, "merging"),
         chooses=chooses(compiled),

@@ -88,7 +88,8 @@ def absorb(which, event, run, update_starts, updates, vectors, words):  # type: 
         elif kind == INT_SUM:
             add_integer(vectors, run, word, value)
         elif kind == WIDE_SUM:
-            add_wide(vectors, run, word, value, words.values[updates[u, 4], event], 0)
+            high = words.values[updates[u, 4], event] if updates[u, 4] >= 0 else value >> 63
+            add_wide(vectors, run, word, value, high, updates[u, 5])
             continue
         elif kind == FLOAT_SUM:
             add_float(vectors, run, word, keyed_float(value))

@@ -56,8 +56,9 @@ class Program:
     """An automaton for the kernels.
 
     ``edges`` [3 n + 1]: the conjuncts of each edge; ``starts`` [conjuncts + 1] and ``operations`` [m, 6]: their
-    operations, which need a stack of ``depth``. ``update_starts`` [2 n + 1] and ``updates`` [u, 5] (kind, word, column
-    or -1, whether the slot is emptied first; of a list the address to call, of a wide sum the column of the high words).
+    operations, which need a stack of ``depth``. ``update_starts`` [2 n + 1] and ``updates`` [u, 6] (kind, word, column
+    or -1, whether the slot is emptied first; of a list the address to call, of a wide sum the column of the high words, or -1; the decimal places
+    that its words lack).
     ``masks`` [2 n, words]: what matters in state 2 k (waiting for component
     k) and 2 k + 1 (inside its closure). ``conjuncts``: for messages. ``slow``: what Python evaluates.
     """
@@ -74,8 +75,9 @@ class Program:
     slow: tuple[Atom, ...] = ()
 
 
-def program(automaton: Automaton, kinds: Mapping[str, Kind], pool: Pool, wide: frozenset[str]) -> Program:
-    """What the kernels run; the columns that they read are added to ``pool``. ``wide``: columns of decimals that may have no room in a word.
+def program(automaton: Automaton, kinds: Mapping[str, Kind], pool: Pool, wide: Mapping[str, int]) -> Program:
+    """What the kernels run; the columns that they read are added to ``pool``. ``wide``: columns of decimals that may have no room in a word, or have
+    it without so many decimal places.
 
     Raises CepUnsupportedError for operators and aggregates on kinds that they are not made for.
     """
@@ -114,7 +116,7 @@ class _Writer(Writer):
 
     __slots__ = ("edge", "kinds", "pool", "read", "slots", "slow", "text", "variable", "wide")
 
-    def __init__(self, kinds: Mapping[str, Kind], pool: Pool, wide: frozenset[str]) -> None:
+    def __init__(self, kinds: Mapping[str, Kind], pool: Pool, wide: Mapping[str, int]) -> None:
         Writer.__init__(self)
         self.kinds, self.pool, self.wide = kinds, pool, wide
         self.slots: dict[Key, int] = {}
@@ -192,7 +194,9 @@ class _Writer(Writer):
 
     def _is_folded(self, term: Term) -> bool:
         """Whether the least or greatest value may have no room in a word: then Python makes it of the events."""
-        return isinstance(term, AggregateOf) and term.function in ("min", "max") and term.column in self.wide
+        return (
+            isinstance(term, AggregateOf) and term.function in ("min", "max") and self.wide.get(term.column or "") == 0
+        )
 
     def _is_current(self, leaf: ColumnOf | ElementOf) -> bool:
         """Whether the event under test is what the term looks at."""
@@ -228,7 +232,7 @@ class _Writer(Writer):
 
 def _updates(automaton: Automaton, writer: _Writer) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
     """What an event does to V: on a begin edge slots are emptied, then filled."""
-    rows: list[tuple[int, int, int, int, int]] = []
+    rows: list[tuple[int, ...]] = []
     starts = [0]
     for component in automaton.components:
         own = [(key, word) for key, word in writer.slots.items() if key[1] == component.variable]
@@ -237,16 +241,19 @@ def _updates(automaton: Automaton, writer: _Writer) -> tuple[NDArray[np.int32], 
                 if begins or what != "first":
                     rows.append(_update(what, column, word, int(begins), writer))
             starts.append(len(rows))
-    return np.array(starts, np.int32), np.array(rows, np.int64).reshape(-1, 5)
+    return np.array(starts, np.int32), np.array(rows, np.int64).reshape(-1, 6)
 
 
-def _update(what: str, column: str | None, word: int, begins: int, writer: _Writer) -> tuple[int, int, int, int, int]:
+def _update(what: str, column: str | None, word: int, begins: int, writer: _Writer) -> tuple[int, ...]:
     """A row of ``Program.updates``."""
-    if what == "sum" and column in writer.wide:
+    if what == "sum" and column is not None and column in writer.wide:
+        less = writer.wide[column]
+        if less:
+            return WIDE_SUM, word, writer.pool.column(column), begins, -1, less
         halves = writer.pool.half(column, "low"), writer.pool.half(column, "high")
-        return WIDE_SUM, word, halves[0], begins, halves[1]
+        return WIDE_SUM, word, halves[0], begins, halves[1], 0
     number = -1 if column is None else writer.pool.column(column)
-    return _kind_of_update(what, column, writer.kinds), word, number, begins, 0
+    return _kind_of_update(what, column, writer.kinds), word, number, begins, 0, 0
 
 
 def _kind_of_update(what: str, column: str | None, kinds: Mapping[str, Kind]) -> int:

@@ -185,7 +185,9 @@ def _changes(layout: Layout, kinds: dict[str, Kind], pool: Pool, wide: Mapping[s
     return Changes(*_ragged(slots, 3), *_ragged(totals, 6))
 
 
-def _total(total: Total, layout: Layout, kinds: dict[str, Kind], pool: Pool, wide: Mapping[str, int]) -> tuple[int, ...]:
+def _total(
+    total: Total, layout: Layout, kinds: dict[str, Kind], pool: Pool, wide: Mapping[str, int]
+) -> tuple[int, ...]:
     """A row of ``Changes.totals``. ``wide``: columns whose sums may have too many digits, and the decimal places that their words lack."""
     source = total.source
     use = pool.filter(source.column, source.filter)

@@ -51,8 +51,8 @@ def add_integer(registers, at, word, value):  # type: ignore[no-untyped-def]
 
 @inner()
 def add_wide(registers, at, word, low, high, less):  # type: ignore[no-untyped-def]
-    """Adds a number of 128 bits to a sum of them, which may have 38 digits, ``less`` of them after the point and 0, which are left out here. What wraps
-    around has more, too: the sum of two numbers is below twice 10^38."""
+    """Adds a number of 128 bits to a sum of them, which may have 38 digits; the last ``less`` of them are 0, and left out here. What wraps around has
+    more, too: the sum of two numbers is below twice 10^38."""
     total, carry = sum_and_carry(registers[at, word], low)
     upper = sum_of(sum_of(registers[at, word + 1], high)[0], nb.int64(carry))[0]
     registers[at, word] = total

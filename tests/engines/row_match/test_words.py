@@ -132,5 +132,5 @@ def test_wide_decimals(asked: list[int]) -> None:
 def test_what_has_no_words_is_python_s() -> None:
     joined = apply("Concat", "string", SparkFunction("Source", "string", (of.last("s", "A"),)), Constant("x", "string"))
     assert in_words(apply("EqualTo", "boolean", joined, Constant("xx", "string"))) is None
-    without_room = above(cast(leaf("price", "B"), "decimal(38,18)"), Constant(10, "int"))
+    without_room = above(leaf("wide", "B"), Constant(str(10**19), "decimal(38,2)"))
     assert in_words(without_room) is None and in_words(without_room, 38) is not None
