@@ -21,7 +21,7 @@ _SETTINGS: dict[str, tuple[str, ...]] = {
     **dict.fromkeys(("Add", "Subtract", "Multiply", "Divide", "IntegralDivide", "Remainder", "Pmod"), ("evalMode",)),
     **dict.fromkeys(("UnaryMinus", "Abs", "GetArrayItem", "MakeDate", "Floor", "Ceil"), ("failOnError",)),
     **dict.fromkeys(("Hour", "Minute", "Second", "TruncTimestamp", "TimestampAddInterval", "TimeAdd"), ("timeZoneId",)),
-    **dict.fromkeys(("UnixTimestamp", "ToUnixTimestamp", "TimestampAddYMInterval"), ("timeZoneId",)),
+    **dict.fromkeys(("UnixTimestamp", "ToUnixTimestamp", "TimestampAddYMInterval", "MonthsBetween"), ("timeZoneId",)),
     **dict.fromkeys(("Like", "ILike"), ("escapeChar",)),
     "Cast": ("evalMode", "timeZoneId"),
     "ElementAt": ("failOnError", "defaultValueOutOfBound"),

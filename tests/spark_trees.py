@@ -18,6 +18,22 @@ from sparkcep.spec.expression import Constant, SparkFunction
 from sparkcep.spec.types import BITS, digits
 
 MODES = ("ANSI", "LEGACY")
+OF_DOUBLE = [
+    "Sqrt",
+    "Exp",
+    "Log",
+    "Log10",
+    "Log2",
+    "Sin",
+    "Cos",
+    "Tan",
+    "Asin",
+    "Acos",
+    "Atan",
+    "ToRadians",
+    "ToDegrees",
+]
+OF_DOUBLES = ["Pow", "Atan2"]
 COLUMNS = {
     "tiny": "tinyint",
     "int": "int",
@@ -117,7 +133,8 @@ def values(draw: st.DrawFn, depth: int) -> Any:
     mode = draw(st.sampled_from(MODES))
     match draw(
         st.sampled_from(
-            ["arithmetic"] * 4 + ["integers", "sign", "extreme", "case", "round", "shorten", "null_if", "dates"]
+            ["arithmetic"] * 4
+            + ["integers", "sign", "double", "extreme", "case", "round", "shorten", "null_if", "dates"]
         )
     ):
         case "arithmetic":
@@ -131,8 +148,11 @@ def values(draw: st.DrawFn, depth: int) -> Any:
                 kind = "bigint"
             return apply(name, found, cast(left, kind), cast(right, kind), settings=(mode,))
         case "sign":
-            name = draw(st.sampled_from(["UnaryMinus", "Abs", "Sqrt" if left.type == "double" else "Abs"]))
-            return apply(name, left.type, left, settings=("" if name == "Sqrt" else "true",))
+            return apply(draw(st.sampled_from(["UnaryMinus", "Abs"])), left.type, left, settings=("true",))
+        case "double":
+            name = draw(st.sampled_from(OF_DOUBLE + OF_DOUBLES))
+            sides = (left, right) if name in OF_DOUBLES else (left,)
+            return apply(name, "double", *(cast(side, "double") for side in sides))
         case "round" if is_decimal(left.type):
             precision, scale = digits(left.type)
             places = draw(st.integers(0, 3))

@@ -6,6 +6,7 @@ overflows, a quotient by zero) a machine says nothing of the tree: then Python i
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from decimal import Context, Decimal
@@ -32,6 +33,12 @@ _OTHERS = ("boolean", "date", "timestamp", "timestamp_ntz")
 _TOTALS = ("sum", "avg", "count")
 
 
+OfDoubles = Literal[
+    "sqrt", "exp", "ln", "log10", "log2", "sin", "cos", "tan", "asin", "acos", "atan", "pow", "atan2"
+]  # fmt: skip
+"""Functions of doubles; ``pow`` and ``atan2`` of two."""
+
+
 class _NoWords(Exception):
     """Python is needed."""
 
@@ -43,12 +50,15 @@ class Word:
     ``room``: a value that may have none. ``as``: the argument as a value of ``type``, without loss (of a decimal the nearest double, if it has less
     than 2^53 units). ``round``: a decimal with at most the places of ``type``, rounded half up. ``quotient``: of decimals, with the places of
     ``type``, rounded so. ``int_div``, ``remainder``, ``pmod``: of integers. ``least``, ``greatest``: of two, NULL only if both are. ``if``:
-    (condition, value, value). ``coalesce``: of two. ``sqrt``: of a double.
+    (condition, value, value). ``coalesce``: of two. And functions of doubles.
     """
 
-    operator: Literal[
-        "room", "as", "round", "quotient", "int_div", "remainder", "pmod", "least", "greatest", "if", "coalesce", "sqrt"
-    ]
+    operator: (
+        Literal[
+            "room", "as", "round", "quotient", "int_div", "remainder", "pmod", "least", "greatest", "if", "coalesce"
+        ]
+        | OfDoubles
+    )
     arguments: tuple[Any, ...]
     type: str
 
@@ -238,8 +248,13 @@ def _null_if(node: SparkFunction, sides: list[Any]) -> Word:
     return Word("if", (sides[0], Constant(None, node.type), sides[1]), node.type)
 
 
-def _sqrt(node: SparkFunction, sides: list[Any]) -> Word:
-    return Word("sqrt", tuple(sides), node.type)
+def _of_doubles(node: SparkFunction, sides: list[Any]) -> Word:
+    return Word(_OF_DOUBLES[node.name], tuple(sides), node.type)
+
+
+def _angle(node: SparkFunction, sides: list[Any]) -> Call:
+    factor = math.pi / 180 if node.name == "ToRadians" else 180 / math.pi
+    return Call("mul", (*sides, Constant(factor, "double")))
 
 
 def _round(node: SparkFunction, sides: list[Any]) -> Any:
@@ -322,10 +337,27 @@ _COMPARISONS: dict[str, ir.Operator] = {
 }
 _ARITHMETIC: dict[str, ir.Operator] = {"Add": "add", "Subtract": "sub", "Multiply": "mul"}
 _DIVISIONS: dict[str, Any] = {"IntegralDivide": "int_div", "Remainder": "remainder", "Pmod": "pmod"}
+_OF_DOUBLES: dict[str, OfDoubles] = {
+    "Sqrt": "sqrt",
+    "Exp": "exp",
+    "Log": "ln",
+    "Log10": "log10",
+    "Log2": "log2",
+    "Sin": "sin",
+    "Cos": "cos",
+    "Tan": "tan",
+    "Asin": "asin",
+    "Acos": "acos",
+    "Atan": "atan",
+    "Pow": "pow",
+    "Atan2": "atan2",
+}
 _MAKERS: dict[str, Callable[[SparkFunction, list[Any]], Any]] = {
     **dict.fromkeys(_COMPARISONS, _comparison),
     **dict.fromkeys(_ARITHMETIC, _arithmetic),
     **dict.fromkeys(_DIVISIONS, _integers),
+    **dict.fromkeys(_OF_DOUBLES, _of_doubles),
+    **dict.fromkeys(("ToRadians", "ToDegrees"), _angle),
     **dict.fromkeys(("And", "Or"), _logic),
     **dict.fromkeys(("IsNull", "IsNotNull"), _null),
     **dict.fromkeys(("Least", "Greatest"), _extreme),
@@ -339,7 +371,6 @@ _MAKERS: dict[str, Callable[[SparkFunction, list[Any]], Any]] = {
     "Abs": _absolute,
     "Coalesce": _coalesce,
     "NullIfResult": _null_if,
-    "Sqrt": _sqrt,
     "Round": _round,
     "DateDiff": _date_diff,
     "SubtractDates": _between_dates,

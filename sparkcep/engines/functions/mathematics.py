@@ -1,4 +1,4 @@
-"""Mathematical functions. Transcendental ones (exp, ln, pow …) may differ from Java in the last bit; all others are equal."""
+"""Mathematical functions. Transcendental ones (exp, ln, pow, sin …) may differ from Java in the last bit; all others are equal."""
 
 from __future__ import annotations
 
@@ -43,11 +43,22 @@ simple("Log1p", lambda x: None if x <= -1 else math.log1p(x))
 simple("Logarithm", lambda base, x: None if base <= 0 or x <= 0 else math.log(x) / math.log(base))
 
 
-def _exp(x: float) -> float:
-    try:
-        return math.exp(x)
-    except OverflowError:
-        return math.inf
+def _everywhere(function: Callable[..., float]) -> Callable[..., float]:
+    """As Java's: infinite where it has too large a value, NaN where it has none."""
+
+    def total(*arguments: float) -> float:
+        try:
+            return function(*arguments)
+        except OverflowError:
+            return math.copysign(math.inf, arguments[0])
+        except ValueError:
+            return math.nan
+
+    return total
+
+
+def _inverse(x: float) -> float:
+    return 1 / x if x else math.copysign(math.inf, x)
 
 
 def _pow(x: float, y: float) -> float:
@@ -59,8 +70,35 @@ def _pow(x: float, y: float) -> float:
         return math.inf if x == 0 else math.nan
 
 
-simple("Exp", _exp)
+def _rint(x: float) -> float:
+    return math.copysign(float(round(x)), x) if math.isfinite(x) else x
+
+
 simple("Pow", _pow)
+for name, function in {
+    "Exp": math.exp,
+    "Expm1": math.expm1,
+    "Cbrt": math.cbrt,
+    "Sin": math.sin,
+    "Cos": math.cos,
+    "Tan": math.tan,
+    "Cot": lambda x: _inverse(math.tan(x)),
+    "Sec": lambda x: _inverse(math.cos(x)),
+    "Csc": lambda x: _inverse(math.sin(x)),
+    "Asin": math.asin,
+    "Acos": math.acos,
+    "Atan": math.atan,
+    "Sinh": math.sinh,
+    "Tanh": math.tanh,
+    "Hypot": math.hypot,
+}.items():
+    simple(name, _everywhere(function))
+simple("Cosh", lambda x: _everywhere(math.cosh)(abs(x)))
+simple("Atan2", lambda y, x: math.atan2(y + 0.0, x + 0.0))
+simple("ToRadians", math.radians)
+simple("ToDegrees", math.degrees)
+simple("Rint", _rint)
+simple("Factorial", lambda n: math.factorial(n) if 0 <= n <= 20 else None)
 
 
 @strict("Floor", "Ceil")

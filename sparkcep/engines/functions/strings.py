@@ -77,7 +77,20 @@ def _translate(text: str, old: str, new: str) -> str:
     return text.translate(table)
 
 
+def _levenshtein(text: str, other: str, most: int | None = None) -> int:
+    """Edits that make one of the other; -1 if there are more than ``most``."""
+    row = list(range(len(other) + 1))
+    for i, character in enumerate(text, 1):
+        before, row[0] = row[0], i
+        for j, wanted in enumerate(other, 1):
+            before, row[j] = row[j], min(row[j] + 1, row[j - 1] + 1, before + (character != wanted))
+        if most is not None and min(row) > most:
+            return -1
+    return row[-1] if most is None or row[-1] <= most else -1
+
+
 _plain("Substring", _substring, 0)
+_plain("Levenshtein", _levenshtein, 0, 1)
 _plain("Left", lambda text, length: text[: max(length, 0)], 0)
 _plain("Right", _right, 0)
 _plain("Upper", str.upper)

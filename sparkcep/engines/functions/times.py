@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import calendar
+import math
 import re
 from collections.abc import Callable
 from datetime import UTC, date, datetime, timedelta, timezone, tzinfo
@@ -172,6 +173,27 @@ def _months_later(day: date, months: int) -> date:
 @strict("AddMonths", "DateAddYMInterval")
 def _add_months(node: SparkFunction) -> Callable[[int, int], int]:
     return lambda days, months: _days(_months_later(_date(days), months))
+
+
+@strict("MonthsBetween")
+def _months_and_days_between(node: SparkFunction) -> Callable[[int, int, bool], float]:
+    """Whole months where both are the same day of a month, or the last one; else days are 31sts of a month."""
+    zone = _known(node.settings[0])
+
+    def function(end: int, start: int, rounds: bool) -> float:
+        last, first = _local(end, zone).date(), _local(start, zone).date()
+        months = (last.year - first.year) * 12 + last.month - first.month
+        if last.day == first.day or (_is_last_of_month(last) and _is_last_of_month(first)):
+            return float(months)
+        seconds = [(micros - midnight(_days(day), zone)) // 1_000_000 for micros, day in ((end, last), (start, first))]
+        found = months + ((last.day - first.day) * 86_400 + seconds[0] - seconds[1]) / (31 * 86_400)
+        return math.floor(found * 1e8 + 0.5) / 1e8 if rounds else found
+
+    return function
+
+
+def _is_last_of_month(day: date) -> bool:
+    return day.day == calendar.monthrange(day.year, day.month)[1]
 
 
 @strict("MakeDate")

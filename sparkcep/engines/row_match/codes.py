@@ -10,24 +10,27 @@ COLUMN, CLASSIFIER, TOTAL, INT_SUM, FLOAT_SUM, NUMBER, APPLY = 0, 1, 2, 3, 4, 5,
 TOTAL: (word, word that is not 0 if there is a value, or -1); INT_SUM, FLOAT_SUM: (word);
 APPLY: (number of a slow condition, address to call): pushes what Python says of it."""
 
-IS_NULL, NOT, TO_FLOAT, RESCALE, ABS, FLOAT_ABS, FLOAT_SQRT, ROOM, SKIP_IF = 7, 8, 9, 10, 11, 12, 13, 14, 15
+IS_NULL, NOT, TO_FLOAT, RESCALE, ABS, FLOAT_ABS, FLOAT_FUNCTION, ROOM, SKIP_IF = 7, 8, 9, 10, 11, 12, 13, 14, 15
 """Operations on one value of the stack. TO_FLOAT: (depth of the operand, decimal digits after the point, 1 if OVERFLOW tells where the double
-may be another one than that of Spark); RESCALE: (depth,
-power of ten to multiply with); ABS, of integers: (bits of the result); ROOM: OVERFLOW for what stands for a value without room (``NO_ROOM``);
+may be another one than that of Spark); RESCALE: (depth, power of ten to multiply with); ABS, of integers: (bits of the result); FLOAT_FUNCTION:
+(its number, see SQRT); ROOM: OVERFLOW for what stands for a value without room (``NO_ROOM``);
 SKIP_IF: (value, next operation): skip the right side of AND / OR where the left side decides."""
 
 EQ, NE, LT, LE, GT, GE, EQ_NULL_SAFE, AND, OR = 16, 17, 18, 19, 20, 21, 22, 23, 24
-ADD, SUB, MUL, FLOAT_ADD, FLOAT_SUB, FLOAT_MUL, FLOAT_DIV = 25, 26, 27, 28, 29, 30, 31
-QUOTIENT, INT_DIV, REMAINDER, PMOD, LEAST, GREATEST = 32, 33, 34, 35, 36, 37
+ADD, SUB, MUL, FLOAT_ADD, FLOAT_SUB, FLOAT_MUL, FLOAT_DIV, FLOAT_POW, FLOAT_ATAN2 = 25, 26, 27, 28, 29, 30, 31, 32, 33
+QUOTIENT, INT_DIV, REMAINDER, PMOD, LEAST, GREATEST = 34, 35, 36, 37, 38, 39
 """Operations on the two values on top of the stack. ADD, SUB, MUL, FLOAT_*: (bits of the result). AND, OR: see SKIP_IF. QUOTIENT, of decimals,
 rounded half up: (more places of the dividend). LEAST, GREATEST: NULL only if both are.
 
-The evaluator tells families of operations apart by their last ones: CLASSIFIER, NUMBER, ROOM, GE, OR, MUL, FLOAT_DIV, PMOD."""
+The evaluator tells families of operations apart by their last ones: CLASSIFIER, NUMBER, ROOM, GE, OR, MUL, FLOAT_ATAN2, PMOD."""
 
-CONSTANT, MOMENT, MEAN = 38, 39, 40
+SQRT, EXP, LN, LOG10, LOG2, SIN, COS, TAN, ASIN, ACOS, ATAN = 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10
+"""Functions of a double."""
+
+CONSTANT, MOMENT, MEAN = 40, 41, 42
 """Push a constant: (word, 1 if it is NULL); a variance or deviation: (word, its place in ``spec.row.MOMENTS``); a mean of decimals: (word)."""
 
-TRY, JUMP, BRANCH, KEEP = 41, 42, 43, 44
+TRY, JUMP, BRANCH, KEEP = 43, 44, 45, 46
 """What goes on where. TRY: (operation): there, if one before it has no result in words. JUMP: (next operation). BRANCH: (next operation):
 there, unless the value that it takes from the stack is TRUE. KEEP: (next operation): there with the value on top, or without it if that is NULL."""
 

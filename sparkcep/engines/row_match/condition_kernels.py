@@ -27,7 +27,9 @@ from sparkcep.engines.row_match.codes import (
     FALSE,
     FLOAT_ABS,
     FLOAT_ADD,
+    FLOAT_ATAN2,
     FLOAT_DIV,
+    FLOAT_POW,
     FLOAT_SUB,
     GE,
     GT,
@@ -36,6 +38,8 @@ from sparkcep.engines.row_match.codes import (
     JUMP,
     LE,
     LEAST,
+    LN,
+    LOG2,
     LT,
     MEAN,
     MOMENT,
@@ -59,6 +63,7 @@ from sparkcep.engines.row_match.codes import (
     ZERO_DIVISION,
 )
 from sparkcep.engines.row_match.division_kernels import divide
+from sparkcep.engines.row_match.float_kernels import of_double, power
 from sparkcep.engines.row_match.kernel_types import CODE, STACK, TAKEN, TESTED, WORDS
 from sparkcep.engines.row_match.word_kernels import (
     call_python,
@@ -190,9 +195,12 @@ def convert(operation, a, b, exact, top, stack):  # type: ignore[no-untyped-def]
     elif operation == ROOM:
         if word[top] == NO_ROOM and not null[top]:
             return OVERFLOW
+    elif operation == FLOAT_ABS:
+        word[top] = float_key(abs(keyed_float(word[top])))
     else:
         value = keyed_float(word[top])
-        word[top] = float_key(abs(value) if operation == FLOAT_ABS else math.sqrt(value) if value >= 0 else math.nan)
+        null[top] = null[top] or (value <= 0 and LN <= a <= LOG2)
+        word[top] = float_key(of_double(a, value))
     return TRUE
 
 
@@ -264,6 +272,10 @@ def compute_float(operation, bits, top, stack):  # type: ignore[no-untyped-def]
         x = x + y
     elif operation == FLOAT_SUB:
         x = x - y
+    elif operation == FLOAT_POW:
+        x = power(x, y)
+    elif operation == FLOAT_ATAN2:
+        x = math.atan2(x, y)
     else:
         x = x * y
     word[top] = float_key(float(nb.float32(x)) if bits == 32 else x)
@@ -334,7 +346,7 @@ def holds(condition, code, tested, taken, words, stack):  # type: ignore[no-unty
                 decide(operation, top, stack)
             elif operation <= MUL:
                 result = compute(operation, a, top, stack)
-            elif operation <= FLOAT_DIV:
+            elif operation <= FLOAT_ATAN2:
                 result = compute_float(operation, a, top, stack)
             elif operation <= PMOD:
                 result = divide(operation, a, top, stack)

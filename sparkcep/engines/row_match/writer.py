@@ -31,6 +31,11 @@ _COMPARISONS = {
 }  # fmt: skip
 _INTEGER = {"add": codes.ADD, "sub": codes.SUB, "mul": codes.MUL}
 _FLOAT = {"add": codes.FLOAT_ADD, "sub": codes.FLOAT_SUB, "mul": codes.FLOAT_MUL, "div": codes.FLOAT_DIV}
+_OF_DOUBLE = {
+    "sqrt": codes.SQRT, "exp": codes.EXP, "ln": codes.LN, "log10": codes.LOG10, "log2": codes.LOG2, "sin": codes.SIN, "cos": codes.COS,
+    "tan": codes.TAN, "asin": codes.ASIN, "acos": codes.ACOS, "atan": codes.ATAN,
+}  # fmt: skip
+_OF_DOUBLES = {"pow": codes.FLOAT_POW, "atan2": codes.FLOAT_ATAN2}
 _DIVISIONS = {"int_div": codes.INT_DIV, "remainder": codes.REMAINDER, "pmod": codes.PMOD}
 _EXTREMES = {"least": codes.LEAST, "greatest": codes.GREATEST}
 _NUMBERS = ("integer", "decimal", "float")
@@ -119,8 +124,10 @@ class Writer(ABC):
             return self._round(kinds[0], kind)
         if node.operator == "quotient":
             return self._quotient(kinds[0], kinds[1], kind, node)
-        if node.operator == "sqrt":
-            return self._write(kind, codes.FLOAT_SQRT)
+        if node.operator in _OF_DOUBLE:
+            return self._write(kind, codes.FLOAT_FUNCTION, _OF_DOUBLE[node.operator])
+        if node.operator in _OF_DOUBLES:
+            return self._write(kind, _OF_DOUBLES[node.operator], 64)
         if node.operator in _EXTREMES:
             return self._write(self._common(node, *kinds), _EXTREMES[node.operator])
         return self._write(kind, _DIVISIONS[node.operator])

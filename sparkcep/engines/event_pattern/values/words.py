@@ -5,8 +5,10 @@ A value without room, or a division by zero, is a fault.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from decimal import Decimal
+from functools import partial
 from typing import Any
 
 import polars as pl
@@ -36,13 +38,15 @@ def lower_word(node: Word, parts: list[Lowered]) -> Lowered:
     if node.operator == "as":
         inexact = kind.name == "float" and parts[0].kind.name == "decimal"
         return _to_double(parts[0], kind) if inexact else Lowered(_as(parts[0], kind), kind, parts[0].fault)
-    if node.operator == "sqrt":
-        return Lowered(parts[0].value.sqrt(), kind, parts[0].fault)
+    if node.operator in _OF_DOUBLE:
+        return Lowered(_OF_DOUBLE[node.operator](parts[0].value), kind, parts[0].fault)
     if node.operator == "round":
         return _rounded(parts[0], kind)
     if node.operator == "if":
         return _choice(parts, kind)
     left, right = parts
+    if node.operator in _OF_DOUBLES:
+        return Lowered(_OF_DOUBLES[node.operator](left.value, right.value), kind, either(left.fault, right.fault))
     if node.operator == "coalesce":
         reached = None if right.fault is None else pl.when(left.value.is_null()).then(right.fault).otherwise(0)
         return Lowered(pl.coalesce(left.value, right.value), kind, either(left.fault, reached))
@@ -128,6 +132,29 @@ def _pmod(upper: pl.Expr, lower: pl.Expr, whole: pl.Expr, rest: pl.Expr, by: pl.
     return pl.when(turned).then(by - rest).otherwise(_remainder(upper, lower, whole, rest, by))
 
 
+def _logarithm(x: pl.Expr, base: float) -> pl.Expr:
+    return pl.when(x > 0).then(x).otherwise(None).log(base)
+
+
+def _power(x: pl.Expr, y: pl.Expr) -> pl.Expr:
+    """One to the power of what is no number, or infinite, is no number in Java."""
+    return pl.when((x.abs() == 1) & ~y.is_finite()).then(float("nan")).otherwise(x.pow(y))
+
+
+_OF_DOUBLE: dict[str, Callable[[pl.Expr], pl.Expr]] = {
+    "sqrt": pl.Expr.sqrt,
+    "exp": pl.Expr.exp,
+    "ln": partial(_logarithm, base=math.e),
+    "log10": partial(_logarithm, base=10),
+    "log2": partial(_logarithm, base=2),
+    "sin": pl.Expr.sin,
+    "cos": pl.Expr.cos,
+    "tan": pl.Expr.tan,
+    "asin": pl.Expr.arcsin,
+    "acos": pl.Expr.arccos,
+    "atan": pl.Expr.arctan,
+}
+_OF_DOUBLES: dict[str, Callable[[pl.Expr, pl.Expr], pl.Expr]] = {"pow": _power, "atan2": pl.arctan2}
 _DIVISIONS: dict[str, Callable[..., pl.Expr]] = {
     "quotient": _quotient,
     "int_div": _int_div,
