@@ -35,6 +35,7 @@ from rewrites.bind.within import Window, window_of
 from rewrites.dialect import span_of
 from rewrites.dialect.clause import Clause, MatchAutomatonClause, MatchPatternClause, MatchRecognizeClause, OrderItem
 from rewrites.dialect.nodes import MatchNumber, Navigation
+from rewrites.dialect.tokens import tokenize
 from rewrites.settings import StreamSettings
 from rewrites.sql.builder import quoted, string
 from rewrites.sql.instants import local_micros
@@ -55,12 +56,14 @@ _ATOMIC = (
 
 @dataclass(frozen=True, slots=True)
 class Streamed:
-    """``time``: SQL of the event time in microseconds; ``identity``: of a hash of the row; ``order``: SQL of the further ORDER BY items, with how the
-    engine sorts them (the first item is ``time``); ``retention``: the window that bounds a clause without WITHIN; ``delay``: the watermark's, in
-    milliseconds, where it holds for the ends of the matches too: each is emitted when its last event becomes final. ``revised``: what a turn reads of
-    changes, where the input's rows are that; ``sequence``: how it reads sequence numbers, where the clause has some.
+    """``clause``: its words, which tell it from others; ``time``: SQL of the event time in microseconds; ``identity``: of a hash of the row;
+    ``order``: SQL of the further ORDER BY items, with how the engine sorts them (the first item is ``time``); ``retention``: the window that bounds a
+    clause without WITHIN; ``delay``: the watermark's, in milliseconds, where it holds for the ends of the matches too: each is emitted when its
+    last event becomes final. ``revised``: what a turn reads of changes, where the input's rows are that; ``sequence``: how it reads sequence numbers,
+    where the clause has some.
     """
 
+    clause: str
     time: str
     identity: str
     order: tuple[tuple[str, OrderColumn], ...]
@@ -152,7 +155,15 @@ def _streamed(
     sequence = bind_sequence(clause, tuple(column for _, column in order), relation)
     if sequence is not None:
         notices += (_kept_numbers(clause),)
-    return Streamed(time, identity(relation), tuple(order), notices, revised=revised, sequence=sequence)
+    words = _words(clause, source.sql)
+    return Streamed(words, time, identity(relation), tuple(order), notices, revised=revised, sequence=sequence)
+
+
+def _words(clause: Clause, sql: str) -> str:
+    """The clause without its hints and comments, however it is spaced, and its names are spelt."""
+    items = tokenize(sql).inside(clause.site.body)
+    texts = [f"'{one.text}'" if one.kind == "string" else one.text.upper() for one in items]
+    return " ".join([clause.site.kind, *texts])
 
 
 def _kept_numbers(clause: Clause) -> Notice:

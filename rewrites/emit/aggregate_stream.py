@@ -24,6 +24,7 @@ from rewrites.emit.stream import (
     Emitted,
     added_below,
     columns_beside,
+    followed_as,
     following,
     last_columns,
     stream_call,
@@ -79,16 +80,10 @@ def aggregate_stream(
     if follows is not None:
         of = _lasting(of)
         stream = following(stream, follows, "MATCH PATTERN", of, query, settings.buckets if spec.partition else 1)
-    result = _measured(
-        list(measures),
-        of,
-        types,
-        stream_call(stream, query, columns, settings),
-        columns_beside(stream),
-        settings,
-        follows,
-    )
-    return Emitted(stream, f"({text_of(result)})")
+    known = streamed.clause if follows is None else followed_as(follows, of)
+    call = stream_call(stream, query, columns, settings, bound.relation)
+    result = _measured(list(measures), of, types, call, columns_beside(stream), settings, known)
+    return Emitted(stream, result)
 
 
 def aggregate_version(bound: BoundEventPattern, spec: AggregateSpec, streamed: Streamed) -> ProjectedSpec:
@@ -132,7 +127,7 @@ def _measured(
     call: exp.Expression,
     beside: tuple[str, ...],
     settings: StreamSettings,
-    follows: Follows | None,
+    clause: str,
 ) -> exp.Select:
     keep_late = settings.late_rows == "keep"
     about = [
@@ -149,7 +144,7 @@ def _measured(
         shown = f"{quoted(DELETED)} OR {shown}" if settings.speculative else shown
         changed = f"CASE WHEN {quoted(KNOWN)} THEN 'update_postimage' ELSE 'insert' END"
     shown = f"{quoted(LATE)} IS NOT NULL OR {shown}" if keep_late else shown
-    last = last_columns(of, [_identity(name, types[name]) for name in about], settings, follows, changed)
+    last = last_columns(clause, [_identity(name, types[name]) for name in about], settings, changed)
     columns = [raw(quoted(name)) for name in [*about, *(one.name for one in measures)]]
     return select([*columns, *last], select(inner, call)).where(raw(shown))
 

@@ -15,6 +15,7 @@ from rewrites.emit.automaton import events, outputs_of, read, results
 from rewrites.emit.stream import (
     Emitted,
     added_below,
+    followed_as,
     following,
     last_columns,
     stream_call,
@@ -58,11 +59,12 @@ def automaton_stream(
         buckets = settings.buckets if spec.partition else 1
         stream = following(stream, follows, "MATCH AUTOMATON", lasting(of), query, buckets, tuple(bound.register_types))
     row = f"CAST({_matched(of, dict(columns)) if follows is None else _matched_for_ever(of)} AS STRING)"
-    last = last_columns(spec if follows is None else lasting(spec), [row], settings, follows)
+    known = streamed.clause if follows is None else followed_as(follows, lasting(spec))
+    last = last_columns(known, [row], settings)
     result = exp.select(*results(bound, late_rows=settings.late_rows == "keep"), *last).from_(
-        stream_call(stream, query, columns, settings)
+        stream_call(stream, query, columns, settings, bound.relation)
     )
-    return Emitted(stream, f"({text_of(result)})")
+    return Emitted(stream, result)
 
 
 def lasting(spec: AutomatonSpec) -> AutomatonSpec:

@@ -20,6 +20,7 @@ from rewrites.emit.stream import (
     Emitted,
     added_below,
     columns_beside,
+    followed_as,
     following,
     last_columns,
     stream_call,
@@ -74,13 +75,14 @@ def event_pattern_stream(
     stream = stream_spec(of, keys, streamed, bound.relation, settings, columns, event_time="match_end")
     if follows is not None:
         stream = following(stream, follows, "MATCH PATTERN", lasting(of), query, settings.buckets if together else 1)
-    matches = structs(stream_call(stream, query, columns, settings), of.outputs, columns_beside(stream))
+    matches = structs(stream_call(stream, query, columns, settings, bound.relation), of.outputs, columns_beside(stream))
     identities = [_text(output) for output, _ in _identities(bound)]
-    last = last_columns(spec if follows is None else lasting(spec), identities, settings, follows)
+    known = streamed.clause if follows is None else followed_as(follows, lasting(spec))
+    last = last_columns(known, identities, settings)
     result = exp.select(*(raw(quoted(output.name)) for output in spec.outputs), *last).from_(matches)
     for conjunct in bound.residual:
         result = result.where(raw(f"({over_matches(conjunct.node, bound, source)})"))
-    return Emitted(stream, f"({text_of(result)})")
+    return Emitted(stream, result)
 
 
 def event_version(bound: BoundEventPattern, shown: Shown, streamed: Streamed) -> ProjectedSpec:

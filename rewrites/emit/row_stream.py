@@ -14,6 +14,7 @@ from rewrites.emit.row_pattern import engine_input, input_rows, outputs_of, resu
 from rewrites.emit.stream import (
     Emitted,
     added_below,
+    followed_as,
     following,
     last_columns,
     stream_call,
@@ -63,9 +64,10 @@ def row_pattern_stream(
             stream, follows, "MATCH_RECOGNIZE", lasting(of), query, settings.buckets if spec.partition else 1
         )
     identities = [f"COALESCE({quoted(_FIRST)}, {quoted(_CURRENT)})", f"COALESCE(CAST({quoted(_LAST)} AS STRING), '')"]
-    last = last_columns(spec if follows is None else lasting(spec), identities, settings, follows)
-    result = exp.select(*results(bound), *last).from_(stream_call(stream, query, columns, settings))
-    return Emitted(stream, f"({text_of(result)})")
+    known = streamed.clause if follows is None else followed_as(follows, lasting(spec))
+    last = last_columns(known, identities, settings)
+    result = exp.select(*results(bound), *last).from_(stream_call(stream, query, columns, settings, bound.relation))
+    return Emitted(stream, result)
 
 
 def row_version(bound: BoundRowPattern, streamed: Streamed) -> ProjectedSpec:

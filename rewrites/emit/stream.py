@@ -8,7 +8,6 @@ that returns a stream takes no table.
 from __future__ import annotations
 
 import hashlib
-import json
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
@@ -20,8 +19,8 @@ from rewrites.bind.stream import IDENTITY, Streamed
 from rewrites.bind.within import TIME
 from rewrites.dialect.clause import ClauseKind
 from rewrites.settings import Follows, StreamSettings
-from rewrites.sql.builder import ALIAS, named, quoted, raw, string
-from rewrites.sql.transport import carried_schema, decoded_columns
+from rewrites.sql.builder import ALIAS, named, quoted, raw, string, text_of
+from rewrites.sql.transport import carried_schema, decoded_columns, encoded
 from sparkcep.spec import AggregateSpec, AutomatonSpec, EventPatternSpec, RowPatternSpec, to_json
 from sparkcep.spec.order import OrderColumn
 from sparkcep.spec.stream import BUCKET, DELETED, LATE, Followed, StreamSpec, identity
@@ -36,10 +35,15 @@ Clause = RowPatternSpec | EventPatternSpec | AutomatonSpec | AggregateSpec
 
 @dataclass(frozen=True, slots=True)
 class Emitted:
-    """``query``: what replaces the clause, in parentheses; ``spec``: how its turns run."""
+    """``result``: what replaces the clause; ``spec``: how its turns run."""
 
     spec: StreamSpec
-    query: str
+    result: exp.Select
+
+    @property
+    def query(self) -> str:
+        """The result in parentheses."""
+        return f"({text_of(self.result)})"
 
 
 def added_below(
@@ -47,7 +51,7 @@ def added_below(
 ) -> list[exp.Expression]:
     """Columns beside the input's own: the row's identity, the time if it is not there yet (``timed``), and the whole row where late ones are kept."""
     time = [] if timed else [named(streamed.time, TIME)]
-    whole = [named("STRUCT(*)", _WHOLE)] if settings.late_rows == "keep" else []
+    whole = [named(encoded("STRUCT(*)", late_row(relation)), _WHOLE)] if settings.late_rows == "keep" else []
     revised = [] if streamed.revised is None else [named(*column) for column in streamed.revised.columns]
     return [*time, named(streamed.identity, IDENTITY), *revised, *whole]
 
@@ -83,7 +87,7 @@ def stream_spec(
     follow; ``deadline``: that of its input."""
     columns = list(columns)
     followed = [(name, streamed.delay) for name, _ in columns if name == event_time and streamed.delay is not None]
-    late = [(LATE, StructType((relation.feed or relation.schema).fields))] if settings.late_rows == "keep" else []
+    late = [(LATE, late_row(relation))] if settings.late_rows == "keep" else []
     signs = [(DELETED, BooleanType())] if settings.speculative else []
     return StreamSpec(
         of=of,
@@ -130,8 +134,17 @@ def whole(streamed: Streamed) -> bool:
     return keyed or streamed.sequence is not None
 
 
+def late_row(relation: Relation) -> StructType:
+    """The type of ``_late``."""
+    return StructType((relation.feed or relation.schema).fields)
+
+
 def stream_call(
-    spec: StreamSpec, rows: str, columns: Iterable[tuple[str, DataType]], settings: StreamSettings
+    spec: StreamSpec,
+    rows: str,
+    columns: Iterable[tuple[str, DataType]],
+    settings: StreamSettings,
+    relation: Relation,
 ) -> exp.Expression:
     """``cep_stream('<StreamSpec JSON>', 'rows') AS `__cep```, or the view that stands for it, with its ``columns`` decoded."""
     texts = to_json(spec), rows
@@ -139,8 +152,8 @@ def stream_call(
     if settings.view is not None:
         called = exp.to_identifier(settings.view(*texts), quoted=True)
     table = exp.Table(this=called, alias=exp.TableAlias(this=exp.to_identifier(ALIAS, quoted=True)))
-    schema = StructType.fromJson(json.loads(spec.schema))
-    return decoded_columns(table, [*columns, *((name, schema[name].dataType) for name in columns_beside(spec))])
+    beside = {DELETED: BooleanType(), LATE: late_row(relation)}
+    return decoded_columns(table, [*columns, *((name, beside[name]) for name in columns_beside(spec))])
 
 
 def columns_beside(spec: StreamSpec) -> tuple[str, ...]:
@@ -157,17 +170,18 @@ def change_type(changed: str, settings: StreamSettings) -> exp.Expression:
     )
 
 
+def followed_as(follows: Follows, lasting: Clause) -> str:
+    """What tells a clause that follows a pattern from others; ``lasting``: see ``following``."""
+    return f"{known_as(follows)}{to_json(lasting)}"
+
+
 def last_columns(
-    of: Clause,
-    identities: list[str],
-    settings: StreamSettings,
-    follows: Follows | None,
-    changed: str = "'insert'",
+    clause: str, identities: list[str], settings: StreamSettings, changed: str = "'insert'"
 ) -> list[exp.Expression]:
-    """``match_id``, ``_change_type`` (see there for ``changed``) and, where late rows are kept, ``_late``. ``identities``: SQL of what identifies a
-    match, as strings."""
-    clause = hashlib.sha256(f"{known_as(follows)}{to_json(of)}".encode()).hexdigest()[:8]
-    match_id = f"MD5(CONCAT_WS(';', {', '.join([string(clause), *identities])}))"
+    """``match_id``, ``_change_type`` (see there for ``changed``) and, where late rows are kept, ``_late``. ``clause``: what tells it from others;
+    ``identities``: SQL of what identifies a match, as strings."""
+    known = hashlib.sha256(clause.encode()).hexdigest()[:8]
+    match_id = f"MD5(CONCAT_WS(';', {', '.join([string(known), *identities])}))"
     if settings.late_rows != "keep":
         return [named(match_id, MATCH_ID), change_type(changed, settings)]
     is_late = f"{quoted(LATE)} IS NOT NULL"

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 from sparkcep.spec.aggregate import AggregateSpec
@@ -122,6 +122,16 @@ class StreamSpec:
     def text(self) -> str:
         """The pattern as the user wrote it."""
         return self.of.text
+
+
+def kept(spec: StreamSpec) -> StreamSpec:
+    """The spec without what a run with the same checkpoint may have otherwise: limits, how NOT is planned, whether late rows end the query."""
+    of = spec.of
+    if isinstance(of, EventPatternSpec):
+        of = replace(of, max_partial_matches=None, negation="auto", statistics=())
+    elif isinstance(of, AutomatonSpec):
+        of = replace(of, max_runs=None)
+    return replace(spec, of=of, late_rows="drop" if spec.late_rows == "fail" else spec.late_rows)
 
 
 def identity(text: str) -> str:

@@ -16,8 +16,8 @@ from pyspark.sql.functions import sum as total
 from pyspark.sql.pandas.types import to_arrow_schema
 from pyspark.sql.types import StructType
 
-from sparkcep.spec import from_json
-from sparkcep.spec.stream import BUCKET, WATERMARK, StreamSpec, identity
+from sparkcep.spec import from_json, to_json
+from sparkcep.spec.stream import BUCKET, WATERMARK, StreamSpec, identity, kept
 from sparkcep.streaming.busy import Watcher
 from sparkcep.streaming.listener import observe
 from sparkcep.streaming.monitor import metrics_of
@@ -43,7 +43,7 @@ def stream(
     found: Any = from_json(spec_json)
     spec: StreamSpec = found
     followed = spec.followed
-    clause = identity(f"{spec_json}\n{query}{arguments}") if followed is None else followed.interface
+    clause = identity(f"{to_json(kept(spec))}\n{query}{arguments}") if followed is None else followed.interface
     packets = (sql or spark.sql)(query).mapInArrow(_pack, PACKET_DDL)
     if followed is not None:
         from sparkcep.streaming.changes import changes, report  # not for workers

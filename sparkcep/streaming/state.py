@@ -140,7 +140,8 @@ def _check(version: int, clause: str, text: str, own: str) -> None:
         )
     if clause != own:
         raise CepDataError(
-            f"the checkpoint is that of another clause: {text}",
+            f"the checkpoint is that of another clause, or of one with other settings: {text}",
             code="STREAM_CHECKPOINT",
-            hint="start with a new checkpointLocation, or restore the clause, its input and sparkcep.stream.buckets",
+            hint="start with a new checkpointLocation, or restore the clause, its input, and the settings sparkcep.stream.* and "
+            "sparkcep.rules.disable",
         )

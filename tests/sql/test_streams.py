@@ -333,6 +333,31 @@ def test_a_windowed_group_by_stands_behind_a_clause(spark: SparkSession, arrive:
 PAIRS = "SELECT k, a.x AS ax, b.x AS bx, match_id, _change_type FROM {} MATCH PATTERN (SEQ(A a, B b) PARTITION BY k ORDER BY ts WITHIN 15 SECONDS)"
 
 
+def test_the_name_of_a_match_is_its_clauses_and_its_rows(spark: SparkSession, arrive: Arrive) -> None:
+    """Not what is selected from it, how the clause is spaced, or a setting; a checkpoint goes on with other limits, too."""
+    clause = "MATCH PATTERN (SEQ(A a, B b) PARTITION BY k ORDER BY ts WHERE a.x < b.x WITHIN 15 SECONDS)"
+    spaced = "Match Pattern (/*+ CEP_ENGINE(eager) */ Seq(A a, B b)\nPARTITION BY k ORDER BY ts -- time\nWHERE A.x<b.x WITHIN 15 SECONDS)"
+    folder = arrive([[("a", "A", 1, 10), ("a", "B", 2, 12), ("b", "A", 3, 100), ("b", "B", 4, 101)]])
+    emitted(spark.sql(f"SELECT match_id FROM moving {clause}"), folder)
+    arrive([[LAST]])
+    found = []
+    for name, columns, text, given in [
+        ("out", "match_id", clause, {"sparkcep.maxPartialMatches": "1000000", "sparkcep.negation": "post"}),
+        ("wide", "match_id, b.ts, a.x", clause, {"sparkcep.rules.disable": "prune_fields"}),
+        ("spaced", "match_id, a.x", spaced, {}),
+    ]:
+        try:
+            for key, value in given.items():
+                spark.conf.set(key, value)
+            found.append(
+                {row["match_id"] for row in emitted(spark.sql(f"SELECT {columns} FROM moving {text}"), folder, name)[0]}
+            )
+        finally:
+            for key in given:
+                spark.conf.unset(key)
+    assert len(found[0]) == 2 and found[0] == found[1] == found[2]
+
+
 def test_late_rows_are_kept_apart_and_matches_have_names(spark: SparkSession, arrive: Arrive) -> None:
     rows = [("a", "A", 1, 10), ("a", "B", 2, 12), ("b", "A", 3, 100), ("b", "B", 4, 101), ("b", "B", 4, 101)]
     late = ("a", "B", 9, 11)
