@@ -28,7 +28,8 @@ from sparkcep.spec.automaton import Arc, Register
 from sparkcep.spec.event import STRATEGIES, Predicate, WithinEvents
 from sparkcep.spec.expression import Constant
 from sparkcep.spec.row import slow_functions
-from sparkcep.spec.words import DIGITS, WIDE_DIGITS, asked
+from sparkcep.spec.word_nodes import DIGITS
+from sparkcep.spec.words import WIDE_DIGITS, asked
 
 WIDTH = 12
 """The width of the first column."""

@@ -18,7 +18,8 @@ from sparkcep.engines.row_match.constants import kind_of_constant, kind_of_type,
 from sparkcep.engines.row_match.values import Kind
 from sparkcep.errors import CepUnsupportedError
 from sparkcep.spec.expression import Call, Constant, SparkFunction
-from sparkcep.spec.words import Word, in_words, shortest
+from sparkcep.spec.word_nodes import Word
+from sparkcep.spec.words import in_words, shortest
 
 BOOLEAN = Kind("boolean")
 LONG = Kind("integer")

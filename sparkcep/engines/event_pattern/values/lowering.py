@@ -19,7 +19,8 @@ from sparkcep.engines.event_pattern.values.words import lower_constant, lower_wo
 from sparkcep.engines.functions.vectors import compared
 from sparkcep.errors import CepUnsupportedError
 from sparkcep.spec.expression import AggregateOf, Call, Constant, SparkFunction, Term
-from sparkcep.spec.words import WIDE_DIGITS, Word, in_words
+from sparkcep.spec.word_nodes import Word
+from sparkcep.spec.words import WIDE_DIGITS, in_words
 
 BOOLEAN = Kind("boolean", 8)
 

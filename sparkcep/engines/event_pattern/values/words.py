@@ -17,7 +17,8 @@ from sparkcep.engines.event_pattern.values.arithmetic import OVERFLOW, ZERO_DIVI
 from sparkcep.engines.event_pattern.values.values import Kind, kind_of_type
 from sparkcep.engines.functions.base import EXACT
 from sparkcep.spec.expression import Constant
-from sparkcep.spec.words import WIDE_DIGITS, Word
+from sparkcep.spec.word_nodes import Word
+from sparkcep.spec.words import WIDE_DIGITS
 
 _TYPES: dict[str, Any] = {"boolean": pl.Boolean, "decimal": pl.Int128, "float": pl.Float64}
 _NO_FAULT = pl.lit(0)
