@@ -171,6 +171,17 @@ def _round(node: SparkFunction, sides: list[Any]) -> Any:
     return _rounded(sides[0], own, node.type)
 
 
+def _of_interval(node: SparkFunction, sides: list[Any]) -> Any:
+    """An interval times a number, or by it, as microseconds."""
+    if node.arguments[1].type not in BITS:
+        raise NoWords(node.arguments[1].type)
+    micros = Word("as", (sides[0],), "bigint")
+    times = node.name == "MultiplyDTInterval"
+    return Word(
+        "as", (Call("mul", (micros, sides[1])) if times else Word("quotient", (micros, sides[1]), "bigint"),), node.type
+    )
+
+
 def _date_diff(node: SparkFunction, sides: list[Any]) -> Call:
     end, start = (Word("as", (side,), "int") for side in sides)
     return Call("sub", (end, start))
@@ -276,6 +287,7 @@ MAKERS: dict[str, Callable[[SparkFunction, list[Any]], Any]] = {
     "NullIfResult": _null_if,
     "Round": _round,
     "DateDiff": _date_diff,
+    **dict.fromkeys(("MultiplyDTInterval", "DivideDTInterval"), _of_interval),
     "SubtractDates": _between_dates,
     "Cast": _cast,
 }

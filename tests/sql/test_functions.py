@@ -52,6 +52,16 @@ CAST(d * 12345678901234567890BD AS DECIMAL(33, 4)); d * 12345678901234567890BD %
 asin(f); atan(f); atan2(f, i); atan2(-f * 0, -1D); sinh(f); sinh(i); cosh(i); tanh(f); tanh(l); radians(f); degrees(f); degrees(l); hypot(f, i); hypot(l, l); cbrt(f); cbrt(l); expm1(f);
 expm1(i); exp(i); exp(-i); rint(f); rint(d); rint(i / 2); factorial(i % 30); factorial(abs(i) % 21); factorial(3)
 """
+INTERVALS = """
+(at - TIMESTAMP'2000-01-01 00:00:00') / 7; (at - TIMESTAMP'2000-01-01 00:00:00') * (i % 1000); (l % 1000) * (at - TIMESTAMP'2000-01-01 00:00:00'); INTERVAL 3 SECOND / (i % 4 + 4);
+(at - TIMESTAMP'2000-01-01 00:00:00') / 2.5; (at - TIMESTAMP'2000-01-01 00:00:00') * 1.0000005; extract(MONTH FROM INTERVAL '5' MONTH * (i % 100)); extract(MONTH FROM INTERVAL '5' MONTH / (i % 4 + 4)); extract(MONTH FROM INTERVAL '7' YEAR / 1.7);
+INTERVAL '0.000001' SECOND / 2; INTERVAL '-0.000001' SECOND / 2; INTERVAL '0.000001' SECOND * 1.5; INTERVAL '-0.000003' SECOND * 0.5D; extract(MONTH FROM INTERVAL '1' MONTH * 2.5D); extract(MONTH FROM INTERVAL '3' MONTH / 2D);
+(at - TIMESTAMP'2000-01-01 00:00:00') / 3.5D; extract(DAY FROM at - TIMESTAMP'2024-03-30 01:02:03.4'); extract(HOUR FROM at - TIMESTAMP'2024-03-30 01:02:03.4');
+extract(MINUTE FROM at - TIMESTAMP'2024-03-30 01:02:03.4'); extract(SECOND FROM at - TIMESTAMP'2024-03-30 01:02:03.4'); extract(YEAR FROM INTERVAL '5' MONTH * (i % 100));
+extract(MONTH FROM INTERVAL '5' MONTH * (i % 100)); CAST(at - TIMESTAMP'2024-03-30 01:02:03.4' AS BIGINT); CAST(INTERVAL '90' MINUTE * (i % 9) AS INT); CAST(day - DATE'2024-01-01' AS INT);
+CAST(CAST(at - TIMESTAMP'2024-03-30 01:02:03.4' AS INTERVAL HOUR) AS INT) > 0; shiftleft(i, 3); shiftleft(l, 61); shiftright(i, 1); shiftrightunsigned(i, 28); l << 3; l >> 70; l >>> 60;
+bit_count(i); bit_count(l); bit_count(flag)
+"""
 TIMES = """
 year(day); month(day); day(day); quarter(day); dayofweek(day); weekday(day); dayofyear(day); weekofyear(day); last_day(day); date_add(day, -3);
 date_sub(day, 30); date_diff(day, DATE'2000-01-01'); datediff(DATE'2024-03-01', day); day - DATE'2024-01-01'; add_months(day, -1); trunc(day, 'MM');
@@ -79,7 +89,7 @@ filter(xs, x -> x > 1); exists(xs, x -> x = 3); forall(xs, x -> x > 0); aggregat
 exists(xs, x -> exists(ss, y -> y = 'x' AND x = 2)); named_struct('p', i, 'q', s).q; struct(i, s).i; array_compact(xs); array_size(xs); xs = array(3, -1); xs < array(3);
 (i, s) = (5, t); struct(f, xs) <=> struct(f, xs); struct(f, d) < struct(CAST('NaN' AS DOUBLE), d); (i, s) IN ((3, 'xx'), (0, t)); greatest(named_struct('i', i, 's', s), named_struct('i', 4, 's', t)).i
 """
-LISTS = {"strings": STRINGS, "numbers": NUMBERS, "times": TIMES, "arrays": ARRAYS}
+LISTS = {"strings": STRINGS, "numbers": NUMBERS, "times": TIMES, "intervals": INTERVALS, "arrays": ARRAYS}
 
 APPROXIMATE = (
     "ln(", "log", "exp(", "expm1(", "pow(", "sin", "cos", "tan", "cot(", "sec(", "csc(", "asin(", "acos(", "atan", "hypot(", "cbrt("

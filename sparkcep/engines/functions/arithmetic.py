@@ -139,3 +139,16 @@ simple("BitwiseAnd", operator.and_)
 simple("BitwiseOr", operator.or_)
 simple("BitwiseXor", operator.xor)
 simple("BitwiseNot", operator.invert)
+simple("BitwiseCount", lambda value: (int(value) & (1 << 64) - 1).bit_count())
+
+
+@strict("ShiftLeft", "ShiftRight", "ShiftRightUnsigned")
+def _shift(node: SparkFunction) -> Callable[[int, int], Any]:
+    """As Java's: by as many bits as the last five or six bits of the number say."""
+    result = type_of(node)
+    bits = BITS[result]
+    if node.name == "ShiftLeft":
+        return lambda value, by: whole(value << by % bits, result, "LEGACY")
+    if node.name == "ShiftRight":
+        return lambda value, by: value >> by % bits
+    return lambda value, by: whole((value & (1 << bits) - 1) >> by % bits, result, "LEGACY")

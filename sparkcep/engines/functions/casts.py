@@ -11,9 +11,10 @@ from typing import Any
 import numpy as np
 
 from sparkcep.engines.functions.base import Closure, Refused, element, failure, fitted, lazy, type_of, whole
+from sparkcep.engines.functions.intervals import MICROS, towards_zero
 from sparkcep.engines.functions.times import at_clock, clock, date_text, day_of, midnight, parsed_date, timestamp_text
 from sparkcep.spec.expression import SparkFunction
-from sparkcep.spec.types import BITS, kind
+from sparkcep.spec.types import BITS, is_day_time, kind
 
 Caster = Callable[[Any], Any]
 
@@ -49,6 +50,9 @@ def _caster(source: str, target: str, how: str, zone: str) -> Caster | None:
         return inner and (lambda array: [None if item is None else inner(item) for item in array])
     if kind(source) == kind(target) == "interval" and not {"year", "month"} & {*source.split(), *target.split()}:
         return None
+    if is_day_time(source) and target in BITS:
+        unit = MICROS[source.split()[-1]]
+        return lambda value: whole(towards_zero(value, unit), target, "ANSI")
     makers = {
         "string": _to_string,
         "boolean": _to_boolean,

@@ -9,13 +9,23 @@ from __future__ import annotations
 from decimal import Decimal
 from typing import Any
 
-from sparkcep.engines.functions import aggregates, arithmetic, arrays, casts, conditional, mathematics, strings, times
+from sparkcep.engines.functions import (
+    aggregates,
+    arithmetic,
+    arrays,
+    casts,
+    conditional,
+    intervals,
+    mathematics,
+    strings,
+    times,
+)
 from sparkcep.engines.functions.base import LAZY, STRICT, Closure, Leaf, Refused
 from sparkcep.errors import CepUnsupportedError
 from sparkcep.spec.expression import Constant, SparkFunction
 from sparkcep.spec.types import kind
 
-_MODULES = (aggregates, arithmetic, arrays, casts, conditional, mathematics, strings, times)
+_MODULES = (aggregates, arithmetic, arrays, casts, conditional, intervals, mathematics, strings, times)
 """Imported for their registrations."""
 
 NAMES = frozenset([*STRICT, *LAZY, "LambdaFunction", "NamedLambdaVariable"])
