@@ -96,6 +96,12 @@ FUNCTIONS = _signatures(
     ("rpad", "StringRPad", "string int string", (), (" ",)),
     ("locate", "StringLocate", "string string int", (), (1,)),
     ("split_part", "SplitPart", "string string int"),
+    ("split", "StringSplit", "string pattern int", (), (-1,)),
+    ("rlike regexp regexp_like", "RLike", "string pattern"),
+    ("regexp_extract", "RegExpExtract", "string pattern int", (), (1,)),
+    ("regexp_extract_all", "RegExpExtractAll", "string pattern int", (), (1,)),
+    ("regexp_instr", "RegExpInStr", "string pattern int", (), (0,)),
+    ("regexp_replace", "RegExpReplace", "string pattern pattern places", (), (1,)),
     ("substring_index", "SubstringIndex", "string string int"),
     ("ascii", "Ascii", "string"),
     ("bit_length", "BitLength", "string"),
@@ -152,7 +158,7 @@ FUNCTIONS = _signatures(
 """Those that a tree can be made of, by the names that SQL has for them."""
 
 
-CONSTANT = ("places", "order", "unit")
+CONSTANT = ("places", "order", "unit", "pattern")
 """What only constants are."""
 
 
@@ -168,6 +174,7 @@ _TAKEN: dict[str, Callable[[str], bool]] = {
     "places": "int".__eq__,
     "order": "boolean".__eq__,
     "unit": "string".__eq__,
+    "pattern": "string".__eq__,
     "array": lambda own: kind(own) == "array",
     "strings": "array<string>".__eq__,
 }
@@ -185,8 +192,8 @@ _CAST: dict[str, tuple[str, Callable[[str], bool]]] = {
 def taken_as(what: str, own: str, first: str) -> str | None:
     """The type as which a parameter takes an argument, whose own type is given; None: Spark refuses it, or it is not certain what Spark does.
 
-    ``what``: a type, or ``fractional`` (FLOAT or DOUBLE), ``places``, ``order`` and ``unit`` (constants), ``strings`` (their array), ``element``
-    (what the ``first`` argument has), ``first`` …; ``same``, what the result is, is not asked here."""
+    ``what``: a type, or ``fractional`` (FLOAT or DOUBLE), ``places``, ``order``, ``unit`` and ``pattern`` (constants), ``strings`` (their array),
+    ``element`` (what the ``first`` argument has), ``first`` …; ``same``, what the result is, is not asked here."""
     like_first = first == {"element": f"array<{own}>", "first": own}.get(what)
     if own == what or like_first or _TAKEN.get(what, _never)(own):
         return own

@@ -262,12 +262,14 @@ class _Builder:
         value, other = map(self.tree, self._arguments(node))
         return self._call("NullIfResult", node, [self._compared("EqualTo", value, other), value])
 
-    def _strings(self, node: exp.DPipe | exp.Like | exp.ILike) -> Tree:
+    def _strings(self, node: exp.DPipe | exp.Like | exp.ILike | exp.RegexpLike) -> Tree:
         sides = [self.tree(node.this), self.tree(node.expression)]
         if any(side.type != "string" for side in sides):
             raise refused(f"{self._of(node)} of other values than strings")
         if isinstance(node, exp.DPipe):
             return self._call("Concat", node, sides)
+        if isinstance(node, exp.RegexpLike):
+            return self._call("RLike", node, sides)
         return self._call("ILike" if isinstance(node, exp.ILike) else "Like", node, sides, ("\\",))
 
     def _negative(self, node: exp.Neg) -> Tree:
@@ -330,7 +332,7 @@ _MAKERS: dict[type[exp.Expression], Callable[[_Builder, Any], Tree]] = {
     **dict.fromkeys(_ARITHMETIC, _Builder._operation),
     **dict.fromkeys(_COMPARISONS, _Builder._comparison_of),
     **dict.fromkeys((exp.And, exp.Or, exp.Not), _Builder._logic),
-    **dict.fromkeys((exp.DPipe, exp.Like, exp.ILike), _Builder._strings),
+    **dict.fromkeys((exp.DPipe, exp.Like, exp.ILike, exp.RegexpLike), _Builder._strings),
     **dict.fromkeys(_BITS, _Builder._bits),
     exp.Column: _Builder._column,
     exp.Is: _Builder._is,

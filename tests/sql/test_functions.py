@@ -7,12 +7,15 @@ in Python over the same rows.
 from __future__ import annotations
 
 import math
+import random
 from typing import Any
 
 import pytest
 from pyspark.sql import SparkSession
 
 from sparkcep.engines.functions import NAMES, compile_function
+from sparkcep.engines.functions.base import Refused
+from sparkcep.engines.functions.regexes import compiled as compiled_regex
 from sparkcep.engines.functions.times import internal
 from sparkcep.errors import CepDataError, CepUnsupportedError
 from sql_functions.catalog import ClassicDescribe, dataset_of_plan
@@ -36,6 +39,12 @@ split(u, ',', 2); split_part(u, ',', 2); split_part(u, ',', -1); substring_index
 endswith(s, 'c'); contains(s, t); translate(s, 'ab', 'X'); ascii(s); space(2); s < t; s = t; s <=> t; s >= u; s IN ('xx', t, NULL);
 s NOT IN ('xx', 'a'); nvl2(s, t, 'none'); s BETWEEN 'a' AND 'z'; char_length(t); btrim(u); levenshtein(s, t); levenshtein(s, u); levenshtein(u, s, 4); levenshtein(s, 'kitten', 6);
 levenshtein(s, t, 1); levenshtein(t, t, 0); levenshtein(s, t, -1)
+"""
+REGEXES = r"""
+s RLIKE 'x'; s RLIKE '^[a-z_]+'; regexp_like(u, r'\s'); u RLIKE r'^\s*x\s$'; s RLIKE r'\w%\w$'; s RLIKE r'(?i)STRA'; s RLIKE 'a.b'; s RLIKE r'^(?:x|a)+.{1,3}$'; u RLIKE r'[^\w,]';
+regexp_extract(s, r'(\w+?)(\W|$)', 1); regexp_extract(u, r'([a-z]),*([a-z])', 2); regexp_extract(s, 'q', 0); regexp_extract(s, '(q)?x', 1); regexp_extract_all(u, '([a-z])(,*)', 2);
+regexp_count(u, '[a-z]'); regexp_count(s, r'\S+'); regexp_substr(s, r'\w\w'); regexp_instr(s, '[bx本t]'); regexp_replace(s, '[aeiou]', '*'); regexp_replace(u, ',+', '');
+regexp_replace(s, r'\s|_', '--'); split(u, '[,a]'); split(s, r'\W+'); split(u, ',+', 2); split(u, r'\.'); split(u, 'x|X', 1)
 """
 NUMBERS = """
 i + 1L; i * 2L; l % 4; pmod(l, 4); mod(i, -3); i DIV 2; i / 2; d + i; d * d; d / 3; d % 1.5; d - 0.001; -f; abs(f); abs(d); sign(f); sign(i); f + i; f * 0; f / 2;
@@ -89,7 +98,14 @@ filter(xs, x -> x > 1); exists(xs, x -> x = 3); forall(xs, x -> x > 0); aggregat
 exists(xs, x -> exists(ss, y -> y = 'x' AND x = 2)); named_struct('p', i, 'q', s).q; struct(i, s).i; array_compact(xs); array_size(xs); xs = array(3, -1); xs < array(3);
 (i, s) = (5, t); struct(f, xs) <=> struct(f, xs); struct(f, d) < struct(CAST('NaN' AS DOUBLE), d); (i, s) IN ((3, 'xx'), (0, t)); greatest(named_struct('i', i, 's', s), named_struct('i', 4, 's', t)).i
 """
-LISTS = {"strings": STRINGS, "numbers": NUMBERS, "times": TIMES, "intervals": INTERVALS, "arrays": ARRAYS}
+LISTS = {
+    "strings": STRINGS,
+    "regexes": REGEXES,
+    "numbers": NUMBERS,
+    "times": TIMES,
+    "intervals": INTERVALS,
+    "arrays": ARRAYS,
+}
 
 APPROXIMATE = (
     "ln(", "log", "exp(", "expm1(", "pow(", "sin", "cos", "tan", "cot(", "sec(", "csc(", "asin(", "acos(", "atan", "hypot(", "cbrt("
@@ -117,6 +133,49 @@ def zone(spark: SparkSession, request: pytest.FixtureRequest) -> Any:
 @pytest.mark.parametrize("name", [name for name in LISTS if name != "times"])
 def test_functions(spark: SparkSession, name: str) -> None:
     compare(spark, expressions(name))
+
+
+@pytest.mark.spark
+def test_regular_expressions_are_read_as_java_reads_them(spark: SparkSession) -> None:
+    """Drawn ones; what Java cannot read is refused here, too."""
+    drawn, texts = (
+        random.Random(5),
+        ["", "ab", "aab\n", "b\r\n", "a-b", "A1 b2", "ba\u2028", "été\r", "aaaa", "a\nb", "-1.5", "𝒳a"],
+    )
+    patterns = [pattern for pattern in (_drawn(drawn, 3) for _ in range(600)) if is_read(pattern)][:150]
+    assert len(patterns) == 150
+    rows = spark.createDataFrame([(text,) for text in texts], "s STRING")
+    quoted = [pattern.replace("'", "") for pattern in patterns]
+    columns = [f"regexp_extract(s, r'{pattern}', 0) || '|' || regexp_instr(s, r'{pattern}')" for pattern in quoted]
+    for text, row in zip(texts, rows.selectExpr(*columns).collect(), strict=True):
+        for pattern, found in zip(quoted, row, strict=True):
+            ours = compiled_regex(pattern).search(text)
+            assert (f"{ours.group()}|{ours.start() + 1}" if ours else "|0") == found, (pattern, text)
+
+
+def _drawn(drawn: random.Random, depth: int) -> str:
+    if depth == 0 or drawn.random() < 0.3:
+        return drawn.choice(
+            ["a", "b", ".", "^", "$", "\\d", "\\W", "\\s", "[ab]", "[^a-c]", "[\\d.-]", "\\.", "-", "é", "1", " "]
+        )
+    left, right = _drawn(drawn, depth - 1), _drawn(drawn, depth - 1)
+    return drawn.choice(
+        [
+            left + right,
+            left + right,
+            f"({left}|{right})",
+            f"(?:{left}){drawn.choice(['*', '+', '?', '{1,2}', '*?', '+?'])}",
+            f"{left}+",
+        ]
+    )
+
+
+def is_read(pattern: str) -> bool:
+    try:
+        compiled_regex(pattern)
+    except Refused:
+        return False
+    return True
 
 
 @pytest.mark.spark
@@ -149,7 +208,16 @@ def test_errors(spark: SparkSession, text: str) -> None:
 @pytest.mark.spark
 @pytest.mark.parametrize(
     "text",
-    ["soundex(concat(s, t))", "CAST(f AS STRING)", "s RLIKE 'x'", "md5(s)", "s = t COLLATE UTF8_LCASE", "map(i, s)[1]"],
+    [
+        "soundex(concat(s, t))",
+        "CAST(f AS STRING)",
+        "s RLIKE t",
+        "s RLIKE '\\\\p{L}'",
+        "split(s, '')",
+        "md5(s)",
+        "s = t COLLATE UTF8_LCASE",
+        "map(i, s)[1]",
+    ],
 )
 def test_refused(spark: SparkSession, text: str) -> None:
     with pytest.raises(CepUnsupportedError):

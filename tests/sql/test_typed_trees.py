@@ -53,6 +53,7 @@ VALUES = {
     "bigint": "l",
     "first": "a",
     "unit": "'MONTH'",
+    "pattern": "'x'",
     "order": "TRUE",
     "number": "p",
     "decimal_or_double": "i",
@@ -86,11 +87,12 @@ OTHERS = (
     "TIMESTAMPDIFF(MINUTE, ts, ts) > 5 AND DATEADD(HOUR, i, ts) > ts",
     "i & 1 = l | 2 AND s ILIKE 'A%'",
     "t + 1 > t - h",
+    "s RLIKE 'a' OR s NOT REGEXP 'b'",
+    "CONCAT(s, 'a') RLIKE 'b'",
     "i > 2.5",
 )
 REFUSED = (
     "EXISTS(e, x -> x > 1)",
-    "s RLIKE 'a'",
     "s = 1",
     "COALESCE(s, i)",
     "TRIM('x' FROM s)",
@@ -98,7 +100,6 @@ REFUSED = (
     "t + v",
     "COUNT(i)",
     "CAST(s AS CHAR(3))",
-    "CONCAT(s, 'a') RLIKE CONCAT(s, 'b')",
     "TRIM(LEADING FROM s) = s",
     "-128::TINYINT < h",
 )

@@ -17,6 +17,7 @@ from sparkcep.engines.functions import (
     conditional,
     intervals,
     mathematics,
+    regexes,
     strings,
     times,
 )
@@ -25,7 +26,7 @@ from sparkcep.errors import CepUnsupportedError
 from sparkcep.spec.expression import Constant, SparkFunction
 from sparkcep.spec.types import kind
 
-_MODULES = (aggregates, arithmetic, arrays, casts, conditional, intervals, mathematics, strings, times)
+_MODULES = (aggregates, arithmetic, arrays, casts, conditional, intervals, mathematics, regexes, strings, times)
 """Imported for their registrations."""
 
 NAMES = frozenset([*STRICT, *LAZY, "LambdaFunction", "NamedLambdaVariable"])

@@ -8,12 +8,11 @@ from functools import lru_cache
 from typing import Any
 
 from sparkcep.engines.functions.base import Closure, Refused, failure, lazy, simple, strict, type_of
+from sparkcep.engines.functions.regexes import split_at
 from sparkcep.spec.expression import Constant, SparkFunction
 from sparkcep.spec.types import kind
 
 _MOST = (1 << 31) - 1
-_PATTERN_CHARACTERS = set("\\.^$|?*+()[]{}")
-"""The metacharacters of regular expressions."""
 
 
 def _of_strings(node: SparkFunction, *indices: int) -> None:
@@ -180,12 +179,10 @@ def _like_pattern(pattern: str, escape: str) -> re.Pattern[str]:
 def _split(node: SparkFunction) -> Callable[[str, str, int], list[str]]:
     pattern = node.arguments[1]
     text = pattern.value if isinstance(pattern, Constant) else None
-    if isinstance(text, str) and len(text) == 2 and text[0] == "\\" and text[1] in _PATTERN_CHARACTERS:
-        text = text[1]
-    elif not isinstance(text, str) or not text or _PATTERN_CHARACTERS & set(text):
-        raise Refused("split by a regular expression")
-    delimiter = text
-    return lambda whole, _, limit: whole.split(delimiter, limit - 1 if limit > 0 else -1)
+    if not isinstance(text, str) or not text:
+        raise Refused(f"{node.text} by what is no literal, or empty")
+    split = split_at(text)
+    return lambda whole, _, limit: split(whole, limit)
 
 
 @strict("SplitPart")
