@@ -15,6 +15,7 @@ from rewrites.pushdown.aggregate_pushdown import Pushdown
 from rewrites.rules.aseq_functions import FunctionName
 from rewrites.rules.time_shards import Shards
 from rewrites.settings import Evaluation, Follows, StreamSettings
+from rewrites.sql.source import Edit
 from sparkcep.errors import CepError
 from sparkcep.spec import AnalyzeSpec, MatchSpec, StreamSpec, to_json
 
@@ -76,7 +77,8 @@ class RewrittenClause:
     ``pushdown``: its block answered by A-Seq, or why not. ``shards``: how its timeline is cut, or why not.
     ``counts``: the query that counts what happens to its rows (empty unless asked for);
     ``timeline``: the query that lists the events of its matches (the same). ``stream``: how it runs over a stream, if its input is one;
-    ``binding``: what such a stream follows. ``rounds``: the clauses that find the rounds of its loops, each with the loop (``loop``) that it is for.
+    ``binding``: what such a stream follows; ``edits``: of what stands behind the clause. ``rounds``: the clauses that find the rounds of its loops,
+    each with the loop (``loop``) that it is for.
     """
 
     clause: Clause
@@ -91,6 +93,7 @@ class RewrittenClause:
     timeline: str = ""
     stream: StreamSpec | None = None
     binding: Binding | None = None
+    edits: tuple[Edit, ...] = ()
     rounds: tuple[RewrittenClause, ...] = ()
     loop: str = ""
 

@@ -25,6 +25,7 @@ from rewrites.dialect.clause import Clause, MatchAutomatonClause, MatchPatternCl
 from rewrites.dialect.parameter_values import ValueOf
 from rewrites.dialect.table_refs import table_name
 from rewrites.dialect.window_blocks import WindowBlock, find_window_blocks
+from rewrites.dialect.window_places import pattern_windows
 from rewrites.guard import guarded
 from rewrites.options import Options, Rewritten, RewrittenClause
 from rewrites.pushdown.aggregate_pushdown import NAME as AGGREGATE_PUSHDOWN
@@ -42,7 +43,7 @@ RULES = (ASEQ_FUNCTIONS, *(name for name, _ in event_pattern.RULES), AGGREGATE_P
 
 def has_clause(text: str) -> bool:
     """Whether a statement has a pattern clause, or a window with a pattern (cheap if it has none)."""
-    return bool(find_sites(text) or find_window_blocks(text))
+    return bool(find_sites(text) or pattern_windows(text)[1])
 
 
 def has_function(text: str) -> bool:
@@ -83,7 +84,7 @@ def _rewrite(text: str, describe: Describe, options: Options) -> Rewritten:
             part = _clause(step, source, describe, options, only_clause=len(steps) == 1)
             done += (_with_queries(each, source, options, last=False) for each in _rounds(part))
             done.append(_with_queries(part, source, options, last=step is steps[-1]))
-        edits = () if isinstance(part.pushdown, str) else part.pushdown.edits
+        edits = part.edits if isinstance(part.pushdown, str) else (*part.edits, *part.pushdown.edits)
         query = source.laid_out(step.site.span, f"{'FROM ' if step.site.pipe else ''}{part.query}")
         source = source.with_edits([(step.site.span, query), *edits])
     if not steps and not calls:

@@ -11,11 +11,19 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any, ClassVar
 
-from pyspark.sql.types import ArrayType, DataType, StructField, StructType
+from pyspark.sql.types import (
+    ArrayType,
+    CalendarIntervalType,
+    DataType,
+    MapType,
+    StructField,
+    StructType,
+    YearMonthIntervalType,
+)
 from pyspark.sql.udtf import AnalyzeArgument, AnalyzeResult
 
 from sparkcep.engines.event_pattern.output.expansion import expand
-from sparkcep.errors import CepAnalysisError
+from sparkcep.errors import CepAnalysisError, CepUnsupportedError
 
 FIELDS = ("variable", "event", "previous", "other", "variables")
 
@@ -38,8 +46,15 @@ class AnalyzedExpandFunction:
 
     @staticmethod
     def analyze(buffer: AnalyzeArgument) -> AnalyzeResult:
-        """The columns for a buffer of this type."""
-        return AnalyzeResult(expanded_type(buffer.dataType))
+        """The columns for a buffer of this type. Raises CepUnsupportedError for intervals of months: only a classic session encodes them."""
+        columns = expanded_type(buffer.dataType)
+        if _has_months(columns):
+            raise CepUnsupportedError(
+                "cep_expand over Spark Connect where events have an INTERVAL of years and months",
+                code="CONNECT",
+                hint="cast it below the clause: FROM (SELECT * EXCEPT (i), CAST(i AS STRING) AS i FROM …) MATCH PATTERN …",
+            )
+        return AnalyzeResult(columns)
 
     def eval(self, buffer: Any) -> Iterator[tuple[Any, ...]]:
         """The matches of one buffer; none of NULL."""
@@ -67,6 +82,17 @@ def expanded_type(buffer: DataType) -> StructType:
             for one in variables
         ]
     )
+
+
+def _has_months(data_type: DataType) -> bool:
+    """Whether there are values in it that Python workers cannot have."""
+    if isinstance(data_type, StructType):
+        return any(_has_months(field.dataType) for field in data_type)
+    if isinstance(data_type, MapType):
+        return _has_months(data_type.keyType) or _has_months(data_type.valueType)
+    if isinstance(data_type, ArrayType):
+        return _has_months(data_type.elementType)
+    return isinstance(data_type, YearMonthIntervalType | CalendarIntervalType)
 
 
 def closures(columns: StructType) -> tuple[bool, ...]:

@@ -13,11 +13,11 @@ import hashlib
 import json
 from collections.abc import Callable
 from functools import lru_cache
-from typing import Any
+from typing import Any, Protocol
 
 from py4j.protocol import Py4JJavaError
 from pyspark.sql.functions import arrow_udtf, udtf
-from pyspark.sql.types import StructType, _parse_datatype_json_string
+from pyspark.sql.types import DataType, StructType, _parse_datatype_json_string
 from pyspark.sql.udf import _wrap_function
 from pyspark.util import PythonEvalType
 
@@ -33,6 +33,15 @@ _BUILTIN = ("builtin", "system")
 
 Fail = Callable[[CepError], Exception]
 """The exception that carries an error through the JVM."""
+
+
+class Transport(Protocol):
+    """How values that Python workers cannot have travel: as values of another type, and the SQL that makes them that and back."""
+
+    def carried(self, data_type: DataType) -> DataType: ...
+    def encoded(self, text: str, data_type: DataType) -> str: ...
+    def decoded(self, text: str, data_type: DataType) -> str: ...
+
 
 Builders = tuple[tuple[str, Any], ...]
 """Table functions: names, and the scala.Function1 that makes the plan of a call."""
@@ -105,18 +114,52 @@ class _Builder:
 class _ExpandBuilder:
     """scala.Function1: the argument of a ``cep_expand`` call, a buffer → the logical plan of a UDTF with the columns given by its type."""
 
-    def __init__(self, context: Any, fail: Fail) -> None:
-        self._context, self._fail = context, fail
+    def __init__(self, context: Any, fail: Fail, transport: Transport) -> None:
+        self._context, self._fail, self._transport = context, fail, transport
         self._udtf = lru_cache(maxsize=256)(self._make_udtf)
 
     def apply(self, arguments: Any) -> Any:
         try:
             if arguments.size() != 1:
                 raise CepAnalysisError("cep_expand takes one argument: a buffer", code="BUFFER")
-            udtf = self._udtf(arguments.head().dataType().json())
+            buffer = _parse_datatype_json_string(arguments.head().dataType().json())
+            columns, sent = expanded_type(buffer), self._transport.carried(buffer)
+            udtf = self._udtf(sent.json())
         except CepError as error:
             raise self._fail(error) from None
-        return udtf.builder(arguments, _find_parser(self._context, udtf))
+        parser = _find_parser(self._context, udtf)
+        if sent == buffer:
+            return udtf.builder(arguments, parser)
+        encoded = self._encoded(arguments.head(), buffer)
+        return self._decoded(udtf.builder(self._seq([encoded]), parser), columns)
+
+    def _encoded(self, buffer: Any, data_type: DataType) -> Any:
+        """The expression of the encoding of the expression ``buffer``."""
+        one = "`__cep_one`"
+        text = f"TRANSFORM(ARRAY({one}), {one} -> {self._transport.encoded(one, data_type)})[0]"
+        return self._with_first(self._parsed(text), buffer)
+
+    def _decoded(self, plan: Any, columns: StructType) -> Any:
+        """The plan whose ``columns`` have their own types again."""
+        quoted = [f"`{name.replace('`', '``')}`" for name in columns.names]
+        texts = [self._transport.decoded(name, one.dataType) for name, one in zip(quoted, columns, strict=True)]
+        named = [self._parsed(f"{text} AS {name}") for text, name in zip(texts, quoted, strict=True)]
+        project = java_class(self._context, "org.apache.spark.sql.catalyst.plans.logical.Project")
+        return project(self._seq(named), plan)
+
+    def _with_first(self, tree: Any, leaf: Any) -> Any:
+        """``tree`` with another first leaf."""
+        children = [tree.children().apply(i) for i in range(tree.children().size())]
+        if not children:
+            return leaf
+        return tree.withNewChildren(self._seq([self._with_first(children[0], leaf), *children[1:]]))
+
+    def _parsed(self, text: str) -> Any:
+        parser = java_class(self._context, "org.apache.spark.sql.catalyst.parser.CatalystSqlParser$")
+        return getattr(parser, "MODULE$").parseExpression(text)
+
+    def _seq(self, items: list[Any]) -> Any:
+        return java_class(self._context, "org.apache.spark.api.python.PythonUtils").toSeq(items)
 
     def _make_udtf(self, buffer_type: str) -> Any:
         columns = expanded_type(_parse_datatype_json_string(buffer_type))
@@ -162,9 +205,9 @@ def _literal(expression: Any) -> str:
         ) from None
 
 
-def table_functions(context: Any, fail: Fail) -> Builders:
+def table_functions(context: Any, fail: Fail, transport: Transport) -> Builders:
     """``cep_match`` and ``cep_expand``; ``fail``: an error → what a callback raises in the JVM."""
-    return (FUNCTION_NAME, _Builder(context, fail)), (EXPAND_NAME, _ExpandBuilder(context, fail))
+    return (FUNCTION_NAME, _Builder(context, fail)), (EXPAND_NAME, _ExpandBuilder(context, fail, transport))
 
 
 def _register(context: Any, registry: Any, path: tuple[str, ...], builder: Any) -> None:

@@ -40,6 +40,7 @@ from sparkcep.errors import CepAnalysisError, CepError, CepUnsupportedError
 from sparkcep.pattern.event import EventPattern
 from sparkcep.spec import to_json
 from sparkcep.spec.aggregate import AggregateFunctionSpec
+from sparkcep.spec.types import DECIMAL_TIME
 from sql_functions.java import java_class
 from sql_functions.register import Fail, function_identifier
 
@@ -89,7 +90,7 @@ def function_spec(
         raise CepAnalysisError(
             f"the event time of {name} is {ts_type.simpleString()}",
             code="ASEQ_FUNCTION",
-            hint="a time, a date or a number is needed",
+            hint=DECIMAL_TIME if isinstance(ts_type, DecimalType) else "a time, a date or a number is needed",
         )
     parsed = parse(pattern)
     months = _months(name, within, within_type, ts_type)

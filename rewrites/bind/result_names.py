@@ -6,15 +6,12 @@ from collections.abc import Iterable
 
 from rewrites.bind.relation import Relation
 from rewrites.dialect.clause import MatchRecognizeClause
-from rewrites.sql.source import Source
 from sparkcep.errors import CepAnalysisError, Span
 
 
-def check_result_names(
-    clause: MatchRecognizeClause, relation: Relation, source: Source, keys: Iterable[tuple[str, Span]]
-) -> None:
+def check_result_names(clause: MatchRecognizeClause, relation: Relation, keys: Iterable[tuple[str, Span]]) -> None:
     """Raise CepAnalysisError at the second column of a name. Not where the alias names all columns anew: ``AS m (a, b)``."""
-    if _renamed(clause, source):
+    if clause.site.columns is not None:
         return
     taken: dict[str, str] = {}
     for name, span in keys:
@@ -32,8 +29,3 @@ def check_result_names(
 
 def _twice(message: str, span: Span, hint: str) -> CepAnalysisError:
     return CepAnalysisError(message, code="DUPLICATE_NAME", span=span, hint=hint)
-
-
-def _renamed(clause: MatchRecognizeClause, source: Source) -> bool:
-    alias = clause.site.alias
-    return alias is not None and source.sql[alias.span.end :].lstrip().startswith("(")

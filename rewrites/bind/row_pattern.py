@@ -118,7 +118,7 @@ def bind_row_pattern(
         conditions = near_conditions(conditions, neighbours.texts, clause.frame)
     keys = bind_keys(clause.partition_by, relation, source)
     if clause.frame is None:
-        check_result_names(clause, relation, source, [(key.name, key.span) for key in keys])
+        check_result_names(clause, relation, [(key.name, key.span) for key in keys])
     outputs = Outputs()
     running = clause.rows_per_match not in ("one", "window")
     folds = Folds()

@@ -123,7 +123,7 @@ def _name(sql: str, span: Span) -> str | None:
 def _read(block: WindowBlock, clauses: tuple[MatchRecognizeClause, ...]) -> list[Span]:
     """The places that read groups and aggregates above, or in windows."""
     items = [item.expr for item in block.items if item.calls]
-    outer = [span for span in (block.qualify, block.tail) if span is not None]
+    outer = [span for span in (block.qualify, *block.tail) if span is not None]
     keys = [item.expr.span for clause in clauses for item in clause.partition_by]
     order = [item.expr.span for clause in clauses for item in clause.order_by]
     return [*items, *outer, *keys, *order]

@@ -78,15 +78,16 @@ class _Columns:
 
 @dataclass(frozen=True, slots=True)
 class BlockRows:
-    """Queries over the block's FROM and WHERE. ``head``: hints; ``tail``: behind the select list."""
+    """Queries over the block's FROM and WHERE. ``head``: hints; ``tail``: behind the select list; ``windows``: WINDOW, of those without patterns."""
 
     head: str
     tail: str
+    windows: str
     describe: Describe
 
     def query(self, items: list[str]) -> str:
-        """``SELECT items FROM … WHERE …``."""
-        return f"SELECT {self.head}{', '.join(items)} {self.tail}"
+        """``SELECT items FROM … WHERE … WINDOW …``."""
+        return f"SELECT {self.head}{', '.join(items)} {self.tail}{self.windows}"
 
     def fields(self, items: list[str]) -> list[StructField]:
         """The columns of ``items``, by Spark's analysis."""
@@ -126,10 +127,9 @@ def window_input(
     qualified = _qualified(block, clauses, columns, scope, source)
     alias = table_name(source.sql, block.rows) or "__cep_in"
     names = ", ".join(quoted(name) for name, _ in columns.fields)
-    rows = scope.query(columns.texts)
     if block.having is not None:
-        rows = _having(rows, block.having, scope, source)
-    text = f"({rows}) AS {quoted(alias)}({names})"
+        scope = _having(block.having, scope, columns, source)
+    text = f"({scope.query(columns.texts)}) AS {quoted(alias)}({names})"
     schema = StructType([StructField(name, each.dataType) for name, each in columns.fields])
     expression, resources, zone = (getattr(describe, name, None) for name in ("expression", "resources", "zone"))
     wrap = partial(in_scope, site=block.site, source=source)
@@ -165,13 +165,14 @@ def _rows(block: WindowBlock, groups: Groups | None, source: Source, describe: D
     return scope, columns
 
 
-def _having(rows: str, having: Span, scope: BlockRows, source: Source) -> str:
+def _having(having: Span, scope: BlockRows, columns: _Columns, source: Source) -> BlockRows:
     """The groups that windows see."""
+    scope = replace(scope, tail=f"{scope.tail}HAVING {source.text(having)}\n")
     try:
-        scope.describe(f"{rows}HAVING {source.text(having)}\n")
+        scope.fields(columns.texts)
     except PySparkException as error:
         raise CepAnalysisError(spark_message(error), code="EXPRESSION", span=having) from None
-    return f"{rows}HAVING {source.text(having)}\n"
+    return scope
 
 
 def _correlated(block: WindowBlock) -> CepUnsupportedError:
@@ -194,9 +195,9 @@ def block_rows(block: WindowBlock, source: Source, describe: Describe) -> BlockR
     hint = _HINT.search(source.sql, block.lead.start, block.lead.end)
     where = "" if block.where is None else f"\nWHERE {source.text(block.where)}"
     plain = ", ".join(source.text(span) for span in block.plain)
-    tail = f"FROM {source.text(block.rows)}{where}" + (f"\nWINDOW {plain}" if plain else "") + "\n"
+    tail, windows = f"FROM {source.text(block.rows)}{where}\n", f"WINDOW {plain}\n" if plain else ""
     scoped = lru_cache(lambda query: describe(in_scope(query, block.site, source)))
-    return BlockRows(f"{hint.group()} " if hint else "", tail, scoped)
+    return BlockRows(f"{hint.group()} " if hint else "", tail, windows, scoped)
 
 
 def _unique(names: list[str]) -> list[str]:
@@ -303,7 +304,7 @@ def _queries(block: WindowBlock, sql: str) -> list[Span]:
 
 def _references(block: WindowBlock, clauses: tuple[MatchRecognizeClause, ...], sql: str) -> Iterator[tuple[str, Name]]:
     """``table.column`` as written, where the windows' results are read, and in the windows, where it is of no pattern variable."""
-    read = [item.span for item in block.items if item.calls] + ([block.tail] if block.tail is not None else [])
+    read = [*(item.span for item in block.items if item.calls), *block.tail]
     inline = [window.site.span for window in block.windows]
     for span in read:
         tokens = tokenize(sql).inside(span)

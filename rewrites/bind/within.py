@@ -29,6 +29,7 @@ from rewrites.dialect.clause import Within
 from rewrites.sql.instants import MICROS, interval_micros, local_micros
 from rewrites.sql.source import Source
 from sparkcep.errors import CepAnalysisError, CepUnsupportedError, Span
+from sparkcep.spec.types import DECIMAL_TIME
 
 NOT_POSITIVE = (
     "[CEP_ANALYSIS_WITHIN] WITHIN must be a positive length, and event times finite and not so large that a DOUBLE "
@@ -186,7 +187,7 @@ def _time_and_deadline(
             "WITHIN over a DECIMAL time",
             code="WITHIN_DECIMAL",
             span=span,
-            hint="cast it to BIGINT or DOUBLE in ORDER BY",
+            hint=f"{DECIMAL_TIME} in ORDER BY",
         )
     raise CepAnalysisError(
         f"WITHIN needs a time or a number to measure; events are ordered by {time_type.simpleString()}",

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import TypeVar
 
+from rewrites.bind.added_columns import added_columns, check_added_names, listed
 from rewrites.bind.automaton import BoundAutomaton, bind_automaton
 from rewrites.bind.event_pattern import BoundEventPattern
 from rewrites.bind.notices import Notice, notices
@@ -19,6 +20,7 @@ from rewrites.emit.event_pattern import event_pattern_spec
 from rewrites.emit.event_stream import event_pattern_stream
 from rewrites.emit.row_pattern import row_pattern_spec
 from rewrites.emit.row_stream import row_pattern_stream
+from rewrites.emit.stream import Emitted
 from rewrites.options import Options, RewrittenClause
 from rewrites.patterns.bindings import Binding, automaton_binding, event_binding, row_binding
 from rewrites.pushdown.measures import used_by_measures
@@ -26,7 +28,7 @@ from rewrites.pushdown.stream_measures import counted, stream_measures
 from rewrites.rules import prune_fields
 from rewrites.rules.prune_fields import Shown
 from rewrites.settings import Evaluation, Follows
-from rewrites.sql.source import Source
+from rewrites.sql.source import Edit, Source
 from sparkcep.errors import CepError, CepUnsupportedError
 from sparkcep.spec.stream import StreamSpec
 
@@ -39,7 +41,7 @@ def row_stream(
     clause: MatchRecognizeClause, bound: BoundRowPattern, source: Source, options: Options
 ) -> RewrittenClause:
     """MATCH_RECOGNIZE, bound, over a stream. Raises CepError."""
-    _refuse(clause, options)
+    _refuse(clause, bound, options)
     if bound.folds:
         raise no_stream("an aggregate that Spark computes from a match's rows", clause.site.keyword)
     streamed = bind_row_stream(clause, bound, source, keep_null_time=options.keep_null_time)
@@ -49,7 +51,8 @@ def row_stream(
     options.require_engine(emitted.spec, clause.site)
     found = (*notices(clause), *streamed.notices, *unable)
     binding = _bound_for(emitted.spec, binding)
-    return RewrittenClause(clause, bound, spec, emitted.query, found, stream=emitted.spec, binding=binding)
+    edits = _edits(clause, emitted, source, options)
+    return RewrittenClause(clause, bound, spec, emitted.query, found, stream=emitted.spec, binding=binding, edits=edits)
 
 
 def event_stream(
@@ -61,7 +64,7 @@ def event_stream(
     options: Options,
 ) -> RewrittenClause:
     """MATCH PATTERN, bound, over a stream. Raises CepError."""
-    _refuse(clause, options)
+    _refuse(clause, bound, options)
     keep = options.keep_null_time
     streamed = bind_event_stream(clause, bound, source, options.stream, keep_null_time=keep)
     follows, binding, unable = _followed(clause, options, lambda: _event_binding(clause, bound, streamed, source))
@@ -89,6 +92,7 @@ def event_stream(
         evaluation,
         stream=emitted.spec,
         binding=_bound_for(emitted.spec, binding),
+        edits=_edits(clause, emitted, source, options),
     )
 
 
@@ -96,7 +100,7 @@ def measures_stream(
     clause: MatchPatternClause, bound: BoundEventPattern, evaluation: Evaluation, source: Source, options: Options
 ) -> RewrittenClause:
     """MEASURES of MATCH PATTERN or MATCH PATTERNS, bound, over a stream. Raises CepError."""
-    _refuse(clause, options)
+    _refuse(clause, bound, options)
     streamed = bind_event_stream(clause, bound, source, options.stream, keep_null_time=options.keep_null_time)
     follows, binding, unable = _followed(clause, options, lambda: _event_binding(clause, bound, streamed, source))
     within = replace(bound, window=bound.window or streamed.retention)
@@ -120,6 +124,7 @@ def measures_stream(
         evaluation,
         stream=emitted.spec,
         binding=_bound_for(emitted.spec, binding),
+        edits=_edits(clause, emitted, source, options),
     )
 
 
@@ -127,7 +132,7 @@ def automaton_stream(
     clause: MatchAutomatonClause, bound: BoundAutomaton, source: Source, options: Options
 ) -> RewrittenClause:
     """MATCH AUTOMATON, bound, over a stream. Raises CepError."""
-    _refuse(clause, options)
+    _refuse(clause, bound, options)
     keep = options.keep_null_time
     follows, whole, unable = _followed(clause, options, lambda: _whole(clause, bound, source))
     bound = whole or bound
@@ -137,7 +142,8 @@ def automaton_stream(
     options.require_engine(emitted.spec, clause.site)
     found = (*notices(clause), *streamed.notices, *unable)
     binding = _bound_for(emitted.spec, automaton_binding(bound))
-    return RewrittenClause(clause, bound, spec, emitted.query, found, stream=emitted.spec, binding=binding)
+    edits = _edits(clause, emitted, source, options)
+    return RewrittenClause(clause, bound, spec, emitted.query, found, stream=emitted.spec, binding=binding, edits=edits)
 
 
 def _event_binding(clause: MatchPatternClause, bound: BoundEventPattern, streamed: Streamed, source: Source) -> Binding:
@@ -191,7 +197,14 @@ def _fixed(clause: Clause, follows: Follows, why: str, hint: str | None = None) 
     return Notice(text, clause.site.keyword, hint or "start it again, with a new checkpointLocation, after a change")
 
 
-def _refuse(clause: Clause, options: Options) -> None:
-    """What no stream of this session answers."""
+def _edits(clause: Clause, emitted: Emitted, source: Source, options: Options) -> tuple[Edit, ...]:
+    """What the columns that a stream adds change behind the clause. Raises CepAnalysisError."""
+    added = added_columns(options.stream)
+    return listed(clause, source.sql, len(emitted.result.selects) - len(added), added)
+
+
+def _refuse(clause: Clause, bound: BoundRowPattern | BoundEventPattern | BoundAutomaton, options: Options) -> None:
+    """What no stream of this session answers, and names that its columns have."""
     if options.analyze or options.timeline:
         raise no_stream("EXPLAIN ANALYZE PATTERN and time lines", clause.site.keyword)
+    check_added_names(clause, bound.keys, bound.relation, added_columns(options.stream))

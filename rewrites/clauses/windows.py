@@ -156,7 +156,7 @@ def _later(
 ) -> set[str]:
     """The columns, in lower case, that are read behind window ``done``: above, or by windows to come."""
     spans = [item.span for item in block.items if item.calls or item.span in below.above]
-    spans += [span for span in (block.qualify, block.tail) if span is not None]
+    spans += [span for span in (block.qualify, *block.tail) if span is not None]
     names = {column for span, column in groups.places.items()} if groups else set()
     for i, window in enumerate(block.windows):
         if i > done and calls.called[i]:
@@ -177,7 +177,7 @@ def _above(block: WindowBlock, calls: _Calls, below: Below, relation: Relation, 
     except PySparkException:
         for i, item in enumerate(block.items):
             _check(relation, texts[: i + 1], item)
-    tail = "" if block.tail is None else f" {source.splice(block.tail, calls.edits)}"
+    tail = "".join(f" {source.splice(span, calls.edits)}" for span in block.tail)
     where = "" if block.qualify is None else f" WHERE {_qualified(block, calls, below, relation, source)}"
     return f"SELECT {below.quantifier}{', '.join(texts)} FROM {relation.text}{where}{tail}"
 

@@ -45,7 +45,8 @@ class Site:
     alias after it is kept). ``input`` is the table reference, ``body`` the text inside the parentheses
     (without them). ``scopes``: for each enclosing WITH, outermost first, the definitions (``name [(columns)] AS (…)``) that
     the input may name; ``around``: those of recursive tables inside which the clause stands. ``lateral``: the clause is inside a
-    LATERAL subquery. ``pipe``: it follows ``|>``, and ``input`` is the query before the pipe.
+    LATERAL subquery. ``pipe``: it follows ``|>``, and ``input`` is the query before the pipe. ``columns``: the list of names behind the alias,
+    ``AS m (a, b)``, with its parentheses.
     """
 
     kind: ClauseKind
@@ -59,6 +60,7 @@ class Site:
     around: tuple[Span, ...] = ()
     lateral: bool = False
     pipe: bool = False
+    columns: Span | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,7 +6,7 @@ brackets, and not after ``.`` or ``AS``.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from difflib import get_close_matches
 
@@ -79,12 +79,42 @@ def cut(sql: str, body: Span, grammar: Grammar, *, first: str | None = None) -> 
         sections.append(Section(first, -1, Span(body.start, body.start), lead))
     elif lead:
         raise _unknown(sql, lead[0], grammar)
+    return in_order(sql, [*sections, *sections_at(tokens, starts)], grammar)
+
+
+def sections_at(tokens: tuple[Token, ...], starts: list[tuple[int, Header]]) -> Iterator[Section]:
+    """The sections whose headers begin at ``starts``, each up to the next one."""
     ends = [*(start for start, _ in starts[1:]), len(tokens)]
     for (start, header), end in zip(starts, ends, strict=False):
         behind = start + len(header.words)
         keyword = tokens[start].span.to(tokens[behind - 1].span)
-        sections.append(Section(header.name, header.rank, keyword, tokens[behind:end]))
-    return _checked(sql, sections, grammar)
+        yield Section(header.name, header.rank, keyword, tokens[behind:end])
+
+
+def in_order(sql: str, sections: Iterable[Section], grammar: Grammar) -> dict[str, Section]:
+    """``sections`` by name. Raises CepSyntaxError for repeated ones and those out of order."""
+    found: dict[str, Section] = {}
+    highest: Section | None = None
+    for section in sections:
+        if section.name in found:
+            raise CepSyntaxError(
+                f"{section.name} is given twice",
+                code="DUPLICATE_CLAUSE",
+                sql=sql,
+                span=section.keyword,
+                hint=_once(section, grammar),
+            )
+        if highest and section.rank < highest.rank:
+            raise CepSyntaxError(
+                f"{section.name} must come before {highest.name}",
+                code="CLAUSE_ORDER",
+                sql=sql,
+                span=section.keyword,
+                hint=f"the order is {grammar.order}",
+            )
+        found[section.name] = section
+        highest = section if highest is None or section.rank >= highest.rank else highest
+    return found
 
 
 def guess(word: str, grammar: Grammar) -> str | None:
@@ -138,31 +168,6 @@ def _header(tokens: tuple[Token, ...], i: int, grammar: Grammar) -> Header | Non
         if behind not in header.unless and (not header.behind or behind in header.behind):
             return header
     return None
-
-
-def _checked(sql: str, sections: list[Section], grammar: Grammar) -> dict[str, Section]:
-    found: dict[str, Section] = {}
-    highest: Section | None = None
-    for section in sections:
-        if section.name in found:
-            raise CepSyntaxError(
-                f"{section.name} is given twice",
-                code="DUPLICATE_CLAUSE",
-                sql=sql,
-                span=section.keyword,
-                hint=_once(section, grammar),
-            )
-        if highest and section.rank < highest.rank:
-            raise CepSyntaxError(
-                f"{section.name} must come before {highest.name}",
-                code="CLAUSE_ORDER",
-                sql=sql,
-                span=section.keyword,
-                hint=f"the order is {grammar.order}",
-            )
-        found[section.name] = section
-        highest = section if highest is None or section.rank >= highest.rank else highest
-    return found
 
 
 def _once(section: Section, grammar: Grammar) -> str:

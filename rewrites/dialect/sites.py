@@ -145,18 +145,20 @@ def _built(tokens: Tokens, kind: ClauseKind, start: int, keyword: int, opening: 
     withs, offset = find_withs(tokens), items[keyword].span.start
     scopes, recursive = visible(withs, offset)
     pipe = pipe_before(tokens, keyword)
+    alias = _alias(tokens, closing + 1)
     return Site(
         kind=kind,
         span=items[start].span.to(items[closing].span),
         input=items[start].span.to(items[(keyword if pipe is None else pipe) - 1].span),
         keyword=items[keyword].span.to(items[opening - 1].span),
         body=Span(items[opening].span.end, items[closing].span.start),
-        alias=_alias(tokens, closing + 1),
+        alias=alias,
         scopes=scopes,
         recursive=recursive,
         around=recursive_around(withs, offset),
         lateral=_lateral(tokens, start),
         pipe=pipe is not None,
+        columns=None if alias is None else _columns(tokens, tokens.index(alias.span.end)),
     )
 
 
@@ -167,6 +169,13 @@ def _alias(tokens: Tokens, i: int) -> Name | None:
     elif i < len(tokens.items) and (tokens.items[i].key in NO_ALIAS or clause_kind(tokens, i)[0]):
         return None
     return tokens.items[i].name if i < len(tokens.items) and tokens.items[i].is_name else None
+
+
+def _columns(tokens: Tokens, i: int) -> Span | None:
+    """The list of names at item ``i``, if there is one."""
+    if i == len(tokens.items) or tokens.items[i].key != "(" or tokens.partner[i] < 0:
+        return None
+    return tokens.items[i].span.to(tokens.items[tokens.partner[i]].span)
 
 
 def _lateral(tokens: Tokens, start: int) -> bool:

@@ -8,7 +8,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from rewrites.dialect.block_sections import block_sections, definitions, is_keyword
 from rewrites.dialect.clause import Name, Site
+from rewrites.dialect.items import list_items
 from rewrites.dialect.pipes import pipe_end
 from rewrites.dialect.scopes import find_withs, visible
 from rewrites.dialect.sections import Section
@@ -18,15 +20,12 @@ from rewrites.dialect.windows import base_name, window_sections
 from sparkcep.errors import CepSyntaxError, Span
 
 _SET_OPERATIONS = {"UNION", "EXCEPT", "INTERSECT", "MINUS", "SETMINUS"}
-_ENDS = {"WHERE", "GROUP", "HAVING", "QUALIFY", "WINDOW", "ORDER", "SORT", "CLUSTER", "DISTRIBUTE", "LIMIT", "OFFSET"}
-_TAIL = {"ORDER", "SORT", "CLUSTER", "DISTRIBUTE", "LIMIT", "OFFSET"}
+_TAIL = {"ORDER BY", "CLUSTER BY", "DISTRIBUTE BY", "SORT BY", "LIMIT", "OFFSET"}
 _FILTERS = ("WHERE", "HAVING", "QUALIFY")
 _WHERE = "WHERE selects the rows that windows see, QUALIFY those of the result"
 _NO_OPERANDS = "OVER NOT AND OR IS IN LIKE ILIKE RLIKE BETWEEN THEN ELSE CASE WHEN DIV INTERVAL DISTINCT FROM COLLATE"
 _NO_OPERAND = frozenset(_NO_OPERANDS.split())
 """Words behind which a name is no alias."""
-_BEFORE_OPERAND = frozenset(["=", "<", ">", "+", "-", "*", "/", "AND", "OR", "NOT", "BY", ","])
-"""What may stand before a column called limit or offset."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,7 +58,7 @@ class Item:
 
 @dataclass(frozen=True, slots=True)
 class WindowBlock:
-    """A block from SELECT to its last section (where it is no part of a set operation: ORDER BY and LIMIT, the ``tail``, too).
+    """A block from SELECT to its last section (where it is no part of a set operation: ORDER BY and LIMIT, the sections of the ``tail``, too).
 
     ``lead``: what stands between SELECT and the first item (DISTINCT, hints); ``rows``: behind FROM; ``groups``: the items of GROUP BY; ``plain``:
     other windows' definitions; ``outer_calls``: those in QUALIFY and in the tail.
@@ -74,7 +73,7 @@ class WindowBlock:
     having: Span | None
     qualify: Span | None
     plain: tuple[Span, ...]
-    tail: Span | None
+    tail: tuple[Span, ...]
     outer_calls: tuple[Call, ...]
     windows: tuple[Window, ...]
 
@@ -85,7 +84,7 @@ class WindowBlock:
 
 
 def find_window_blocks(sql: str) -> tuple[WindowBlock, ...]:
-    """All blocks of ``sql`` that have a window with a pattern."""
+    """All blocks of ``sql`` that have a window with a pattern. Raises CepSyntaxError for one whose sections cannot be told apart."""
     tokens, places = pattern_windows(sql)
     selects = dict.fromkeys(select_of(tokens, place) for place in places)
     return tuple(_Cut(tokens, select, places).block() for select in selects)
@@ -98,9 +97,8 @@ class _Cut:
         self.tokens, self.items, self.select = tokens, tokens.items, select
         self.outer = tokens.outer[select]
         self.end = self._end()
-        self.headers = self._headers()
-        self.from_item = next((i for i, key in self.headers if key == "FROM"), None)
-        self.definitions = self._definitions()
+        self.sections = block_sections(tokens, select, self.end)
+        self.definitions = definitions(tokens, self.sections.get("WINDOW"))
         self.places = [place for place in places if select < place < self.end and select_of(tokens, place) == select]
         self.names = {name.value.lower(): place for place, name in self.definitions.items()}
 
@@ -108,14 +106,14 @@ class _Cut:
         """The block. Raises CepUnsupportedError for one of another form."""
         self._check()
         calls = self._calls()
-        head, from_item = self._first_item(), self.from_item
-        assert from_item is not None
-        items = tuple(self._item(part, calls) for part in split_commas(self.items[head:from_item]))
-        sections = {key: self._section(n) for n, (_, key) in enumerate(self.headers)}
+        head, rows = self._first_item(), self.sections["FROM"]
+        items = tuple(
+            self._item(part, calls) for part in split_commas(self.items[head : self.tokens.index(rows.keyword.start)])
+        )
         tail = self._tail()
-        where, having, qualify = (cover(part) if (part := sections.get(key)) else None for key in _FILTERS)
+        where, having, qualify = (section.place if (section := self.sections.get(key)) else None for key in _FILTERS)
         outer_calls = tuple(
-            call for call in calls for at in (qualify, tail) if at and at.start <= call.span.start < at.end
+            call for call in calls for at in (qualify, *tail) if at and at.start <= call.span.start < at.end
         )
         known = [call for item in items for call in item.calls]
         stray = next((call for call in calls if call not in known and call not in outer_calls), None)
@@ -126,9 +124,10 @@ class _Cut:
         span = self.items[self.select].span.to(last)
         lead = Span(self.items[self.select].span.end, self.items[head].span.start)
         windows = tuple(self._window(place) for place in self.places)
-        groups = tuple(cover(part) for part in split_commas(sections.get("GROUP", ())) if part)
+        by = self.sections.get("GROUP BY")
+        groups = tuple(map(cover, list_items(self.tokens.sql, by))) if by else ()
         return WindowBlock(
-            self._site(span, cover(sections["FROM"])), lead, items, cover(sections["FROM"]),
+            self._site(span, rows.place), lead, items, rows.place,
             where, groups, having, qualify, self._plain(), tail, outer_calls, windows,
         )  # fmt: skip
 
@@ -139,67 +138,23 @@ class _Cut:
         limit = close if close >= 0 else len(items)
         while i < limit:
             key = items[i].key
-            ends = key == ";" or (key in _SET_OPERATIONS and self._is_word(i)) or pipe_end(self.tokens, i) is not None
+            ends = (
+                key == ";"
+                or (key in _SET_OPERATIONS and is_keyword(self.tokens, i))
+                or pipe_end(self.tokens, i) is not None
+            )
             if ends and self.tokens.outer[i] == self.outer:
                 return i
             i += 1
         return limit
 
-    def _is_word(self, i: int) -> bool:
-        """Whether a keyword is one: no name, and no EXCEPT of ``* EXCEPT (…)``."""
-        before = self.items[i - 1].key
-        return before not in (".", "AS") and (before, self.items[i].key) != ("*", "EXCEPT")
-
-    def _headers(self) -> list[tuple[int, str]]:
-        """The keywords of the block in order; FROM is the first, and what stands before it the select list."""
-        found: list[tuple[int, str]] = []
-        for i in range(self.select + 1, self.end):
-            key = self.items[i].key
-            if self.tokens.outer[i] != self.outer or not self._is_word(i):
-                continue
-            begins = self._begins(i, key) if found else key == "FROM" and self.items[i - 1].key != "DISTINCT"
-            if begins:
-                found.append((i, key))
-        return found
-
-    def _begins(self, i: int, key: str) -> bool:
-        if key not in _ENDS:
-            return False
-        behind = self.items[i + 1] if i + 1 < self.end else None
-        if key in ("GROUP", "ORDER", "SORT", "CLUSTER", "DISTRIBUTE"):
-            return behind is not None and behind.key == "BY"
-        if key == "WINDOW":
-            return i + 3 < self.end and self.items[i + 2].key == "AS" and self.items[i + 3].key == "("
-        if key in ("LIMIT", "OFFSET"):
-            starts = behind is not None and (behind.kind in ("number", "word") or behind.key in ("?", ":", "("))
-            return starts and self.items[i - 1].key not in _BEFORE_OPERAND
-        return True
-
-    def _section(self, n: int) -> tuple[Token, ...]:
-        start, key = self.headers[n]
-        end = self.headers[n + 1][0] if n + 1 < len(self.headers) else self.end
-        return self.items[start + (2 if key in ("GROUP", "ORDER", "SORT", "CLUSTER", "DISTRIBUTE") else 1) : end]
-
-    def _definitions(self) -> dict[int, Name]:
-        """The windows that the block names: opening parenthesis → name."""
-        found: dict[int, Name] = {}
-        for start, key in self.headers:
-            i = start + 1
-            while key == "WINDOW" and i + 2 < self.end and self.items[i + 2].key == "(":
-                found[i + 2] = self.items[i].name
-                close = self.tokens.partner[i + 2]
-                i = close + 2 if 0 <= close < self.end - 1 and self.items[close + 1].key == "," else self.end
-        return found
-
     def _check(self) -> None:
-        if self.from_item is None or self._from_first():
+        if "FROM" not in self.sections or self._from_first():
             message = "a window with a pattern in a query that is not SELECT … FROM …"
             refuse(self.tokens, self.items[self.select].span, message)
-        for i, key in self.headers:
-            if key == "HAVING" and "GROUP" not in [other for _, other in self.headers]:
-                refuse(
-                    self.tokens, self.items[i].span, "HAVING without GROUP BY beside a window with a pattern", _WHERE
-                )
+        if "HAVING" in self.sections and "GROUP BY" not in self.sections:
+            message = "HAVING without GROUP BY beside a window with a pattern"
+            refuse(self.tokens, self.sections["HAVING"].keyword, message, _WHERE)
 
     def _from_first(self) -> bool:
         """``FROM t SELECT …``, or a pipe: a table reference stands before SELECT."""
@@ -217,18 +172,19 @@ class _Cut:
         i = self.select + 1
         return i + 1 if self.items[i].key in ("DISTINCT", "ALL") else i
 
-    def _tail(self) -> Span | None:
-        """ORDER BY, LIMIT and their kin, where they are the block's own."""
-        found = [i for i, key in self.headers if key in _TAIL]
-        if not found:
-            return None
+    def _tail(self) -> tuple[Span, ...]:
+        """ORDER BY, LIMIT and their kin, where they are the block's own; those of a set operation end the block."""
+        found = [section for section in self.sections.values() if section.name in _TAIL]
         before = self.items[self.select - 1].key if self.select else ""
         before = self.items[self.select - 2].key if before in ("ALL", "DISTINCT") and self.select > 1 else before
-        if before in _SET_OPERATIONS:
-            self.end = found[0]
-            self.headers = [(i, key) for i, key in self.headers if i < found[0]]
-            return None
-        return self.items[found[0]].span.to(self.items[self.end - 1].span)
+        if not found or before not in _SET_OPERATIONS:
+            return tuple(section.span for section in found)
+        self.end = self.tokens.index(found[0].keyword.start)
+        late = next((place for place in self.places if place > self.end and place in self.definitions), None)
+        if late is not None:
+            message = f"a window with a pattern behind {found[0].name} of a set operation"
+            refuse(self.tokens, self.definitions[late].span, message, f"write WINDOW before {found[0].name}")
+        return ()
 
     def _calls(self) -> list[Call]:
         """Every ``… OVER w`` of the block's own windows with patterns."""

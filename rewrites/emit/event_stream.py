@@ -36,6 +36,7 @@ from sparkcep.errors import CepUnsupportedError
 from sparkcep.pattern.event import Element, Seq, always_taken, elements
 from sparkcep.spec.event import EventPatternSpec, EventStruct, LastEvent, Output
 from sparkcep.spec.projection import ProjectedSpec
+from sparkcep.spec.stream import LATE
 
 _INFERRED = "__cep_c"
 _NEVER = "-9223372036854775807L"
@@ -80,8 +81,9 @@ def event_pattern_stream(
     known = streamed.clause if follows is None else followed_as(follows, lasting(spec))
     last = last_columns(known, identities, settings)
     result = exp.select(*(raw(quoted(output.name)) for output in spec.outputs), *last).from_(matches)
+    late = f"{quoted(LATE)} IS NOT NULL OR " if settings.late_rows == "keep" else ""
     for conjunct in bound.residual:
-        result = result.where(raw(f"({over_matches(conjunct.node, bound, source)})"))
+        result = result.where(raw(f"({late}{over_matches(conjunct.node, bound, source)})"))
     return Emitted(stream, result)
 
 

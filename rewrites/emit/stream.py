@@ -14,7 +14,9 @@ from dataclasses import dataclass, replace
 from pyspark.sql.types import BooleanType, DataType, StructType
 from sqlglot import exp
 
+from rewrites.bind.added_columns import MATCH_ID
 from rewrites.bind.relation import Relation
+from rewrites.bind.revisions import CHANGE_TYPE
 from rewrites.bind.stream import IDENTITY, Streamed
 from rewrites.bind.within import TIME
 from rewrites.dialect.clause import ClauseKind
@@ -26,8 +28,6 @@ from sparkcep.spec.order import OrderColumn
 from sparkcep.spec.stream import BUCKET, DELETED, LATE, Followed, StreamSpec, identity
 
 FUNCTION_NAME = "cep_stream"
-MATCH_ID, CHANGE_TYPE = "match_id", "_change_type"
-"""The last columns of a clause over a stream."""
 _WHOLE = "__cep_whole"
 
 Clause = RowPatternSpec | EventPatternSpec | AutomatonSpec | AggregateSpec

@@ -23,6 +23,7 @@ from rewrites import InputError, Rewritten, positional_name
 from rewrites.bind.relation import spark_message
 from rewrites.dialect import placeholders
 from rewrites.settings import HINTS_OFF
+from rewrites.sql import transport
 from sparkcep.errors import CepError, CepInternalError
 from sparkcep.session.aggregate_functions import counted_pattern
 from sparkcep.session.config import OTHER_DIALECTS, PREFIX, options
@@ -58,7 +59,7 @@ def install(spark: SparkSession) -> None:
         return
     fail = partial(_java_error, context)
     compile_beside(spark.conf.get(PRECOMPILE, "auto").lower(), context.master)
-    functions = (*table_functions(context, fail), (FUNCTION_NAME, StreamBuilder(context, fail)))
+    functions = (*table_functions(context, fail, transport), (FUNCTION_NAME, StreamBuilder(context, fail)))
     register_builtin(context, functions)
     register_in_session(context, jsession, functions)
     register_aggregates(context, builtin_functions(context), counted_pattern, fail)

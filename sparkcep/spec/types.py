@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 BITS = {"tinyint": 8, "smallint": 16, "int": 32, "bigint": 64}
+DECIMAL_TIME = "cast it to BIGINT or DOUBLE"
+"""The hint for a time of an event that is a decimal."""
 
 
 def kind(type_text: str) -> str:

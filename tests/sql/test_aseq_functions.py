@@ -133,6 +133,7 @@ ERRORS = {
     "aseq_sum(ts, type, 'A', 10)": "takes 5 arguments, not 4",
     "aseq_sum(ts, type, 'A', 10, s)": "the value of aseq_sum is string",
     "aseq_count(s, type, 'A', NULL)": "the event time of aseq_count is string",
+    "aseq_count(CAST(ts AS DECIMAL(10, 2)), type, 'A', 10)": r"is decimal\(10,2\)\nHint: cast it to BIGINT or DOUBLE",
     "aseq_count(day, type, 'A', INTERVAL -1 MONTH)": "must be positive",
     "aseq_count(ts, type, 'A', NULL) FILTER (WHERE x > 1) OVER (PARTITION BY user)": "aseq_count with FILTER and OVER",
     "aseq_count(DISTINCT ts, type, 'A', NULL)": "aseq_count with DISTINCT",

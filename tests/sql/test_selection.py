@@ -88,6 +88,22 @@ def test_compressed_matches_expand_to_all_matches(spark: SparkSession) -> None:
 
 
 @pytest.mark.spark
+def test_buffers_of_events_with_months_expand(spark: SparkSession) -> None:
+    months = "NAMED_STRUCT('a', ARRAY(MAKE_YM_INTERVAL(0, x)), 'b', MAKE_INTERVAL(0, x)) AS `two ``s`, MAKE_YM_INTERVAL(1, x) AS m"
+    clause = "MATCH PATTERN (SEQ(A+ `a ``v`, B b) ORDER BY ts {} MATCHES) AS m"
+    rows = f"(SELECT ts, type, {months} FROM {EVENTS})"
+    every, compressed = f"{rows} {clause.format('ALL')}", f"{rows} {clause.format('COMPRESSED')}"
+    shown = (
+        "CAST({0}`a ``v` AS STRING), CAST({0}b AS STRING), {0}b.m + INTERVAL '1' YEAR > INTERVAL '2-2' YEAR TO MONTH"
+    )
+    found = spark.sql(f"SELECT {shown.format('x.')} FROM {compressed}, LATERAL cep_expand(m.buffer) AS x").collect()
+    assert sorted(map(tuple, found)) == sorted(
+        map(tuple, spark.sql(f"SELECT {shown.format('')} FROM {every}").collect())
+    )
+    assert len(found) > 10
+
+
+@pytest.mark.spark
 @pytest.mark.parametrize(
     "clause",
     [

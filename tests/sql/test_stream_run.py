@@ -107,7 +107,10 @@ def test_what_ends_a_run_is_said_in_short(session: SparkSession, tmp_path: Path)
     with pytest.raises(StreamingQueryException) as caught:
         follow(query, stopped.wait, lambda _: None)
     said = message(caught.value).splitlines()
-    assert said[0] == "[CEP_DATA_STREAM_CHECKPOINT] the checkpoint is that of another clause, or of one with other settings: SEQ(A a, B b)"
+    assert (
+        said[0]
+        == "[CEP_DATA_STREAM_CHECKPOINT] the checkpoint is that of another clause, or of one with other settings: SEQ(A a, B b)"
+    )
     assert said[1].startswith("Hint: start with a new checkpointLocation")
     assert len(said) == 2
 

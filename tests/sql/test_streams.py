@@ -291,14 +291,94 @@ REFUSED = [
         "CEP_UNSUPPORTED_STREAM",
     ),
 ]
+COUNTED = "MATCH_RECOGNIZE (PARTITION BY k ORDER BY ts MEASURES COUNT(*) AS c PATTERN (a b))"
+PAIR = "MATCH PATTERN (SEQ(A a, B b) PARTITION BY k ORDER BY ts WITHIN 9 SECONDS)"
+ARCS = "START s FINAL f ARC s -> f WITHIN 9 SECONDS)"
+LISTS = {
+    COUNTED: "k, n",
+    PAIR: "k, since, until, first, second",
+    PAIR.replace("SECONDS)", "SECONDS COMPRESSED MATCHES)"): "k, until, all",
+    f"MATCH AUTOMATON (PARTITION BY k ORDER BY ts REGISTERS (r INT) {ARCS}": "k, s, e, ls, le, final, r",
+    PAIR.replace("SECONDS)", "SECONDS MEASURES COUNT(*) AS c)"): "k, n",
+}
+OWN_NAMES = [
+    (f"SELECT q FROM moving {COUNTED} AS m «(q, n, i)»", "CEP_ANALYSIS_COLUMN_LIST"),
+    (f"SELECT q FROM moving {COUNTED} m «(q)»", "CEP_ANALYSIS_COLUMN_LIST"),
+    (f"SELECT q FROM moving {PAIR} AS m «(q, s, e, a)»", "CEP_ANALYSIS_COLUMN_LIST"),
+    (f"SELECT q FROM moving {COUNTED} AS m (q, «Match_ID»)", "CEP_ANALYSIS_DUPLICATE_NAME"),
+    (f"SELECT k FROM moving {COUNTED.replace('AS c', 'AS «`match_id`»')}", "CEP_ANALYSIS_DUPLICATE_NAME"),
+    (f"SELECT k FROM moving {COUNTED.replace('AS c', 'AS «_change_type»')}", "CEP_ANALYSIS_DUPLICATE_NAME"),
+    (f"SELECT k FROM moving {PAIR.replace('B b', '«B match_id»')}", "CEP_ANALYSIS_DUPLICATE_NAME"),
+    (f"SELECT k FROM moving {PAIR.replace('BY k', 'BY «k» AS match_id')}", "CEP_ANALYSIS_DUPLICATE_NAME"),
+    (f"SELECT k FROM moving {PAIR[:-1]} MEASURES COUNT(*) AS «match_id»)", "CEP_ANALYSIS_DUPLICATE_NAME"),
+    (
+        f"SELECT k FROM moving MATCH AUTOMATON (ORDER BY ts REGISTERS («match_id» INT) {ARCS}",
+        "CEP_ANALYSIS_DUPLICATE_NAME",
+    ),
+    (
+        "SELECT k FROM (SELECT *, x AS match_id FROM moving) MATCH_RECOGNIZE (ORDER BY ts «ALL ROWS PER MATCH» PATTERN (a))",
+        "CEP_ANALYSIS_DUPLICATE_NAME",
+    ),
+    (
+        "SELECT 1 FROM (SELECT *, x AS match_id FROM moving) MATCH_RECOGNIZE (PARTITION BY «match_id» ORDER BY ts PATTERN (a))",
+        "CEP_ANALYSIS_DUPLICATE_NAME",
+    ),
+]
+KEPT = [
+    (
+        f"SELECT k FROM moving {PAIR.replace('B b', '«B _late»')} AS m (k, s, e, a, b, i, c, l)",
+        "CEP_ANALYSIS_DUPLICATE_NAME",
+    ),
+    (f"SELECT k FROM moving {COUNTED} AS m (k, «_late»)", "CEP_ANALYSIS_DUPLICATE_NAME"),
+    (f"SELECT k FROM moving {COUNTED} AS m «(k, n, i, c)»", "CEP_ANALYSIS_COLUMN_LIST"),
+]
+
+
+def rated(spark: SparkSession) -> DataFrame:
+    """A stream without a watermark."""
+    stream = spark.readStream.format("rate").load()
+    return stream.selectExpr("timestamp AS ts", "CAST(value AS STRING) AS k", "k AS type", "value AS x")
+
+
+def test_names_of_the_columns_that_a_stream_adds(spark: SparkSession) -> None:
+    rated(spark).withWatermark("ts", "1 second").createOrReplaceTempView("moving")
+    assert refusals(spark, OWN_NAMES) == OWN_NAMES
+    for clause, listed in LISTS.items():
+        names = listed.split(", ")
+        assert spark.sql(f"SELECT * FROM moving {clause} AS m ({listed})").columns == [
+            *names,
+            "match_id",
+            "_change_type",
+        ]
+        assert spark.sql(f"SELECT * FROM moving {clause} m ({listed}, match_id, c)").columns == [
+            *names,
+            "match_id",
+            "c",
+        ]
+    assert spark.sql(f"SELECT k FROM moving {PAIR.replace('B b', 'NOT B match_id, C _late')}").columns == ["k"]
+    spark.conf.set("sparkcep.stream.lateRows", "keep")
+    try:
+        assert refusals(spark, KEPT) == KEPT
+        assert spark.sql(f"SELECT * FROM moving {COUNTED} AS m (q, n)").columns[2:] == [
+            "match_id",
+            "_change_type",
+            "_late",
+        ]
+    finally:
+        spark.conf.unset("sparkcep.stream.lateRows")
+
+
+def test_a_list_names_what_it_names_over_a_table(spark: SparkSession, arrive: Arrive) -> None:
+    folder = arrive(disordered(events(40), 20))
+    text = f"SELECT q, n, size(x) AS s FROM {{}} {PAIR.replace('B b', 'B+ b')} AS m (q, since, n, y, x)"
+    found, _ = emitted(spark.sql(text.format("moving")), folder)
+    wanted = [row.asDict() for row in spark.sql(text.format("still")).collect()]
+    assert len(wanted) > 5
+    assert in_order(found) == in_order(wanted)
 
 
 def test_what_no_watermark_decides_is_refused(spark: SparkSession) -> None:
-    stream = (
-        spark.readStream.format("rate")
-        .load()
-        .selectExpr("timestamp AS ts", "CAST(value AS STRING) AS k", "k AS type", "value AS x")
-    )
+    stream = rated(spark)
     stream.createOrReplaceTempView("plain")
     stream.withWatermark("ts", "1 second").createOrReplaceTempView("moving")
     assert refusals(spark, REFUSED) == REFUSED
@@ -358,13 +438,16 @@ def test_the_name_of_a_match_is_its_clauses_and_its_rows(spark: SparkSession, ar
     assert len(found[0]) == 2 and found[0] == found[1] == found[2]
 
 
-def test_late_rows_are_kept_apart_and_matches_have_names(spark: SparkSession, arrive: Arrive) -> None:
+@pytest.mark.parametrize("condition", ["", "WHERE a.x < (SELECT 5) + b.x * 0"])
+def test_late_rows_are_kept_apart_and_matches_have_names(spark: SparkSession, arrive: Arrive, condition: str) -> None:
+    """Also where Spark applies a condition to the matches."""
     rows = [("a", "A", 1, 10), ("a", "B", 2, 12), ("b", "A", 3, 100), ("b", "B", 4, 101), ("b", "B", 4, 101)]
     late = ("a", "B", 9, 11)
     folder = arrive([rows, [("b", "C", 0, 300)], [late, ("b", "C", 0, 301)], [LAST]])
     spark.conf.set("sparkcep.stream.lateRows", "keep")
     try:
         text = PAIRS.format("moving").replace("_change_type", "_change_type, _late")
+        text = text.replace("WITHIN", f"{condition} WITHIN")
         found, query = emitted(spark.sql(text), folder)
     finally:
         spark.conf.unset("sparkcep.stream.lateRows")
@@ -373,6 +456,27 @@ def test_late_rows_are_kept_apart_and_matches_have_names(spark: SparkSession, ar
     (kept,) = (row["_late"] for row in found if row["_change_type"] == "late")
     assert (kept["k"], kept["type"], kept["x"]) == late[:3]
     assert sum(m["late"] or 0 for p in query.recentProgress for m in p["observedMetrics"].values()) == 1
+
+
+def test_late_rows_are_kept_with_intervals(spark: SparkSession, arrive: Arrive) -> None:
+    folder = arrive(
+        [[("a", "A", 1, 10), ("b", "A", 3, 100)], [("b", "C", 0, 300)], [("a", "B", 9, 11), ("b", "C", 0, 301)], [LAST]]
+    )
+    months = "MAKE_YM_INTERVAL(0, x)"
+    intervals = (
+        f"{months} AS m, NAMED_STRUCT('i', ARRAY({months}), '`j`', MAP(x, {months})) AS `two s`, MAKE_INTERVAL(x) AS c"
+    )
+    rows = f"(SELECT * EXCEPT (type), {intervals} FROM moving)"
+    clause = "MATCH_RECOGNIZE (PARTITION BY k ORDER BY ts MEASURES COUNT(*) AS n PATTERN (a))"
+    spark.conf.set("sparkcep.stream.lateRows", "keep")
+    try:
+        text = f"SELECT CAST(_late AS STRING) AS late, _late.m > INTERVAL '8' MONTH AS long FROM {rows} {clause}"
+        found, _ = emitted(spark.sql(text), folder)
+    finally:
+        spark.conf.unset("sparkcep.stream.lateRows")
+    nine = "INTERVAL '0-9' YEAR TO MONTH"
+    late = f"{{a, 9, 1970-01-01 00:00:11, {nine}, {{[{nine}], {{9 -> {nine}}}}}, 9 years}}"
+    assert [row for row in found if row["late"]] == [{"late": late, "long": True}]
 
 
 def test_a_checkpoint_belongs_to_its_clause(spark: SparkSession, arrive: Arrive) -> None:

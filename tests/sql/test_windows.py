@@ -8,8 +8,9 @@ import pytest
 from pyspark.sql import SparkSession
 
 import sparkcep
-from sparkcep.errors import CepUnsupportedError
+from sparkcep.errors import CepSyntaxError, CepUnsupportedError
 from tests.sql.cases import Case, assert_rows, check, parametrize
+from tests.sql.test_aseq import setting
 
 FRAME = "ROWS BETWEEN CURRENT ROW AND UNBOUNDED FOLLOWING"
 V = "PATTERN (strt down+ up+) DEFINE down AS price < PREV(price), up AS price > PREV(price)"
@@ -140,6 +141,17 @@ CASES = [
         f"SELECT sym, ts FROM ticks WINDOW w AS {W} ORDER BY n OVER w DESC NULLS LAST, sym LIMIT 2",
         [("A", 1), ("A", 6)],
     ),
+    Case(
+        "WINDOW behind ORDER BY",
+        f"SELECT sym, ts FROM ticks t ORDER BY n OVER w DESC NULLS LAST, t.sym DESC -- the best\n WINDOW w AS {W} -- falls\n LIMIT 2 OFFSET 1",
+        [("B", 2), ("A", 6)],
+    ),
+    Case(
+        "WINDOW behind ORDER BY, of groups and of other windows",
+        f"""SELECT sym, ts DIV 2 AS d, n OVER w AS n, sum(sum(price)) OVER v AS s FROM ticks GROUP BY sym, d
+            HAVING count(*) > 1 ORDER BY sum(price) DESC, n OVER w WINDOW v AS (PARTITION BY sym), w AS (PARTITION BY sym ORDER BY d MEASURES COUNT(*) AS n {FRAME} PATTERN (a b+) DEFINE b AS d > PREV(d)) LIMIT 3""",
+        [("A", 2, None, 63), ("A", 3, None, 63), ("A", 1, 3, 63)],
+    ),
     Case("over no call", f"SELECT count(*) AS c FROM (SELECT sym FROM ticks WINDOW w AS {W})", [(12,)]),
     Case(
         "lateral aliases below and above",
@@ -265,6 +277,16 @@ def test_views_and_tables(spark: SparkSession) -> None:
     finally:
         spark.sql("DROP VIEW falls")
         spark.sql("DROP TABLE fallen")
+
+
+@pytest.mark.spark
+def test_a_section_in_a_variable(spark: SparkSession) -> None:
+    """What ``${…}`` stands for is seen before the query is cut into sections."""
+    query = f"SELECT ts, n OVER w FROM ticks WHERE sym = 'B' WINDOW w AS {W}"
+    with setting(spark, "rest", "ORDER BY ts DESC LIMIT 1"):
+        assert_rows(spark.sql(f"{query} ${{rest}}").collect(), [(4, None)])
+        with pytest.raises(CepSyntaxError, match="WINDOW ends with a comma"):
+            spark.sql(f"{query}, ${{rest}}")
 
 
 @pytest.mark.spark

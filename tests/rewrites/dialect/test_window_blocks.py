@@ -6,7 +6,7 @@ import pytest
 
 from rewrites.dialect.parameters import placeholders
 from rewrites.dialect.window_blocks import WindowBlock, find_window_blocks
-from sparkcep.errors import CepError, Span
+from sparkcep.errors import CepError, CepSyntaxError, Span
 
 W = "(ORDER BY ts MEASURES LAST(x) AS m ROWS BETWEEN CURRENT ROW AND UNBOUNDED FOLLOWING PATTERN (a b?) DEFINE a AS x > 1)"
 
@@ -41,7 +41,7 @@ def test_no_window_with_a_pattern(sql: str) -> None:
     [
         (f"SELECT m OVER w FROM t WINDOW w AS {W}", None, "t", None, None),
         (f"SELECT m OVER {W} FROM t", None, "t", None, None),
-        (f"SELECT m OVER w FROM t WHERE x > 1 WINDOW w AS {W} ORDER BY m OVER w LIMIT 3", None, "t", "x > 1", "ORDER BY m OVER w LIMIT 3"),
+        (f"SELECT m OVER w FROM t WHERE x > 1 WINDOW w AS {W} ORDER BY m OVER w LIMIT 3", None, "t", "x > 1", "ORDER BY m OVER w | LIMIT 3"),
         (f"SELECT a IS DISTINCT FROM b, m OVER w FROM t u JOIN v ON u.a = v.b WINDOW w AS {W}", None, "t u JOIN v ON u.a = v.b", None, None),
         (f"SELECT * FROM (SELECT m OVER w FROM t WINDOW w AS {W}) WHERE m > 1", f"SELECT m OVER w FROM t WINDOW w AS {W}", "t", None, None),
         (f"WITH c AS (SELECT 1) SELECT m OVER w FROM c WINDOW w AS {W};", f"SELECT m OVER w FROM c WINDOW w AS {W}", "c", None, None),
@@ -49,12 +49,17 @@ def test_no_window_with_a_pattern(sql: str) -> None:
         (f"SELECT 1 FROM u UNION ALL SELECT m OVER w FROM t WINDOW w AS {W} ORDER BY 1", f"SELECT m OVER w FROM t WINDOW w AS {W}", "t", None, None),
         (f"SELECT m OVER w FROM t WHERE limit > 3 AND offset = limit ORDER BY limit, m OVER {W}".replace("OVER w", f"OVER {W}"), None, "t",
          "limit > 3 AND offset = limit", f"ORDER BY limit, m OVER {W}"),
+        (f"SELECT m OVER w FROM t ORDER BY CASE WHEN limit IS NULL THEN 1 END, offset DESC WINDOW w AS {W} LIMIT 2 OFFSET 1", None, "t", None,
+         "ORDER BY CASE WHEN limit IS NULL THEN 1 END, offset DESC | LIMIT 2 | OFFSET 1"),
+        (f"SELECT m OVER w FROM t DISTRIBUTE BY x SORT BY y WINDOW w AS {W}", None, "t", None, "DISTRIBUTE BY x | SORT BY y"),
+        (f"SELECT 1 FROM u UNION SELECT m OVER {W} FROM t ORDER BY 1 WINDOW p AS (ORDER BY z)", f"SELECT m OVER {W} FROM t", "t", None, None),
     ],
 )  # fmt: skip
 def test_blocks(sql: str, block: str | None, rows: str, where: str | None, tail: str | None) -> None:
     found = only(sql)
     assert text(sql, found.span) == (block or sql)
-    assert (text(sql, found.rows), text(sql, found.where), text(sql, found.tail)) == (rows, where, tail)
+    assert (text(sql, found.rows), text(sql, found.where)) == (rows, where)
+    assert " | ".join(sql[span.start : span.end] for span in found.tail) == (tail or "")
 
 
 def test_items_and_calls() -> None:
@@ -99,6 +104,8 @@ def test_question_marks() -> None:
         f"SELECT 1 FROM t WHERE m OVER {W} > 1",
         f"FROM t |> SELECT m OVER {W}",
         f"SELECT m OVER w2 FROM t WINDOW w AS {W}, w2 AS (w ROWS BETWEEN CURRENT ROW AND CURRENT ROW PATTERN (a))",
+        f"SELECT m OVER w FROM t WINDOW w AS {W}, v AS w",
+        f"SELECT 1 FROM u UNION ALL SELECT m OVER w FROM t ORDER BY 1 WINDOW w AS {W}",
     ],
 )
 def test_refused_by_name(sql: str) -> None:
@@ -107,3 +114,40 @@ def test_refused_by_name(sql: str) -> None:
     assert caught.value.code == "CEP_UNSUPPORTED_WINDOW_BLOCK"
     assert caught.value.span
     assert caught.value.hint
+
+
+@pytest.mark.parametrize(
+    ("rest", "code", "place"),
+    [
+        ("WINDOW w nonsense here", "CLAUSE", "nonsense"),
+        ("WINDOW w JOIN u", "CLAUSE", "JOIN"),
+        ("WINDOW w LATERAL VIEW explode(x) e AS z", "CLAUSE", "LATERAL"),
+        ("WINDOW w, ticks c", "CLAUSE", "ticks"),
+        ("WINDOW w, v (ORDER BY ts)", "CLAUSE", "v"),
+        ("WINDOW w LIMIT", "CLAUSE", "LIMIT"),
+        ("WINDOW w, ORDER BY ts", "COMMA", ","),
+        ("GROUP BY ts, WINDOW w", "COMMA", ","),
+        ("WHERE WINDOW w", "EMPTY", "WHERE"),
+        ("WINDOW w ORDER BY", "EMPTY", "ORDER BY"),
+        ("WHERE ts > 1 WINDOW w WHERE ts < 3", "DUPLICATE_CLAUSE", "WHERE"),
+        ("WINDOW w WINDOW v AS (ORDER BY ts)", "DUPLICATE_CLAUSE", "WINDOW"),
+        ("WINDOW w ORDER BY ts WINDOW v AS (ORDER BY ts)", "DUPLICATE_CLAUSE", "WINDOW"),
+        ("WINDOW w WHERE ts < 3", "CLAUSE_ORDER", "WHERE"),
+        ("ORDER BY ts QUALIFY m OVER w > 1 WINDOW w", "CLAUSE_ORDER", "QUALIFY"),
+        ("LIMIT 3 WINDOW w", "CLAUSE_ORDER", "WINDOW"),
+        ("WINDOW w SORT BY ts DISTRIBUTE BY x", "CLAUSE_ORDER", "DISTRIBUTE BY"),
+        ("WINDOW w, `W` AS (ORDER BY ts)", "DUPLICATE_NAME", "`W`"),
+    ],
+)
+def test_sections_that_do_not_follow_the_grammar(rest: str, code: str, place: str) -> None:
+    sql = f"SELECT m OVER w FROM t {rest}".replace("WINDOW w", f"WINDOW w AS {W}")
+    with pytest.raises(CepSyntaxError) as caught:
+        find_window_blocks(sql)
+    assert (caught.value.code, text(sql, caught.value.span)) == (f"CEP_SYNTAX_{code}", place)
+    assert caught.value.span is not None
+    assert caught.value.span.start == sql.rindex(f" {place}" if place != "," else ", ") + (place != ",")
+
+
+def test_nothing_behind_from() -> None:
+    with pytest.raises(CepSyntaxError, match="FROM is empty"):
+        find_window_blocks(f"SELECT m OVER {W} FROM WHERE x > 1")

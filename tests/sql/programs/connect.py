@@ -210,6 +210,13 @@ for sql, kind in (
         assert str(error)
     else:
         raise AssertionError(sql)
+months = "(SELECT *, MAKE_YM_INTERVAL(0, x) AS m FROM t)"
+try:
+    rows(f"SELECT x.a.ts FROM {months} {NEXT.format('COMPRESSED')}, LATERAL cep_expand(m.buffer) AS x")
+except Exception as error:
+    assert "[CEP_UNSUPPORTED_CONNECT] cep_expand over Spark Connect" in str(error), error
+else:
+    raise AssertionError("months for Python")
 sparkcep.uninstall(spark)
 try:
     spark.sql(f"SELECT * FROM t {ROW.format(0)}").collect()
