@@ -130,8 +130,8 @@ class PatternParser:
         return self.parse_plain if named is None else lambda sql: self._delegate.parsePlanWithParameters(sql, named)
 
     def _parse(self, text: str, parse: Parse, parse_rewritten: Parse) -> Any:
-        text = self._substituted(text)
         try:
+            text = self._substituted(text)
             return self._parse_ours(text, parse, parse_rewritten) if self._is_ours(text) else parse(text)
         except CepError as error:
             raise _java_error(self.injection.context, error.in_sql(text)) from None
