@@ -6,6 +6,7 @@ what no watermark decides. Semantics: a stream emits the batch answer restricted
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
@@ -35,7 +36,7 @@ from rewrites.bind.within import Window, window_of
 from rewrites.dialect import span_of
 from rewrites.dialect.clause import Clause, MatchAutomatonClause, MatchPatternClause, MatchRecognizeClause, OrderItem
 from rewrites.dialect.nodes import MatchNumber, Navigation
-from rewrites.dialect.tokens import tokenize
+from rewrites.dialect.tokens import Token, tokenize
 from rewrites.settings import StreamSettings
 from rewrites.sql.builder import quoted, string
 from rewrites.sql.instants import local_micros
@@ -160,10 +161,14 @@ def _streamed(
 
 
 def _words(clause: Clause, sql: str) -> str:
-    """The clause without its hints and comments, however it is spaced, and its names are spelt."""
-    items = tokenize(sql).inside(clause.site.body)
-    texts = [f"'{one.text}'" if one.kind == "string" else one.text.upper() for one in items]
-    return " ".join([clause.site.kind, *texts])
+    """The clause without its hints and comments, however it is spaced, and its names are spelt. Values of parameters are not part of it."""
+    return " ".join([clause.site.kind, *(_word(token, sql) for token in tokenize(sql).inside(clause.site.body))])
+
+
+def _word(token: Token, sql: str) -> str:
+    if not token.is_name:
+        return sql[token.span.start : token.span.end]
+    return token.text.upper() if re.fullmatch(r"\w+", token.text) else f"`{token.text.upper()}`"
 
 
 def _kept_numbers(clause: Clause) -> Notice:

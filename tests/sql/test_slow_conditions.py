@@ -146,8 +146,11 @@ def test_sums_of_wide_decimals(spark: SparkSession, kind: str, scale: str) -> No
     """Running sums are those of windows, of few digits and of more than a word holds."""
     value = f"CAST(CAST(cos(id) * 50 AS DECIMAL(16, 8)) * {scale}BD AS {kind})"
     over = "OVER (ORDER BY id ROWS UNBOUNDED PRECEDING)"
-    rows = f"(SELECT *, SUM(w) {over} AS s, AVG(w) {over} AS m, MAX(w) {over} AS h FROM (SELECT id, IF(id % 5 = 3, NULL, {value}) AS w FROM range(30)))"
-    condition = "SUM(a.w) <=> s AND AVG(a.w) <=> m AND SUM(a.w) + 1 <=> s + 1 AND MAX(a.w) <=> h"
+    pair = "CONCAT(LAG(w) OVER (ORDER BY id), '/', w) AS p"
+    rows = f"""(SELECT *, SUM(w) {over} AS s, AVG(w) {over} AS m, MAX(w) {over} AS h, {pair}
+      FROM (SELECT id, IF(id % 5 = 3, NULL, {value}) AS w FROM range(30)))"""
+    condition = """SUM(a.w) <=> s AND AVG(a.w) <=> m AND SUM(a.w) + 1 <=> s + 1 AND MAX(a.w) <=> h
+      AND CAST(SUM(a.w) AS STRING) <=> CAST(s AS STRING) AND CAST(MAX(a.w) AS STRING) <=> CAST(h AS STRING) AND CONCAT(LAST(a.w, 1), '/', w) <=> p"""
     clause = "ORDER BY id MEASURES COUNT(*) AS n PATTERN (a+) DEFINE a AS "
     found = spark.sql(f"SELECT n FROM {rows} MATCH_RECOGNIZE ({clause}{condition})").collect()
     assert found == [(30,)]

@@ -14,7 +14,7 @@ from sparkcep.engines.functions.base import Closure, Refused, element, failure, 
 from sparkcep.engines.functions.intervals import MICROS, towards_zero
 from sparkcep.engines.functions.times import at_clock, clock, date_text, day_of, midnight, parsed_date, timestamp_text
 from sparkcep.spec.expression import SparkFunction
-from sparkcep.spec.types import BITS, is_day_time, kind
+from sparkcep.spec.types import BITS, digits, is_day_time, kind
 
 Caster = Callable[[Any], Any]
 
@@ -53,6 +53,9 @@ def _caster(source: str, target: str, how: str, zone: str) -> Caster | None:
     if is_day_time(source) and target in BITS:
         unit = MICROS[source.split()[-1]]
         return lambda value: whole(towards_zero(value, unit), target, "ANSI")
+    if kind(source) == "decimal" and kind(target) == "string":
+        places = digits(source)[1]
+        return lambda value: f"{value:.{places}f}"  # an engine may keep it with fewer
     makers = {
         "string": _to_string,
         "boolean": _to_boolean,
@@ -78,8 +81,6 @@ def _invalid(value: Any, target: str, how: str) -> Any:
 
 
 def _to_string(source: str, target: str, how: str, zone: str) -> Caster | None:
-    if source == "decimal":
-        return lambda value: f"{value:f}"
     if source in ("timestamp", "timestamp_ntz"):
         return lambda value: timestamp_text(value, zone if source == "timestamp" else "UTC")
     if source in BITS:

@@ -67,7 +67,7 @@ def _of(node: SparkFunction, index: int = 1) -> str:
 
 def _matching_something(pattern: re.Pattern[str], text: str) -> re.Pattern[str]:
     if pattern.search("") is not None:
-        raise Refused(f"the regular expression {text!r}, which may match nothing,")
+        raise Refused(f"the regular expression {text!r}, which may match nothing")
     return pattern
 
 
