@@ -24,8 +24,8 @@ from rewrites.emit.stream import (
     Emitted,
     added_below,
     columns_beside,
-    followed_as,
     following,
+    known_by,
     last_columns,
     stream_call,
     stream_spec,
@@ -80,7 +80,7 @@ def aggregate_stream(
     if follows is not None:
         of = _lasting(of)
         stream = following(stream, follows, "MATCH PATTERN", of, query, settings.buckets if spec.partition else 1)
-    known = streamed.clause if follows is None else followed_as(follows, of)
+    known = known_by(streamed, follows, of)
     call = stream_call(stream, query, columns, settings, bound.relation)
     result = _measured(list(measures), of, types, call, columns_beside(stream), settings, known)
     return Emitted(stream, result)

@@ -15,8 +15,8 @@ from rewrites.emit.automaton import events, outputs_of, read, results
 from rewrites.emit.stream import (
     Emitted,
     added_below,
-    followed_as,
     following,
+    known_by,
     last_columns,
     stream_call,
     stream_spec,
@@ -59,8 +59,7 @@ def automaton_stream(
         buckets = settings.buckets if spec.partition else 1
         stream = following(stream, follows, "MATCH AUTOMATON", lasting(of), query, buckets, tuple(bound.register_types))
     row = f"CAST({_matched(of, dict(columns)) if follows is None else _matched_for_ever(of)} AS STRING)"
-    known = streamed.clause if follows is None else followed_as(follows, lasting(spec))
-    last = last_columns(known, [row], settings)
+    last = last_columns(known_by(streamed, follows, lasting(spec)), [row], settings)
     result = exp.select(*results(bound, late_rows=settings.late_rows == "keep"), *last).from_(
         stream_call(stream, query, columns, settings, bound.relation)
     )

@@ -20,8 +20,8 @@ from rewrites.emit.stream import (
     Emitted,
     added_below,
     columns_beside,
-    followed_as,
     following,
+    known_by,
     last_columns,
     stream_call,
     stream_spec,
@@ -78,8 +78,7 @@ def event_pattern_stream(
         stream = following(stream, follows, "MATCH PATTERN", lasting(of), query, settings.buckets if together else 1)
     matches = structs(stream_call(stream, query, columns, settings, bound.relation), of.outputs, columns_beside(stream))
     identities = [_text(output) for output, _ in _identities(bound)]
-    known = streamed.clause if follows is None else followed_as(follows, lasting(spec))
-    last = last_columns(known, identities, settings)
+    last = last_columns(known_by(streamed, follows, lasting(spec)), identities, settings)
     result = exp.select(*(raw(quoted(output.name)) for output in spec.outputs), *last).from_(matches)
     late = f"{quoted(LATE)} IS NOT NULL OR " if settings.late_rows == "keep" else ""
     for conjunct in bound.residual:

@@ -14,8 +14,8 @@ from rewrites.emit.row_pattern import engine_input, input_rows, outputs_of, resu
 from rewrites.emit.stream import (
     Emitted,
     added_below,
-    followed_as,
     following,
+    known_by,
     last_columns,
     stream_call,
     stream_spec,
@@ -64,8 +64,7 @@ def row_pattern_stream(
             stream, follows, "MATCH_RECOGNIZE", lasting(of), query, settings.buckets if spec.partition else 1
         )
     identities = [f"COALESCE({quoted(_FIRST)}, {quoted(_CURRENT)})", f"COALESCE(CAST({quoted(_LAST)} AS STRING), '')"]
-    known = streamed.clause if follows is None else followed_as(follows, lasting(spec))
-    last = last_columns(known, identities, settings)
+    last = last_columns(known_by(streamed, follows, lasting(spec)), identities, settings)
     result = exp.select(*results(bound), *last).from_(stream_call(stream, query, columns, settings, bound.relation))
     return Emitted(stream, result)
 

@@ -170,9 +170,9 @@ def change_type(changed: str, settings: StreamSettings) -> exp.Expression:
     )
 
 
-def followed_as(follows: Follows, lasting: Clause) -> str:
-    """What tells a clause that follows a pattern from others; ``lasting``: see ``following``."""
-    return f"{known_as(follows)}{to_json(lasting)}"
+def known_by(streamed: Streamed, follows: Follows | None, lasting: Clause) -> str:
+    """What tells a clause from others; ``lasting``: see ``following``."""
+    return streamed.clause if follows is None else f"{known_as(follows)}{to_json(lasting)}"
 
 
 def last_columns(

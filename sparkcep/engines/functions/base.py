@@ -124,6 +124,11 @@ def whole(value: int, type_text: str, how: str) -> int | None:
     return None if how == "TRY" else (value + half) % (2 * half) - half
 
 
+def towards_zero(value: int, unit: int) -> int:
+    """Whole units."""
+    return value // unit if value >= 0 else -(-value // unit)
+
+
 def order(type_text: str) -> Callable[[Any], Any] | None:
     """A key function whose keys compare as Spark compares the values; None if the values themselves do."""
     name = kind(type_text)

@@ -10,9 +10,27 @@ from typing import Any
 
 import numpy as np
 
-from sparkcep.engines.functions.base import Closure, Refused, element, failure, fitted, lazy, type_of, whole
-from sparkcep.engines.functions.intervals import MICROS, towards_zero
-from sparkcep.engines.functions.times import at_clock, clock, date_text, day_of, midnight, parsed_date, timestamp_text
+from sparkcep.engines.functions.base import (
+    Closure,
+    Refused,
+    element,
+    failure,
+    fitted,
+    lazy,
+    towards_zero,
+    type_of,
+    whole,
+)
+from sparkcep.engines.functions.times import (
+    WIDTHS,
+    at_clock,
+    clock,
+    date_text,
+    day_of,
+    midnight,
+    parsed_date,
+    timestamp_text,
+)
 from sparkcep.spec.expression import SparkFunction
 from sparkcep.spec.types import BITS, digits, is_day_time, kind
 
@@ -51,7 +69,7 @@ def _caster(source: str, target: str, how: str, zone: str) -> Caster | None:
     if kind(source) == kind(target) == "interval" and not {"year", "month"} & {*source.split(), *target.split()}:
         return None
     if is_day_time(source) and target in BITS:
-        unit = MICROS[source.split()[-1]]
+        unit = WIDTHS[source.split()[-1].upper()]
         return lambda value: whole(towards_zero(value, unit), target, "ANSI")
     if kind(source) == "decimal" and kind(target) == "string":
         places = digits(source)[1]

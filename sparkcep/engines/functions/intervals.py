@@ -7,22 +7,13 @@ from collections.abc import Callable
 from decimal import ROUND_HALF_DOWN, ROUND_HALF_UP, Context, Decimal
 from typing import Any
 
-from sparkcep.engines.functions.base import EXACT, failure, simple, strict, type_of, whole
-from sparkcep.engines.functions.times import DAY
+from sparkcep.engines.functions.base import EXACT, failure, simple, strict, towards_zero, type_of, whole
+from sparkcep.engines.functions.times import DAY, WIDTHS
 from sparkcep.spec.expression import SparkFunction
 from sparkcep.spec.types import BITS, kind
 
-SECOND = 1_000_000
-MICROS = {"day": DAY, "hour": 3600 * SECOND, "minute": 60 * SECOND, "second": SECOND}
-"""By an interval's last field."""
-
 _QUOTIENT = Context(prec=39, rounding=ROUND_HALF_DOWN)
 """How Spark divides decimals, before it rounds."""
-
-
-def towards_zero(value: int, unit: int) -> int:
-    """Whole units."""
-    return value // unit if value >= 0 else -(-value // unit)
 
 
 def _rest(value: int, unit: int) -> int:
@@ -66,8 +57,8 @@ def _rounded(
 
 
 simple("ExtractANSIIntervalDays", lambda micros: towards_zero(micros, DAY))
-simple("ExtractANSIIntervalHours", lambda micros: towards_zero(_rest(micros, DAY), MICROS["hour"]))
-simple("ExtractANSIIntervalMinutes", lambda micros: towards_zero(_rest(micros, MICROS["hour"]), MICROS["minute"]))
-simple("ExtractANSIIntervalSeconds", lambda micros: Decimal(_rest(micros, MICROS["minute"])).scaleb(-6, EXACT))
+simple("ExtractANSIIntervalHours", lambda micros: towards_zero(_rest(micros, DAY), WIDTHS["HOUR"]))
+simple("ExtractANSIIntervalMinutes", lambda micros: towards_zero(_rest(micros, WIDTHS["HOUR"]), WIDTHS["MINUTE"]))
+simple("ExtractANSIIntervalSeconds", lambda micros: Decimal(_rest(micros, WIDTHS["MINUTE"])).scaleb(-6, EXACT))
 simple("ExtractANSIIntervalYears", lambda months: towards_zero(months, 12))
 simple("ExtractANSIIntervalMonths", lambda months: _rest(months, 12))

@@ -75,7 +75,7 @@ def _rint(x: float) -> float:
 
 
 simple("Pow", _pow)
-for name, function in {
+for _name, _function in {
     "Exp": math.exp,
     "Expm1": math.expm1,
     "Cbrt": math.cbrt,
@@ -92,7 +92,7 @@ for name, function in {
     "Tanh": math.tanh,
     "Hypot": math.hypot,
 }.items():
-    simple(name, _everywhere(function))
+    simple(_name, _everywhere(_function))
 simple("Cosh", lambda x: _everywhere(math.cosh)(abs(x)))
 simple("Atan2", lambda y, x: math.atan2(y + 0.0, x + 0.0))
 simple("ToRadians", math.radians)

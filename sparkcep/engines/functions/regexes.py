@@ -15,10 +15,11 @@ from sparkcep.spec.expression import Constant, SparkFunction
 
 _LINE_ENDS = "\n\r\x85\u2028\u2029"
 _END = r"(?:(?=\r\n\Z)|(?=[\r\x85\u2028\u2029]\Z)|(?=(?<!\r)\n\Z)|(?=\Z))"
+_ESCAPE = r"\\[dDwWsStnrf]|\\[^a-zA-Z0-9\s]"
 _ITEM = re.compile(
-    r"(?P<plain>[^\\.\[\](){}*+?|^$])|(?P<dot>\.)|(?P<end>\$)|(?P<escape>\\[dDwWsStnrf]|\\[^a-zA-Z0-9\s])|(?P<group>\((?:\?:)?(?!\?)|\)|\||\^)"
+    rf"(?P<plain>[^\\.\[\](){{}}*+?|^$])|(?P<dot>\.)|(?P<end>\$)|(?P<escape>{_ESCAPE})|(?P<group>\((?:\?:)?(?!\?)|\)|\||\^)"
     r"|(?P<quantifier>(?:[*+?]|\{\d{1,4}(?:,\d{0,4})?\})\??(?![*+?{]))"
-    r"|(?P<class>\[\^?(?:[^\\\[\]&^\-|~]|\\[dDwWsStnrf]|\\[^a-zA-Z0-9\s])(?:[^\\\[\]&\-|~]|-(?=[^\-])|\\[dDwWsStnrf]|\\[^a-zA-Z0-9\s])*\])"
+    rf"|(?P<class>\[\^?(?:[^\\\[\]&^\-|~]|{_ESCAPE})(?:[^\\\[\]&\-|~]|-(?=[^\-])|{_ESCAPE})*\])"
 )
 """What a pattern is made of."""
 
@@ -43,7 +44,7 @@ def compiled(pattern: str) -> re.Pattern[str]:
 
 def split_at(pattern: str) -> Callable[[str, int], list[str]]:
     """(text, limit) → the parts between matches, at most ``limit`` if that is positive. Raises Refused."""
-    found = _matching_something(compiled(pattern), pattern)
+    found = _of_something(pattern)
 
     def function(text: str, limit: int) -> list[str]:
         parts: list[str] = []
@@ -65,10 +66,12 @@ def _of(node: SparkFunction, index: int = 1) -> str:
     return pattern.value
 
 
-def _matching_something(pattern: re.Pattern[str], text: str) -> re.Pattern[str]:
-    if pattern.search("") is not None:
-        raise Refused(f"the regular expression {text!r}, which may match nothing")
-    return pattern
+def _of_something(pattern: str) -> re.Pattern[str]:
+    """A pattern that no empty text matches: where such matches are, Java and Python see differently."""
+    found = compiled(pattern)
+    if found.search("") is not None:
+        raise Refused(f"the regular expression {pattern!r}, which may match nothing")
+    return found
 
 
 @strict("RLike")
@@ -79,9 +82,8 @@ def _rlike(node: SparkFunction) -> Callable[[str, str], bool]:
 
 @strict("RegExpExtract", "RegExpExtractAll")
 def _extract(node: SparkFunction) -> Callable[[str, str, int], Any]:
-    pattern, every = compiled(_of(node)), node.name == "RegExpExtractAll"
-    if every:
-        _matching_something(pattern, _of(node))
+    every = node.name == "RegExpExtractAll"
+    pattern = _of_something(_of(node)) if every else compiled(_of(node))
 
     def function(text: str, _: str, group: int) -> Any:
         if not 0 <= group <= pattern.groups:
@@ -107,7 +109,7 @@ def _position(node: SparkFunction) -> Callable[[str, str, int], int]:
 
 @strict("RegExpReplace")
 def _replace(node: SparkFunction) -> Callable[[str, str, str, int], str]:
-    pattern, first = _matching_something(compiled(_of(node)), _of(node)), node.arguments[3]
+    pattern, first = _of_something(_of(node)), node.arguments[3]
     if {"$", "\\"} & set(_of(node, 2)) or not isinstance(first, Constant) or first.value != 1:
         raise Refused("regexp_replace by groups, or from another place than the first")
     return lambda text, _, by, __: pattern.sub(lambda found: by, text)

@@ -11,7 +11,7 @@ from functools import lru_cache
 from typing import Any
 from zoneinfo import ZoneInfo
 
-from sparkcep.engines.functions.base import Refused, failure, simple, strict, type_of
+from sparkcep.engines.functions.base import Refused, failure, simple, strict, towards_zero, type_of
 from sparkcep.spec.expression import Constant, SparkFunction
 from sparkcep.spec.types import kind
 
@@ -21,7 +21,7 @@ DAY = 86_400_000_000
 _EPOCH = date(1970, 1, 1).toordinal()
 _START = datetime(1970, 1, 1, tzinfo=UTC)
 _UNITS = {"MICROSECOND": 1, "MILLISECOND": 1000, "SECOND": 1_000_000, "MINUTE": 60_000_000, "HOUR": 3_600_000_000}
-_WIDTHS = {**_UNITS, "DAY": DAY, "WEEK": 7 * DAY, "DAYOFYEAR": DAY}
+WIDTHS = {**_UNITS, "DAY": DAY, "WEEK": 7 * DAY, "DAYOFYEAR": DAY}
 _MONTHS = {"MONTH": 1, "QUARTER": 3, "YEAR": 12}
 _OFFSET = re.compile(r"(?:UTC|GMT|UT)?([+-])(\d{1,2})(?::?(\d\d))?(?::?(\d\d))?|Z")
 _DATE = re.compile(r"([+-]?\d{4,7})(?:-(\d{1,2})(?:-(\d{1,2})(?:[T ].*)?)?)?", re.DOTALL)
@@ -266,7 +266,7 @@ def _unix_timestamp(node: SparkFunction) -> Callable[..., int]:
         return lambda days, *_: midnight(days, zone) // 1_000_000
     if source != "timestamp":
         raise Refused(f"{node.text} of {source}")
-    return lambda micros, *_: micros // 1_000_000 if micros >= 0 else -(-micros // 1_000_000)  # towards zero
+    return lambda micros, *_: towards_zero(micros, 1_000_000)
 
 
 @strict("TimestampAddInterval", "TimeAdd")
@@ -289,9 +289,9 @@ def _add_units(node: SparkFunction) -> Callable[[int, int], int]:
     unit, zone = node.settings[0].upper(), _clocks(node.arguments[1], node.settings[1])
     if unit in _MONTHS:
         return lambda count, micros: _months_after(micros, count * _MONTHS[unit], zone)
-    if unit not in _WIDTHS:
+    if unit not in WIDTHS:
         raise Refused(f"timestampadd in {unit}")
-    return lambda count, micros: _later(micros, count * _WIDTHS[unit], zone)
+    return lambda count, micros: _later(micros, count * WIDTHS[unit], zone)
 
 
 def _clocks(argument: object, zone: str) -> str:
@@ -319,13 +319,13 @@ def _difference(node: SparkFunction) -> Callable[[int, int], int]:
     unit, zone = node.settings[0].upper(), _known(node.settings[1])
     if unit in _MONTHS:
         return lambda start, end: _months_between(clock(start, zone), clock(end, zone), _MONTHS[unit])
-    if unit not in _WIDTHS:
+    if unit not in WIDTHS:
         raise Refused(f"timestampdiff in {unit}")
-    width, by_clock = _WIDTHS[unit], not is_utc(zone)
+    width, by_clock = WIDTHS[unit], not is_utc(zone)
 
     def function(start: int, end: int) -> int:
         elapsed = clock(end, zone) - clock(start, zone) if by_clock else end - start
-        return elapsed // width if elapsed >= 0 else -(-elapsed // width)
+        return towards_zero(elapsed, width)
 
     return function
 

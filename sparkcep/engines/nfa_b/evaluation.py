@@ -150,9 +150,9 @@ def search(
     if any(slow_parts(c.condition) or c.each for edge in automaton.edges for c in edge.conjuncts):
         table = table.append_column(ROW, pa.array(np.arange(table.num_rows)))
     columns = Columns(table)
-    columns, lost = values.shortened(columns, () if before else conjunct_columns(automaton))
-    kinds = {name: values.kind_of(columns.type(name)) for name in (*conjunct_columns(automaton), *_row_column(table))}
-    wide = {name: lost.get(name, 0) for name in kinds if name in lost or values.is_wide(columns.type(name))}
+    read = conjunct_columns(automaton)
+    columns, wide = values.shortened(columns, read, whole=read if before else ())
+    kinds = {name: values.kind_of(columns.type(name)) for name in (*read, *_row_column(table))}
     key = (at, tuple(kinds.values()), tuple(wide.items()))
     if key not in compiled.programs:
         pool = Pool({}, {}, {})

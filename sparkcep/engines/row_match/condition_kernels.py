@@ -26,11 +26,7 @@ from sparkcep.engines.row_match.codes import (
     EQ_NULL_SAFE,
     FALSE,
     FLOAT_ABS,
-    FLOAT_ADD,
     FLOAT_ATAN2,
-    FLOAT_DIV,
-    FLOAT_POW,
-    FLOAT_SUB,
     GE,
     GT,
     INT_SUM,
@@ -60,10 +56,9 @@ from sparkcep.engines.row_match.codes import (
     TOTAL,
     TRUE,
     TRY,
-    ZERO_DIVISION,
 )
 from sparkcep.engines.row_match.division_kernels import divide
-from sparkcep.engines.row_match.float_kernels import of_double, power
+from sparkcep.engines.row_match.float_kernels import compute_float, of_double
 from sparkcep.engines.row_match.kernel_types import CODE, STACK, TAKEN, TESTED, WORDS
 from sparkcep.engines.row_match.word_kernels import (
     call_python,
@@ -254,31 +249,6 @@ def compute(operation, bits, top, stack):  # type: ignore[no-untyped-def]
     if not null[top] and (wrapped or (bits < 64 and result >> (bits - 1) != result >> 63)):
         return OVERFLOW
     word[top] = result
-    return TRUE
-
-
-@inner()
-def compute_float(operation, bits, top, stack):  # type: ignore[no-untyped-def]
-    """Arithmetic of floats of so many bits."""
-    word, null = stack.word, stack.null
-    null[top] |= null[top + 1]
-    x, y = keyed_float(word[top]), keyed_float(word[top + 1])
-    if operation == FLOAT_DIV:
-        if not null[top] and y == 0.0:
-            return ZERO_DIVISION
-        y = 1.0 if y == 0.0 else y
-        x = x / y
-    elif operation == FLOAT_ADD:
-        x = x + y
-    elif operation == FLOAT_SUB:
-        x = x - y
-    elif operation == FLOAT_POW:
-        x = power(x, y)
-    elif operation == FLOAT_ATAN2:
-        x = math.atan2(x, y)
-    else:
-        x = x * y
-    word[top] = float_key(float(nb.float32(x)) if bits == 32 else x)
     return TRUE
 
 

@@ -72,8 +72,9 @@ class RowMatchEngine(RowPatternEngine):
         asked: NDArray[np.int64] | None = None,
     ) -> Iterator[Matches]:
         """The matches of a slice; ``asked``: see ``search.find_matches``."""
-        short, lost = shortened(columns, _without_times(self.spec))
-        plan = self._plan(short, lost)
+        times = () if self.spec.within is None else (self.spec.within.time, self.spec.within.deadline)  # of one type
+        short, wide = shortened(columns, _columns(self.spec), whole=times)
+        plan = self._plan(short, wide)
         data = load(short, plan.pool, self.spec.variables, checked=plan.checked)
         within = self.spec.within if self.spec.frame is None else None  # a frame's bounds change what mask bits say
         masks, error = masks_of(columns.table, self.spec.masks), self._skip_error(columns)
@@ -92,11 +93,10 @@ class RowMatchEngine(RowPatternEngine):
         part = Slice(starts, data, inside, calls, frames)
         return find_matches(self.search, plan, part, viable, progress, self.most_steps, error, asked)
 
-    def _plan(self, columns: Columns, lost: Mapping[str, int]) -> Plan:
+    def _plan(self, columns: Columns, wide: dict[str, int]) -> Plan:
         kinds = {name: kind_of(columns.type(name)) for name in _columns(self.spec)}
         slow = _slow_columns(self.spec)
         opaque = frozenset(name for name in slow if kinds[name].name == "opaque" or is_wide(columns.type(name)))
-        wide = {name: lost.get(name, 0) for name in kinds if name in lost or is_wide(columns.type(name))}
         key = (*kinds.values(), opaque, *wide.items())
         if key not in self.plans:
             self.plans[key] = _compile(self, kinds, opaque, wide)
@@ -125,12 +125,6 @@ def _columns(spec: RowPatternSpec) -> list[str]:
             if isinstance(leaf, CurrentRow | ColumnAt | Aggregate) and leaf.column is not None:
                 found[leaf.column] = None
     return list(found)
-
-
-def _without_times(spec: RowPatternSpec) -> list[str]:
-    """``_columns`` but those of WITHIN, which are compared with each other."""
-    times = () if spec.within is None else (spec.within.time, spec.within.deadline)
-    return [name for name in _columns(spec) if name not in times]
 
 
 def _only_in_functions(spec: RowPatternSpec) -> frozenset[str]:

@@ -1,11 +1,32 @@
-"""Numba kernels: functions of doubles, as Java's but perhaps for the last bit."""
+"""Numba kernels: arithmetic of floats on the stack of ``condition_kernels``, and functions of doubles, as Java's but perhaps for the last bit."""
 
 from __future__ import annotations
 
 import math
 
+import numba as nb
+
 from sparkcep.engines.inner_kernel import inner
-from sparkcep.engines.row_match.codes import ACOS, ASIN, COS, EXP, LN, LOG2, LOG10, SIN, SQRT, TAN
+from sparkcep.engines.row_match.codes import (
+    ACOS,
+    ASIN,
+    COS,
+    EXP,
+    FLOAT_ADD,
+    FLOAT_ATAN2,
+    FLOAT_DIV,
+    FLOAT_POW,
+    FLOAT_SUB,
+    LN,
+    LOG2,
+    LOG10,
+    SIN,
+    SQRT,
+    TAN,
+    TRUE,
+    ZERO_DIVISION,
+)
+from sparkcep.engines.row_match.word_kernels import float_key, keyed_float
 
 
 @inner()
@@ -37,3 +58,28 @@ def power(x, y):  # type: ignore[no-untyped-def]
     if abs(x) == 1 and (math.isinf(y) or math.isnan(y)):
         return math.nan
     return math.pow(x, y)
+
+
+@inner()
+def compute_float(operation, bits, top, stack):  # type: ignore[no-untyped-def]
+    """Arithmetic of floats of so many bits."""
+    word, null = stack.word, stack.null
+    null[top] |= null[top + 1]
+    x, y = keyed_float(word[top]), keyed_float(word[top + 1])
+    if operation == FLOAT_DIV:
+        if not null[top] and y == 0.0:
+            return ZERO_DIVISION
+        y = 1.0 if y == 0.0 else y
+        x = x / y
+    elif operation == FLOAT_ADD:
+        x = x + y
+    elif operation == FLOAT_SUB:
+        x = x - y
+    elif operation == FLOAT_POW:
+        x = power(x, y)
+    elif operation == FLOAT_ATAN2:
+        x = math.atan2(x, y)
+    else:
+        x = x * y
+    word[top] = float_key(float(nb.float32(x)) if bits == 32 else x)
+    return TRUE

@@ -109,18 +109,16 @@ def is_wide(data_type: pa.DataType) -> bool:
     return bool(pa.types.is_decimal(data_type)) and data_type.precision > MAX_NARROW_DECIMAL
 
 
-def shortened(columns: Columns, names: Collection[str]) -> tuple[Columns, dict[str, int]]:
-    """The columns with those of wide decimals among ``names`` in as few decimal places as their values have, where a word then has room for each of
-    them; and how many places these columns have lost. Prices in DECIMAL(38, 18) have words so."""
-    table, lost = columns.table, {}
-    for name in names:
-        data_type = columns.type(name)
-        if is_wide(data_type) and 0 <= data_type.scale <= MAX_NARROW_DECIMAL:
-            short = _shortened(columns.column(name))
-            if short is not None:
-                table = table.set_column(table.schema.get_field_index(name), name, short)
-                lost[name] = data_type.scale - short.type.scale
-    return (Columns(table), lost) if lost else (columns, lost)
+def shortened(columns: Columns, names: Collection[str], whole: Collection[str] = ()) -> tuple[Columns, dict[str, int]]:
+    """The columns with those of wide decimals among ``names``, but for those in ``whole``, in as few decimal places as their values have, where a
+    word then has room for each of them: prices in DECIMAL(38, 18) have words so. And the wide ones, with how many places they have lost."""
+    table, wide = columns.table, {name: 0 for name in names if is_wide(columns.type(name))}
+    for name in wide.keys() - set(whole):
+        short = _shortened(columns.column(name)) if 0 <= columns.type(name).scale <= MAX_NARROW_DECIMAL else None
+        if short is not None:
+            table = table.set_column(table.schema.get_field_index(name), name, short)
+            wide[name] = columns.type(name).scale - short.type.scale
+    return columns if table is columns.table else Columns(table), wide
 
 
 def _shortened(column: pa.Array | pa.ChunkedArray) -> pa.Array | pa.ChunkedArray | None:

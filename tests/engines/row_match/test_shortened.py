@@ -32,11 +32,12 @@ def test_places(values: list[Decimal | None], kind: pa.DataType, wanted: pa.Data
     columns = Columns(
         pa.table({"id": range(len(values)), "p": pa.array(values, pa.decimal256(76, kind.scale)).cast(kind)})
     )
-    found, lost = shortened(columns, ["id", "p"])
+    found, wide = shortened(columns, ["id", "p"])
     assert found.column("p").to_pylist() == columns.column("p").to_pylist()
     assert found.table.column_names == ["id", "p"] and found.type("id") == pa.int64()
     assert found.type("p") == (wanted or kind)
-    assert lost == ({} if wanted is None else {"p": kind.scale - wanted.scale})
+    assert wide == ({} if kind.precision <= 18 else {"p": 0 if wanted is None else kind.scale - wanted.scale})
+    assert shortened(columns, ["id", "p"], whole=["p"])[0] is columns
 
 
 def test_no_rows() -> None:
